@@ -1,0 +1,63 @@
+import type { Component } from './schema.ts';
+
+/** A port of compose.yaml, joined with its annotation. */
+export interface CatalogPort {
+  /** `web` of `${WEB_PORT:-8180}`. */
+  name: string;
+  service: string;
+  /** Default host port; undefined when compose.yaml publishes none. */
+  host: number | undefined;
+  container: number;
+  protocol: 'tcp' | 'udp';
+  exposure: 'loopback' | 'all' | 'host-network';
+  role: string;
+  fixed: boolean;
+  web: boolean;
+  tls: boolean;
+}
+
+/** What the compiled catalog keeps of a service of compose.yaml. */
+export interface CatalogService {
+  name: string;
+  /** With its tag, as written: `postgres:16-alpine`. */
+  image: string;
+  /** Every repository that is this service, normalised and without tags: `docker.io/library/postgres`. */
+  repositories: readonly string[];
+  main: boolean;
+  role: string;
+  oneShot: boolean;
+  optional: boolean;
+  dependsOn: readonly string[];
+}
+
+/** One entry, compiled: component.yaml with its defaults filled in, joined with what compose.yaml says. */
+export interface CatalogEntry extends Omit<Component, 'ports' | 'services'> {
+  ports: readonly CatalogPort[];
+  services: readonly CatalogService[];
+  /** Image of the main service; empty for entries that do not deploy. */
+  image: string;
+  /** Folder inside `catalog/`, or the operator's own folder. */
+  folder: string;
+  /** From the operator's own catalog folder? */
+  own: boolean;
+}
+
+export interface Catalog {
+  readonly entries: readonly CatalogEntry[];
+  get(id: string): CatalogEntry | undefined;
+  /** What was wrong with the operator's own catalog; the rest works. */
+  readonly problems: readonly CatalogProblem[];
+}
+
+/** One thing wrong in a catalog folder. Lines and columns count from 1. */
+export interface CatalogProblem {
+  level: 'error' | 'warning';
+  file: string;
+  line: number;
+  column: number;
+  /** `ports.web.exposure`. */
+  field: string;
+  message: string;
+  remedy: string;
+  rule?: string;
+}

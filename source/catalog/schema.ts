@@ -1,0 +1,244 @@
+import { z } from 'zod';
+
+/**
+ * The shape of `component.yaml`. Facts that a compose file can hold (images, ports, volumes, environment) live in `compose.yaml`
+ * alone; here they are annotated by name. Emitted as JSON Schema for editors.
+ */
+
+/** The seven groups of the specification, in its order (R1). */
+export const groups = ['security', 'ai', 'media', 'vpn', 'productivity', 'networking', 'cluster'] as const;
+
+/** Field types. Each has a check in `field-types.ts`; `pattern`, `enum` and `length` narrow it further. */
+export const fieldTypes = [
+  'string', 'secret-string', 'string-boolean', 'boolean', 'integer', 'string-integer', 'enum', 'url', 'jdbc-url', 'database-url',
+  'path', 'hostname', 'domain', 'address', 'ip-address', 'cidr', 'email', 'timezone', 'duration', 'cron', 'dn', 'ldap-filter',
+  'list', 'list of ip-address', 'object',
+] as const;
+
+const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digits and dashes, starting with a letter');
+const line = z.number().int().positive();
+/** Where a value comes from. `document` is the specification; everything else names its source. */
+const source = z.string().min(1);
+
+const port = z.strictObject({
+  /** Name of the service in compose.yaml, where it cannot be derived because several publish under this name. */
+  service: z.string().optional(),
+  role: z.string(),
+  exposure: z.enum(['loopback', 'all', 'host-network']),
+  basis: z.string().optional(),
+  /** Protocol-fixed ports are refused, not remapped (port-conflicts.md). */
+  fixed: z.boolean().default(false),
+  /** A web page for people: becomes the component's link. */
+  web: z.boolean().default(false),
+  tls: z.boolean().default(false),
+  /** A port of a `network_mode: host` service, which compose.yaml cannot publish. */
+  number: z.number().int().min(1).max(65535).optional(),
+  protocol: z.enum(['tcp', 'udp']).optional(),
+  source: source.optional(),
+});
+
+const field = z.strictObject({
+  name: z.string().min(1),
+  type: z.enum(fieldTypes),
+  /** Never shown (R2). */
+  secret: z.boolean().default(false),
+  required: z.boolean().default(false),
+  default: z.union([z.string(), z.number(), z.boolean()]).optional(),
+  /** `stated`, `example`, `derived ...`, `product`: how the default came to be. */
+  defaultKind: z.string().optional(),
+  /** `base64:48`, `hex:16`, `alphanumeric:32`: kind and number of bytes (characters for alphanumeric) (R19). */
+  generator: z.string().regex(/^(base64|hex|alphanumeric|uuid)(:\d+)?$/).optional(),
+  enum: z.array(z.string()).min(1).optional(),
+  pattern: z.string().optional(),
+  length: z.number().int().positive().optional(),
+  /** Names of fields that may not be set together with this one (R21). */
+  excludes: z.array(z.string()).default([]),
+  /** Rule in words, shown to the operator. */
+  rule: z.string().optional(),
+  meaning: z.string().optional(),
+  /**
+   * Where the value goes: `environment` (variable `env` of compose.yaml, the name itself when `env` is missing), `config` (a key of the
+   * component's own configuration file), `command` (an argument), `credential` (kept by the console to talk to the component),
+   * `proxy` (a rule of the reverse proxy).
+   */
+  goes: z.enum(['environment', 'config', 'command', 'credential', 'proxy']),
+  env: z.string().regex(/^[A-Z][A-Z0-9_]*$/).optional(),
+  source: source.optional(),
+});
+
+/** A value to fill in when the call is made: `<name>` in paths, queries, bodies and argv. */
+const input = z.strictObject({
+  type: z.enum(fieldTypes),
+  meaning: z.string(),
+  required: z.boolean().default(true),
+  secret: z.boolean().default(false),
+});
+
+const http = z.strictObject({
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'LIST', 'PROPFIND']),
+  /** Name of a port of this component. */
+  port: z.string(),
+  /** Begins with a slash; may hold `<name>` placeholders. */
+  path: z.string().startsWith('/'),
+  query: z.record(z.string(), z.string()).default({}),
+  headers: z.record(z.string(), z.string()).default({}),
+  json: z.unknown().optional(),
+  form: z.record(z.string(), z.string()).optional(),
+  multipart: z.record(z.string(), z.string()).optional(),
+  text: z.string().optional(),
+  /** Statuses that count as an answer; others are a failure. Missing: every answer counts (R34: 401/403 is up, 429/503 is busy). */
+  expect: z.array(z.number().int()).optional(),
+});
+
+const call = z
+  .strictObject({
+    title: z.string(),
+    /** True when nothing changes over there: probes and checks may use only these. */
+    reads: z.boolean().default(false),
+    /** How it authenticates: `none`, or the component's scheme in words (R41). A probe's call must be `none`. */
+    auth: z.string().default('none'),
+    limit: z.string().regex(/^\d+(ms|s|m)$/).default('3s'),
+    inputs: z.record(z.string(), input).default({}),
+    http: http.optional(),
+    exec: z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1) }).optional(),
+    tcp: z.strictObject({ port: z.string() }).optional(),
+    file: z.strictObject({ service: z.string(), path: z.string().startsWith('/') }).optional(),
+    /** What the engine knows of a service: answer `{state, health, exitCode, restarts, env, uptime}`. */
+    engine: z.strictObject({ service: z.string() }).optional(),
+    /** Of the specification's endpoint table: belongs to the public list of endpoints. */
+    endpoint: z.boolean().default(false),
+    response: z.string().optional(),
+    note: z.string().optional(),
+    line: line.optional(),
+    source: source.optional(),
+  })
+  .refine((value) => [value.http, value.exec, value.tcp, value.file, value.engine].filter(Boolean).length === 1, {
+    message: 'a call has exactly one of http, exec, tcp, file, engine',
+  });
+
+/** CEL. Variables: see `calls/conditions.ts`. */
+const condition = z.string().min(1);
+/** Text in which `{CEL}` is replaced by its value. */
+const template = z.string();
+const tone = z.enum(['good', 'busy', 'warn', 'bad', 'idle', 'unknown']);
+
+const probe = z.strictObject({
+  call: z.string(),
+  every: z.string().regex(/^\d+(s|m)$/).default('15s'),
+  /** CEL that gives the product's version out of the answer, or an empty string. */
+  version: condition.optional(),
+  /** The first that holds wins. None: the container's own state stands. */
+  says: z
+    .array(z.strictObject({ when: condition, word: template, tone, detail: template.default('') }))
+    .min(1),
+});
+
+const check = z.strictObject({
+  id: name,
+  when: condition,
+  /** Calls whose answers the condition uses, as `calls.<name>`. Only reading ones. */
+  calls: z.array(z.string()).default([]),
+  level: z.enum(['error', 'warning', 'notice']),
+  message: template,
+  remedy: template,
+  rule: z.string().regex(/^R\d+$/).optional(),
+  line: line.optional(),
+  source: source.optional(),
+});
+
+const operation = z.strictObject({
+  id: name,
+  title: z.string(),
+  call: z.string(),
+  right: z.enum(['read', 'reveal', 'operate', 'destroy']),
+  /** What is lost, for `destroy`. */
+  consequences: z.array(z.string()).default([]),
+});
+
+export const componentSchema = z.strictObject({
+  id: name,
+  group: z.enum(groups),
+  /** What it is, without naming the product: what people look for. */
+  kind: z.string().min(1),
+  deploy: z.enum(['compose', 'embedded', 'host', 'config', 'cluster', 'external']),
+  product: z.strictObject({
+    name: z.string(),
+    confidence: z.enum(['sure', 'likely']),
+    why: z.string().optional(),
+    alternatives: z.array(z.strictObject({ name: z.string(), image: z.string().optional() })).default([]),
+    homepage: z.url().optional(),
+  }),
+  /** Annotations of the services in compose.yaml. Exactly one is `main`. */
+  services: z
+    .record(
+      z.string(),
+      z.strictObject({
+        main: z.boolean().default(false),
+        role: z.string(),
+        /** Ends by itself when its work is done; exit code 0 is success. */
+        oneShot: z.boolean().default(false),
+        /** Started only in some set-ups (a compose profile). */
+        optional: z.boolean().default(false),
+        /** Why this tag: required for every pin that the specification does not state (R82). */
+        tagReason: z.string().optional(),
+        /** Further image names that are this service too: forks, other publishers. Without tags. */
+        images: z.array(z.string()).default([]),
+        source: source.optional(),
+      }),
+    )
+    .default({}),
+  ports: z.record(name, port).default({}),
+  fields: z.array(field).default([]),
+  /** Exactly one of each set may be set (R21). */
+  oneOf: z.array(z.array(z.string()).min(2)).default([]),
+  /** Mounts of compose.yaml, by target. */
+  volumes: z.record(z.string(), z.strictObject({ meaning: z.string(), source: source.optional() })).default({}),
+  configFile: z.strictObject({ path: z.string(), form: z.string(), source: source.optional() }).optional(),
+  websocket: z.boolean().default(false),
+  auth: z.string().default('none'),
+  calls: z.record(name, call).default({}),
+  probe: probe.optional(),
+  operations: z.array(operation).default([]),
+  checks: z.array(check).default([]),
+  /** Moves that the specification or the product names; nothing invented (R64). */
+  states: z
+    .array(
+      z.strictObject({
+        from: z.string(), trigger: z.string(), condition: z.string().optional(), to: z.string(), also: z.string().optional(), line: line.optional(), source: source.optional(),
+      }),
+    )
+    .default([]),
+  limits: z
+    .array(z.strictObject({ item: z.string(), value: z.string(), kind: z.enum(['stated', 'example', 'guidance']), line: line.optional() }))
+    .default([]),
+  /** What an operator runs inside: commands, not HTTP (R32). */
+  cli: z.array(z.string()).default([]),
+  objects: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        fields: z.array(z.strictObject({ name: z.string(), type: z.string(), required: z.boolean().default(false), secret: z.boolean().default(false), rule: z.string().optional() })).default([]),
+        note: z.string().optional(),
+      }),
+    )
+    .default([]),
+  errors: z.array(z.strictObject({ condition: z.string(), outcome: z.string(), check: z.string().optional(), line: line.optional() })).default([]),
+  events: z.array(z.string()).default([]),
+  firstRun: z
+    .array(z.strictObject({ id: name, title: z.string(), detail: z.string().default(''), done: condition.optional(), rule: z.string().optional(), line: line.optional(), source: source.optional() }))
+    .default([]),
+  upgrade: z.strictObject({ rollback: z.enum(['safe', 'unsafe']).default('unsafe'), steps: z.array(z.string()).default([]), notes: z.array(z.string()).default([]) }).optional(),
+  dependsOn: z.array(name).default([]),
+  notes: z.array(z.string()).default([]),
+  sources: z.array(z.string()).default([]),
+  /** Lines of the specification this entry rests on. */
+  lines: z.array(line).default([]),
+});
+
+export type Component = z.output<typeof componentSchema>;
+export type ComponentCall = z.output<typeof call>;
+export type ComponentField = z.output<typeof field>;
+export type ComponentProbe = z.output<typeof probe>;
+export type ComponentCheck = z.output<typeof check>;
+export type Group = (typeof groups)[number];
+export type FieldType = (typeof fieldTypes)[number];

@@ -1,0 +1,211 @@
+import type { Duplex } from 'node:stream';
+import type { Grant } from '../grants/grant.ts';
+
+export type EngineKind = 'docker' | 'podman';
+
+/** Where an engine listens, and who said so. */
+export interface EngineAddress {
+  /** `unix:///run/podman/podman.sock`, `tcp://10.0.0.2:2376`. */
+  url: string;
+  /** Shown to the operator: `DOCKER_HOST`, `context "nas"`, `default Docker socket`, ... */
+  origin: string;
+  /** TLS material of a context or of DOCKER_CERT_PATH. */
+  tls?: { folder: string; verify: boolean };
+}
+
+/** What the engine says about itself, once per connection. */
+export interface EngineFacts {
+  kind: EngineKind;
+  /** `28.5.1`, `5.8.0`; for Podman the version of Podman itself, not of its Docker-compatible face. */
+  version: string;
+  /** Negotiated, for example `1.41`. */
+  apiVersion: string;
+  rootless: boolean;
+  operatingSystem: string;
+  swarmManager: boolean;
+}
+
+export type ContainerRunState = 'created' | 'running' | 'paused' | 'restarting' | 'removing' | 'exited' | 'dead';
+export type ContainerHealth = 'healthy' | 'unhealthy' | 'starting' | 'none';
+
+export interface PublishedPort {
+  /** `0.0.0.0`, `127.0.0.1`, `::`; undefined when the port is exposed but not published. */
+  address: string | undefined;
+  hostPort: number | undefined;
+  containerPort: number;
+  protocol: 'tcp' | 'udp' | 'sctp';
+}
+
+/** One container, as a list tells it, the same for every engine. All text is as it came: clean before showing. */
+export interface ContainerFacts {
+  id: string;
+  /** Without the leading slash. */
+  name: string;
+  /** The name it was started under where known, otherwise an id. */
+  image: string;
+  imageId: string;
+  command: string;
+  createdMs: number;
+  state: ContainerRunState;
+  health: ContainerHealth;
+  /** As the engine words it: `Up 4 seconds (healthy)`. */
+  statusText: string;
+  ports: PublishedPort[];
+  /** Labels that the image's config carries too are not in here: they are no claim of whoever made the container. */
+  labels: Readonly<Record<string, string>>;
+  networkMode: string;
+  /** Addresses on the engine's own networks. */
+  networkAddresses: readonly string[];
+}
+
+/** What only an inspect tells. */
+export interface ContainerDetail extends ContainerFacts {
+  exitCode: number | undefined;
+  startedMs: number | undefined;
+  finishedMs: number | undefined;
+  restartCount: number;
+  restartPolicy: 'no' | 'always' | 'unless-stopped' | 'on-failure';
+  outOfMemory: boolean;
+  /** The engine's own sentence about a failed start, empty otherwise. */
+  error: string;
+  /** Podman from 4.x tells; undefined where the engine does not. */
+  stoppedByUser: boolean | undefined;
+  tty: boolean;
+  /** Environment in order. Values can be secrets: masked by whoever shows them. */
+  env: readonly (readonly [string, string])[];
+  mounts: readonly { kind: string; source: string; target: string; readOnly: boolean }[];
+  devices: readonly string[];
+  capabilitiesAdded: readonly string[];
+  healthLog: readonly { atMs: number; exitCode: number; output: string }[];
+  argv: readonly string[];
+  networks: readonly string[];
+  /** The whole answer, for the inspect tab. */
+  raw: unknown;
+}
+
+export type EngineEventAction =
+  | 'create' | 'start' | 'die' | 'kill' | 'stop' | 'pause' | 'unpause' | 'restart' | 'remove' | 'rename' | 'oom'
+  | 'health' | 'update' | 'network' | 'image' | 'other';
+
+/** One event, the same words for every engine and API version. Execs of health checks never arrive here. */
+export interface EngineEvent {
+  kind: 'container' | 'image' | 'network' | 'volume' | 'other';
+  action: EngineEventAction;
+  /** Container id for containers. */
+  id: string;
+  timeMs: number;
+  /** Of `die`. */
+  exitCode?: number;
+  /** Of `kill`, as the engine gives it: `15`, `SIGTERM`. */
+  signal?: string;
+  attributes: Readonly<Record<string, string>>;
+}
+
+export interface LogOptions {
+  signal: AbortSignal;
+  follow: boolean;
+  /** Number of lines from the end; undefined is all. */
+  tail?: number;
+  sinceMs?: number;
+  untilMs?: number;
+  tty: boolean;
+}
+
+/** One line of a log, without its newline. Raw: clean before showing. */
+export interface LogLine {
+  /** Undefined where the engine gave none. Nanoseconds are cut to milliseconds. */
+  timeMs: number | undefined;
+  /** The engine's timestamp to the letter, for going on exactly where a follow broke off. */
+  stamp: string;
+  stream: 'stdout' | 'stderr';
+  text: string;
+  /** True for a line that was longer than the limit and was cut. */
+  cut?: boolean;
+}
+
+export interface StatsSample {
+  timeMs: number;
+  /** 100 is one core, as `docker stats` counts. Undefined in the first sample of an engine that gives no earlier one. */
+  cpuPercent: number | undefined;
+  memoryBytes: number;
+  /** 0 when there is no limit. */
+  memoryLimitBytes: number;
+  rxBytes: number;
+  txBytes: number;
+}
+
+export interface ImageFacts {
+  id: string;
+  tags: readonly string[];
+  sizeBytes: number;
+  createdMs: number;
+  labels: Readonly<Record<string, string>>;
+  dangling: boolean;
+}
+
+export interface DiskUsage {
+  images: readonly (ImageFacts & { containers: number; sharedBytes: number })[];
+  containers: readonly { id: string; name: string; state: string; sizeBytes: number }[];
+  volumes: readonly { name: string; sizeBytes: number | undefined; usedBy: number; anonymous: boolean }[];
+  buildCache: readonly { id: string; sizeBytes: number; inUse: boolean }[];
+}
+
+export interface ExecResult {
+  exitCode: number;
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  cut: boolean;
+}
+
+/** A program with a terminal of its own inside a container. */
+export interface TerminalSession {
+  stream: Duplex;
+  resize(columns: number, rows: number): Promise<void>;
+  /** Settles when the program has ended. */
+  exitCode(): Promise<number>;
+}
+
+export type PruneKind = 'containers' | 'images' | 'volumes' | 'networks' | 'build-cache';
+
+/** What changes something. Every method asks for a grant and takes its signal. */
+export interface EngineWriter {
+  start(id: string): Promise<'done' | 'already'>;
+  stop(id: string, options?: { graceSeconds?: number }): Promise<'done' | 'already'>;
+  restart(id: string, options?: { graceSeconds?: number }): Promise<void>;
+  pause(id: string): Promise<void>;
+  unpause(id: string): Promise<void>;
+  remove(id: string, options: { force: boolean; volumes: boolean }): Promise<void>;
+  openTerminal(id: string, argv: readonly string[], size: { columns: number; rows: number }): Promise<TerminalSession>;
+  exec(id: string, argv: readonly string[], options?: { stdin?: Uint8Array }): Promise<ExecResult>;
+  /** A tar archive, unpacked at `folder` inside the container. */
+  putArchive(id: string, folder: string, archive: NodeJS.ReadableStream): Promise<void>;
+  prune(kind: PruneKind, options?: { all?: boolean }): Promise<{ reclaimedBytes: number; removed: readonly string[] }>;
+  removeImage(id: string): Promise<void>;
+  removeVolume(name: string): Promise<void>;
+}
+
+/** One container engine, spoken to over its API, whatever its make and age. */
+export interface Engine {
+  readonly address: EngineAddress;
+  /** Connects and negotiates. Throws `unreachable.engine` with the reason (none, dead socket, no permission, hangs, rubbish). */
+  connect(signal: AbortSignal): Promise<EngineFacts>;
+  list(signal: AbortSignal): Promise<ContainerFacts[]>;
+  /** Undefined when there is no such container (any more). */
+  inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined>;
+  /** Endless until the signal; ends by throwing `unreachable.engine` when the connection breaks. */
+  events(options: { sinceMs?: number; signal: AbortSignal }): AsyncIterable<EngineEvent>;
+  /** Lines in batches as they arrive; ends when the container's log ends (or never, when following). */
+  logs(id: string, options: LogOptions): AsyncIterable<readonly LogLine[]>;
+  /** About one sample a second until the signal. Ends when the container stops. */
+  stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample>;
+  images(signal: AbortSignal): Promise<ImageFacts[]>;
+  diskUsage(signal: AbortSignal): Promise<DiskUsage>;
+  /** What is declared as reading only: a component.yaml's probe. Not available in read-only mode (R32). */
+  execReading(id: string, argv: readonly string[], options: { signal: AbortSignal; limitBytes?: number }): Promise<ExecResult>;
+  /** A file out of the container, undefined when missing. */
+  readFile(id: string, path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined>;
+  /** A tar archive of what is at `path`. */
+  getArchive(id: string, path: string, signal: AbortSignal): Promise<NodeJS.ReadableStream>;
+  writer(grant: Grant): EngineWriter;
+  close(): void;
+}

@@ -1,0 +1,174 @@
+import type { ContainerHealth, EngineKind, PublishedPort } from '../engine/engine.ts';
+
+/** How good or bad something is; decides colour and glyph, never alone: a word always goes with it. */
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown';
+
+/**
+ * The states of the container layer (issue and R5). What a probe says stands above them in `word`.
+ * `restarting`: in a loop. `stopped`: by an operator. `failed`: ended by itself, badly. `finished`: a job that ended well.
+ * `missing`: declared, but no container. `unknown`: the engine is away, this is what was seen last.
+ */
+export type StateName =
+  | 'healthy' | 'running' | 'unhealthy' | 'starting' | 'restarting' | 'stopped' | 'failed' | 'finished'
+  | 'paused' | 'created' | 'removing' | 'missing' | 'unknown';
+
+export interface ServiceView {
+  /** `host/project/service`; the key of every store. */
+  key: string;
+  name: string;
+  /** Id of the container; undefined when missing. */
+  containerId: string | undefined;
+  containerName: string;
+  image: string;
+  state: StateName;
+  tone: Tone;
+  /** One sentence: `exited with code 137 (killed), 2 minutes ago`. */
+  detail: string;
+  health: ContainerHealth;
+  /** Since when it is in this state, epoch milliseconds. */
+  sinceMs: number | undefined;
+  exitCode: number | undefined;
+  restarts: number;
+  ports: readonly PublishedPort[];
+  tty: boolean;
+  /** The service that the component is named after; the others serve it. */
+  main: boolean;
+  /** Of the catalog's annotation, where there is one. */
+  role: string | undefined;
+}
+
+/** A diagnostic: what is wrong, and what to do. */
+export interface FindingView {
+  check: string;
+  level: 'error' | 'warning' | 'notice';
+  message: string;
+  remedy: string;
+  rule: string | undefined;
+}
+
+export interface ProbeView {
+  /** What the probe says, shown instead of the container's state: `sealed 0/3`. Empty when it has nothing to add. */
+  word: string;
+  tone: Tone;
+  detail: string;
+  atMs: number;
+  /** Version that the product itself told, where the probe learnt it. */
+  version: string | undefined;
+  /** Why the probe could not ask, undefined when it could. */
+  failure: string | undefined;
+}
+
+/** A row of the component list. */
+export interface ComponentView {
+  /** `host/project/name`. */
+  key: string;
+  host: string;
+  /** Compose project, empty for a lone container. */
+  project: string;
+  /** Catalog id where known, otherwise the name of its main service or container. Cleaned. */
+  id: string;
+  /** In the catalog? */
+  known: boolean;
+  /** One of the seven groups, or `other`. */
+  group: string;
+  kind: string;
+  product: string;
+  state: StateName;
+  tone: Tone;
+  /** What the row says: the probe's word, or the state's. */
+  word: string;
+  /** One sentence for the detail pane. */
+  detail: string;
+  health: ContainerHealth;
+  sinceMs: number | undefined;
+  restarts: number;
+  services: readonly ServiceView[];
+  probe: ProbeView | undefined;
+  findings: readonly FindingView[];
+  /** Who else says that it owns this project (`docker compose` in /srv/x, systemd unit, ...). */
+  origin: string;
+  /** Where its page is, when it has one and it is published: `http://127.0.0.1:8200`. */
+  url: string | undefined;
+}
+
+export interface PortView {
+  host: string;
+  address: string;
+  port: number;
+  protocol: 'tcp' | 'udp' | 'sctp';
+  exposure: 'loopback' | 'lan' | 'public';
+  /** Component id, container or program that listens; `unknown` when it cannot be seen. */
+  owner: string;
+  /** Key of the component, when a container owns it. */
+  component: string | undefined;
+  service: string | undefined;
+  containerPort: number | undefined;
+  role: string | undefined;
+  /** Listening now? A published port of a stopped container is not. */
+  open: boolean;
+  /** Owners that want the same port on an overlapping address (R88). */
+  conflictWith: readonly string[];
+  /** One sentence when there is something to know about this exposure. */
+  note: string | undefined;
+}
+
+export interface LinkView {
+  state: 'connecting' | 'connected' | 'away';
+  sinceMs: number;
+  /** Of `away`: what happened and what to do. */
+  message: string | undefined;
+  remedy: string | undefined;
+  /** When the next attempt will be made, epoch milliseconds. */
+  retryAtMs: number | undefined;
+}
+
+/** An engine on a host. `name` is the host's name, with the engine behind it where the host has several. */
+export interface PlaceView {
+  name: string;
+  hostKind: 'local' | 'ssh';
+  engine: {
+    kind: EngineKind | undefined;
+    version: string;
+    apiVersion: string;
+    rootless: boolean;
+    address: string;
+    origin: string;
+    reachable: boolean;
+  };
+  link: LinkView;
+  /** Standing remarks: published ports bypass the firewall; what loopback means on Docker before 28. */
+  notes: readonly string[];
+}
+
+/** Everything the console knows of the domain, immutable, replaced at most once per frame. */
+export interface FleetSnapshot {
+  revision: number;
+  /** False until every place has answered or failed once. */
+  settled: boolean;
+  places: readonly PlaceView[];
+  /** Ordered as shown: by group in the order of the specification, then by id. */
+  components: readonly ComponentView[];
+  ports: readonly PortView[];
+}
+
+export interface StatsHistory {
+  /** Oldest first, at most 120; percent of one core. */
+  cpuPercent: readonly number[];
+  memoryBytes: readonly number[];
+  memoryLimitBytes: number;
+}
+
+/** The one store of domain facts. Writers are inside `fleet/`; everybody else selects. */
+export interface Fleet {
+  snapshot(): FleetSnapshot;
+  /** Called after each commit; returns the way to stop. */
+  subscribe(listener: () => void): () => void;
+  /** Resolves when `settled`; rejects with the signal's reason. */
+  settle(signal: AbortSignal): Promise<FleetSnapshot>;
+  /** Keeps stats of a component flowing while the returned function has not been called. */
+  watchStats(componentKey: string): () => void;
+  stats(componentKey: string): StatsHistory | undefined;
+  /** Asks a component's probe and reads its facts again, now. */
+  refresh(componentKey?: string): void;
+  close(): void;
+}

@@ -1,0 +1,54 @@
+import type { Engine } from '../engine/engine.ts';
+import type { ComponentView, Fleet } from '../fleet/model.ts';
+import type { Right } from '../grants/grant.ts';
+import type { Host } from '../hosts/host.ts';
+import type { Session } from '../session/session.ts';
+
+/** What a flow may read of the world. */
+export interface FlowWorld {
+  fleet: Fleet;
+  engineOf(place: string): Engine;
+  hostOf(place: string): Host;
+}
+
+/** What a flow is about. `component` and `service` come from the selected row or from the command line. */
+export interface FlowInput {
+  place: string;
+  component?: ComponentView;
+  /** Service name, where the component has several and one is meant. */
+  service?: string;
+  /** Further words of the command line, or answers of a form. */
+  words: readonly string[];
+  options: Readonly<Record<string, string | boolean>>;
+}
+
+export interface FlowOutcome {
+  /** One sentence: what happened. */
+  message: string;
+  /** For `--json`. */
+  data?: unknown;
+}
+
+/**
+ * A procedure without any user interface: the console, the command line and unattended runs all run this one.
+ * The registry feeds the verbs, the palette, the help and the rights.
+ */
+export interface Flow {
+  id: string;
+  /** The verb on the command line: `start`. */
+  verb: string;
+  /** Imperative, as the palette shows it: `Start the component`. */
+  title: string;
+  /** A sentence or two for help. */
+  summary: string;
+  right: Right;
+  /** What must be selected or named. */
+  about: 'component' | 'host';
+  /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */
+  usage?: string;
+  /** Flags of the verb: name to meaning. */
+  flags?: Readonly<Record<string, { meaning: string; value?: string }>>;
+  /** Does it make sense for this component as it is now? Missing means always. */
+  offered?: (component: ComponentView) => boolean;
+  run(session: Session, input: FlowInput, world: FlowWorld): Promise<FlowOutcome>;
+}

@@ -1,0 +1,85 @@
+import type { Duplex } from 'node:stream';
+import type { Grant } from '../grants/grant.ts';
+
+/** A program's answer. Output is raw: whoever shows it passes it through `text/` first. */
+export interface ExecOutcome {
+  exitCode: number;
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  /** True when output beyond `limitBytes` was dropped. */
+  cut: boolean;
+}
+
+export interface ExecOptions {
+  signal: AbortSignal;
+  /** Ends the program after this long. */
+  limitMs: number;
+  /** Kept per stream; the rest is dropped. Default 1 MiB. */
+  limitBytes?: number;
+  stdin?: Uint8Array | string;
+  /** Added to the environment of that one process; the place for secrets, never argv. */
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+}
+
+/** A socket that some program on the host listens on, whether an engine published it or not. */
+export interface Listener {
+  /** As the kernel says it: `0.0.0.0`, `127.0.0.1`, `::`, `::1`, `192.168.1.2`. */
+  address: string;
+  port: number;
+  protocol: 'tcp' | 'udp';
+  /** Missing when the operator's user may not see who it is. */
+  process?: { pid: number; name: string };
+}
+
+export interface FileFacts {
+  kind: 'file' | 'folder' | 'socket' | 'other';
+  sizeBytes: number;
+  modifiedMs: number;
+  /** Device number: two paths with the same one are on one filesystem (R27). */
+  device: number;
+}
+
+/** Reading on the operated machine. Missing files answer `undefined`; other failures throw a Fault. */
+export interface HostFiles {
+  read(path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined>;
+  facts(path: string, signal: AbortSignal): Promise<FileFacts | undefined>;
+  list(path: string, signal: AbortSignal): Promise<string[] | undefined>;
+  /** Writes beside the target and renames over it, so that a reader sees the old or the new file, whole. */
+  write(grant: Grant, path: string, content: Uint8Array, options: { mode: number }): Promise<void>;
+}
+
+export type DialAddress = { host: string; port: number } | { socket: string };
+
+export interface HostFacts {
+  hostname: string;
+  platform: string;
+  architecture: string;
+  cpus: number;
+  memoryBytes: number;
+  /** User id of whoever operates; 0 for root, undefined where there is no such thing. */
+  uid: number | undefined;
+  home: string;
+  /** `$XDG_RUNTIME_DIR` there, where sockets of rootless engines are. */
+  runtimeDir: string | undefined;
+  /** Addresses of the host's own interfaces, loopback included. */
+  addresses: readonly string[];
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * A machine we reach, local or over ssh. Above `hosts/` nothing else touches files, sockets or programs of the
+ * operated machine.
+ */
+export interface Host {
+  readonly name: string;
+  readonly kind: 'local' | 'ssh';
+  facts(signal: AbortSignal): Promise<HostFacts>;
+  readonly files: HostFiles;
+  /** Runs a program that only reads. Throws `unreachable.*` when it cannot be started. */
+  exec(argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
+  dial(address: DialAddress, signal: AbortSignal): Promise<Duplex>;
+  /** Every listening socket, also those of other users. */
+  listeners(signal: AbortSignal): Promise<Listener[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,114 @@
+import type { Grant, Right } from '../grants/grant.ts';
+
+/** One question of a flow. `id` is the step: the key in an answers file and in the journal. */
+export interface QuestionBase {
+  id: string;
+  label: string;
+  /** One more sentence, shown with the question. */
+  help?: string;
+  /** Returns what is wrong, or undefined. */
+  check?: (answer: string) => string | undefined;
+}
+export interface TextQuestion extends QuestionBase {
+  kind: 'text' | 'secret' | 'number' | 'duration' | 'address';
+  initial?: string;
+}
+export interface Choice {
+  value: string;
+  label: string;
+  detail?: string;
+}
+export interface ChoiceQuestion extends QuestionBase {
+  kind: 'choice';
+  choices: readonly Choice[];
+  initial?: string;
+}
+export interface SeveralQuestion extends QuestionBase {
+  kind: 'several';
+  choices: readonly Choice[];
+  initial?: readonly string[];
+}
+export type Question = TextQuestion | ChoiceQuestion | SeveralQuestion;
+
+/** What harm a confirmation is about. `typed` must be typed to confirm (a production host's name). */
+export interface Confirmation {
+  id: string;
+  /** `Remove container vault-db`. */
+  title: string;
+  /** What will be lost, a line each. */
+  consequences: readonly string[];
+  typed?: string;
+}
+
+export type Shown =
+  | { kind: 'text'; text: string }
+  | { kind: 'table'; title?: string; columns: readonly string[]; rows: readonly (readonly string[])[] }
+  | { kind: 'item'; id: string; title: string; state: 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped'; evidence?: string };
+
+export interface Progress {
+  id: string;
+  label: string;
+  /** 0..1, or undefined when only the motion can be shown. */
+  fraction?: number;
+  done?: boolean;
+}
+
+/** A terminal handed to a program for as long as it runs: the console steps aside. */
+export interface TerminalLoan {
+  input: NodeJS.ReadStream;
+  output: NodeJS.WriteStream;
+}
+
+/** Who is in front: the console, a plain terminal, or nobody. Small on purpose: this is all a flow's user interface. */
+export interface Operator {
+  readonly kind: 'console' | 'terminal' | 'unattended';
+  /** Rejects with `interrupted.cancelled` when the operator walks away. */
+  ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]>;
+  confirm(confirmation: Confirmation, signal: AbortSignal): Promise<boolean>;
+  show(shown: Shown): void;
+  progress(progress: Progress): void;
+  /** Gives the real terminal to `use` and takes it back, also when `use` fails. Throws `refused.noTerminal` without one. */
+  lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T>;
+}
+
+/** One thing in a flow that changes something. */
+export interface Act<T> {
+  /** Unique in the flow's run; the key in the journal. */
+  id: string;
+  right: Exclude<Right, 'read'>;
+  /** What is sent, in words the operator can check: `POST /containers/vault/stop`. */
+  request: string;
+  /** Whom it is about, for the audit and for production hosts. */
+  target: { host: string; component?: string };
+  /** What is lost; `destroy` must have it, and is confirmed with it. */
+  consequences?: readonly string[];
+  /** Asks the world whether this already happened. */
+  done?: () => Promise<boolean>;
+  limitMs?: number;
+  run: (grant: Grant) => Promise<T>;
+}
+
+/** What a flow is given. */
+export interface Session {
+  readonly signal: AbortSignal;
+  readonly rehearsing: boolean;
+  readonly readOnly: boolean;
+  ask: {
+    text(question: Omit<TextQuestion, 'kind'>): Promise<string>;
+    secret(question: Omit<TextQuestion, 'kind'>): Promise<string>;
+    number(question: Omit<TextQuestion, 'kind'> & { least?: number; most?: number }): Promise<number>;
+    /** Seconds. */
+    duration(question: Omit<TextQuestion, 'kind'>): Promise<number>;
+    address(question: Omit<TextQuestion, 'kind'>): Promise<string>;
+    choice(question: Omit<ChoiceQuestion, 'kind'>): Promise<string>;
+    several(question: Omit<SeveralQuestion, 'kind'>): Promise<readonly string[]>;
+  };
+  show(shown: Shown): void;
+  progress(progress: Progress): void;
+  /**
+   * The one door for changes. Checks read-only, confirmation and production, writes the audit before and after, applies the
+   * limit, journals. In a rehearsal it shows the request and answers `undefined`. Throws `refused.*` when it may not.
+   */
+  act<T>(act: Act<T>): Promise<T | undefined>;
+  lend: Operator['lend'];
+}

@@ -1,0 +1,28 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Fleet } from '../fleet/model.ts';
+import type { Logs } from '../fleet/log-store.ts';
+import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../flows/flow.ts';
+import type { Operator } from '../session/session.ts';
+
+/** What the command line said that concerns every verb. */
+export interface DeckOptions {
+  readOnly: boolean;
+  rehearsing: boolean;
+  verbose: boolean;
+  /** `local` or, later, names of other hosts; undefined is the default. */
+  host?: string;
+  signal: AbortSignal;
+}
+
+/** Everything put together once per process: the stores, the flows and the way to run one. Used by verbs and console alike. */
+export interface Deck {
+  readonly options: DeckOptions;
+  readonly catalog: Catalog;
+  readonly fleet: Fleet;
+  readonly logs: Logs;
+  readonly world: FlowWorld;
+  readonly flows: readonly Flow[];
+  /** Runs a flow in a session of its own; everything it changes goes through that session's `act`. */
+  run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal): Promise<FlowOutcome>;
+  close(): Promise<void>;
+}

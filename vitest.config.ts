@@ -1,0 +1,39 @@
+import { defineConfig } from 'vitest/config';
+
+// Colour is decided once per process, so what must be seen in colour and what must be seen without run apart.
+const common = { env: { COLUMNS: '100', LINES: '40', TZ: 'UTC' }, testTimeout: 20_000, hookTimeout: 120_000 };
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'unit',
+          include: ['source/**/*.test.{ts,tsx}', 'test/{catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'],
+          exclude: ['**/*.plain.test.*'],
+          env: { ...common.env, FORCE_COLOR: '3' },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'no-colour',
+          include: ['source/**/*.plain.test.{ts,tsx}'],
+          env: { ...common.env, NO_COLOR: '1', FORCE_COLOR: '0' },
+        },
+      },
+      { test: { ...common, name: 'pty', include: ['test/pty/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        test: {
+          ...common,
+          name: 'real',
+          include: ['test/real/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
