@@ -1,12 +1,10 @@
 import { z } from 'zod';
+import { groups } from './groups.ts';
 
 /**
  * The shape of `component.yaml`. Facts that a compose file can hold (images, ports, volumes, environment) live in `compose.yaml`
  * alone; here they are annotated by name. Emitted as JSON Schema for editors.
  */
-
-/** The seven groups of the specification, in its order (R1). */
-export const groups = ['security', 'ai', 'media', 'vpn', 'productivity', 'networking', 'cluster'] as const;
 
 /** Field types. Each has a check in `field-types.ts`; `pattern`, `enum` and `length` narrow it further. */
 export const fieldTypes = [
@@ -240,5 +238,4 @@ export type ComponentCall = z.output<typeof call>;
 export type ComponentField = z.output<typeof field>;
 export type ComponentProbe = z.output<typeof probe>;
 export type ComponentCheck = z.output<typeof check>;
-export type Group = (typeof groups)[number];
 export type FieldType = (typeof fieldTypes)[number];

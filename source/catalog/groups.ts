@@ -1,0 +1,16 @@
+/** The seven groups of the specification, in its order (R1). Apart from the schema, so that start-up does not load the validator. */
+export const groups = ['security', 'ai', 'media', 'vpn', 'productivity', 'networking', 'cluster'] as const;
+
+export type Group = (typeof groups)[number];
+
+/** As headings say them. */
+export const groupTitles: Readonly<Record<Group | 'other', string>> = {
+  security: 'Security & identity',
+  ai: 'AI & language models',
+  media: 'Media',
+  vpn: 'VPN & tunnels',
+  productivity: 'Productivity & files',
+  networking: 'Networking',
+  cluster: 'Cluster operations',
+  other: 'Not in the catalog',
+};
