@@ -1,0 +1,138 @@
+import { constants } from 'node:fs';
+import { appendFile, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import writeFileAtomic from 'write-file-atomic';
+import { Fault } from '../faults/fault.ts';
+
+/**
+ * The console's own files: configuration, state, and the operator's catalog folder. Not for files of the operated machine, which
+ * go through `hosts/`.
+ */
+
+const fileMode = 0o600;
+const folderMode = 0o700;
+/** Nothing of ours comes near this; a bigger file is a mistake (a device, a log given as a catalog). */
+const limitBytes = 16 * 1024 * 1024;
+
+export interface OwnEntry {
+  name: string;
+  kind: 'file' | 'folder' | 'other';
+}
+
+/** The text of a file, undefined when there is none. Throws `config.unreadable` for everything else that keeps it from being read. */
+export async function readOwnFile(path: string): Promise<string | undefined> {
+  try {
+    // Without O_NONBLOCK a named pipe would hold us until somebody writes to it.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await file.stat();
+    if (facts.isDirectory()) throw unreadable(path, 'it is a folder');
+    if (!facts.isFile()) throw unreadable(path, 'it is not a plain file');
+    if (facts.size > limitBytes) throw unreadable(path, 'it is larger than 16 MB');
+    return await file.readFile('utf8');
+  } catch (cause) {
+    if (isMissing(cause)) return undefined;
+    throw cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
+  }
+}
+
+/**
+ * Writes a file whole or not at all: readers see the old or the new text. Missing folders are made, for the operator alone; the
+ * file is readable for the operator alone. Throws `config.unwritable`.
+ */
+export async function writeOwnFile(path: string, content: string | Uint8Array): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: folderMode });
+    await writeFileAtomic(path, typeof content === 'string' ? content : Buffer.from(content), { mode: fileMode });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** Adds to the end of a file in one write, making it when it is missing. Throws `config.unwritable`. */
+export async function appendOwnFile(path: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: folderMode });
+    await appendFile(path, text, { mode: fileMode, flush: true });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** What is in a folder, ordered by name; undefined when there is no such folder. Links count as what they point at. */
+export async function listOwnFolder(path: string): Promise<OwnEntry[] | undefined> {
+  try {
+    const found = await readdir(path, { withFileTypes: true });
+    const entries = await Promise.all(
+      found.map(async (entry): Promise<OwnEntry> => {
+        const facts = entry.isSymbolicLink() ? await stat(`${path}/${entry.name}`).catch(() => undefined) : entry;
+        return { name: entry.name, kind: facts?.isDirectory() ? 'folder' : facts?.isFile() ? 'file' : 'other' };
+      }),
+    );
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (cause) {
+    if (isMissing(cause)) return undefined;
+    throw unreadable(path, reasonOf(cause), cause);
+  }
+}
+
+/** Makes a folder, and those above it, for the operator alone. Throws `config.unwritable`. */
+export async function makeOwnFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: folderMode });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** Removes a file; a missing one is fine. Throws `config.unwritable`. */
+export async function removeOwnFile(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+function isMissing(thrown: unknown): boolean {
+  const code = codeOf(thrown);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined;
+}
+
+const reasons: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the filesystem is read-only',
+  EISDIR: 'it is a folder',
+  EEXIST: 'a file is in the way',
+  ENOTDIR: 'a file is in the way',
+  ELOOP: 'its links go round in circles',
+};
+
+function reasonOf(thrown: unknown): string {
+  return reasons[codeOf(thrown) ?? ''] ?? (thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+function unreadable(path: string, reason: string, cause?: unknown): Fault {
+  return new Fault({
+    code: 'config.unreadable',
+    message: `${path} cannot be read: ${reason}.`,
+    remedy: 'Check that it is a plain file or folder that you may read.',
+    where: { file: path },
+    cause,
+  });
+}
+
+function unwritable(path: string, cause: unknown): Fault {
+  return new Fault({
+    code: 'config.unwritable',
+    message: `${path} cannot be written: ${reasonOf(cause)}.`,
+    remedy: 'Check permissions and free space, or point QUARTERDECK_HOME at a folder that you may write to.',
+    where: { file: path },
+    cause,
+  });
+}
