@@ -31,6 +31,8 @@ export interface ServiceView {
   restarts: number;
   ports: readonly PublishedPort[];
   tty: boolean;
+  /** Names of services of this component that must be up before this one, where labels or the catalog tell. */
+  dependsOn?: readonly string[];
   /** The service that the component is named after; the others serve it. */
   main: boolean;
   /** Of the catalog's annotation, where there is one. */

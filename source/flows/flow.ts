@@ -27,6 +27,8 @@ export interface FlowOutcome {
   message: string;
   /** For `--json`. */
   data?: unknown;
+  /** Of a program that was run for the operator: the verb ends with it. */
+  exitCode?: number;
 }
 
 /**

@@ -43,6 +43,8 @@ export interface Confirmation {
 export type Shown =
   | { kind: 'text'; text: string }
   | { kind: 'table'; title?: string; columns: readonly string[]; rows: readonly (readonly string[])[] }
+  /** What a program inside a container wrote, byte for byte: cleaned for a screen, passed on unchanged to a pipe. */
+  | { kind: 'output'; stream: 'stdout' | 'stderr'; bytes: Uint8Array }
   | { kind: 'item'; id: string; title: string; state: 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped'; evidence?: string };
 
 export interface Progress {
@@ -76,6 +78,8 @@ export interface Act<T> {
   /** Unique in the flow's run; the key in the journal. */
   id: string;
   right: Exclude<Right, 'read'>;
+  /** Heads the confirmation: `Remove the container vault-db`. Missing: the request does. */
+  title?: string;
   /** What is sent, in words the operator can check: `POST /containers/vault/stop`. */
   request: string;
   /** Whom it is about, for the audit and for production hosts. */
@@ -84,6 +88,7 @@ export interface Act<T> {
   consequences?: readonly string[];
   /** Asks the world whether this already happened. */
   done?: () => Promise<boolean>;
+  /** Default two minutes; `Infinity` for what lasts as long as the operator wants. */
   limitMs?: number;
   run: (grant: Grant) => Promise<T>;
 }
