@@ -6,11 +6,16 @@ export function nearestName(written: string, known: Iterable<string>): string | 
   let best: { name: string; steps: number } | undefined;
   for (const name of known) {
     const candidate = name.toLowerCase();
-    const steps = candidate === wanted ? 0 : distance(wanted, candidate);
+    const swapped = candidate !== wanted && lettersOf(candidate) === lettersOf(wanted);
+    const steps = swapped ? 1 : distance(wanted, candidate);
     if (best === undefined || steps < best.steps) best = { name, steps };
   }
   const tolerance = Math.max(1, Math.floor(wanted.length / 3));
   return best !== undefined && best.steps <= tolerance ? best.name : undefined;
+}
+
+function lettersOf(name: string): string {
+  return [...name].sort().join('');
 }
 
 /** `Did you mean "x"?`, or the names there are, or what to do when there are none. */

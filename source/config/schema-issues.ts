@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { nameRemedy } from '../text/nearest-name.ts';
+import { fieldText, type YamlPath } from './yaml-document.ts';
+
+/** What a zod issue says, for a person. */
+export interface SchemaIssue {
+  path: YamlPath;
+  /** Is it the key that is wrong, or its value? */
+  part: 'key' | 'value';
+  /** `ports.web.exposure` */
+  field: string;
+  message: string;
+  remedy: string;
+}
+
+type Json = Record<string, unknown>;
+
+/** Turns the issues of one schema into sentences. Loads zod: import it lazily where start-up time counts. */
+export class SchemaIssues {
+  readonly #shape: Json;
+
+  constructor(schema: z.ZodType) {
+    this.#shape = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
+  }
+
+  describe(issues: readonly z.core.$ZodIssue[], value: unknown): SchemaIssue[] {
+    return issues.flatMap((issue) => this.#describe(issue, value));
+  }
+
+  #describe(issue: z.core.$ZodIssue, value: unknown): SchemaIssue[] {
+    const path = issue.path;
+    const field = fieldText(path);
+    const name = path.length === 0 ? 'The file' : `"${String(path.at(-1))}"`;
+    const one = (message: string, remedy: string, part: SchemaIssue['part'] = 'value'): SchemaIssue[] => [{ path, part, field, message, remedy }];
+    const missing = valueAt(value, path) === undefined;
+
+    switch (issue.code) {
+      case 'unrecognized_keys': {
+        const known = Object.keys((shapeAt(this.#shape, path)?.['properties'] as Json | undefined) ?? {});
+        return issue.keys.map((key) => ({
+          path: [...path, key],
+          part: 'key' as const,
+          field: fieldText([...path, key]),
+          message: `"${key}" is not known here.`,
+          remedy: nameRemedy(key, known, 'Remove it.'),
+        }));
+      }
+      case 'invalid_type':
+        if (missing) return one(`${name} is missing.`, `Add it: ${aOrAn(kindWords[issue.expected] ?? issue.expected)}.`);
+        return one(
+          `${name} must be ${aOrAn(kindWords[issue.expected] ?? issue.expected)}, not ${kindOf(valueAt(value, path))}.`,
+          issue.expected === 'string' ? 'Put it into quotes.' : 'Change the value.',
+        );
+      case 'invalid_value': {
+        const allowed = issue.values.map(String);
+        if (missing) return one(`${name} is missing.`, `Add it: one of ${allowed.join(', ')}.`);
+        const written = String(valueAt(value, path));
+        return one(`${name} cannot be "${written}".`, nameRemedy(written, allowed, 'Change the value.'));
+      }
+      case 'invalid_key':
+        return one(`The name "${String(path.at(-1))}" is not allowed: ${issue.issues[0]?.message ?? 'wrong form'}.`, 'Rename it.', 'key');
+      case 'invalid_format':
+        if (missing) return one(`${name} is missing.`, 'Add it.');
+        return one(
+          `${name} has the wrong form: ${JSON.stringify(valueAt(value, path))}.`,
+          /^Invalid/.test(issue.message) ? `It must ${formWords(issue)}.` : `${capital(issue.message)}.`,
+        );
+      case 'too_small':
+        return one(`${name} is too ${issue.origin === 'string' ? 'short' : 'small'}.`, `It must be at least ${issue.minimum}${unit(issue.origin)}.`);
+      case 'too_big':
+        return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'big'}.`, `It must be at most ${issue.maximum}${unit(issue.origin)}.`);
+      case 'invalid_union':
+        if (missing) return one(`${name} is missing.`, 'Add it.');
+        return one(`${name} cannot be ${kindOf(valueAt(value, path))}.`, 'Use one of the kinds of value that the documentation names.');
+      default:
+        return one(`${path.length === 0 ? 'The file' : name}: ${issue.message}.`, 'Change it accordingly.');
+    }
+  }
+}
+
+const kindWords: Record<string, string> = {
+  object: 'map of names to values',
+  record: 'map of names to values',
+  array: 'list',
+  string: 'text',
+  number: 'number',
+  int: 'whole number',
+  boolean: 'true or false',
+};
+
+function aOrAn(words: string): string {
+  return words === 'text' || words === 'true or false' ? words : `a ${words}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a map';
+  return JSON.stringify(value);
+}
+
+function unit(origin: string): string {
+  return origin === 'string' ? ' characters long' : origin === 'array' ? ' entries long' : '';
+}
+
+function formWords(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  if (issue.format === 'url') return 'be a URL, such as https://example.org';
+  if (issue.format === 'starts_with' && 'prefix' in issue) return `begin with ${String(issue.prefix)}`;
+  if (issue.format === 'regex' && issue.pattern) return `match ${issue.pattern}`;
+  return `be a valid ${issue.format}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function valueAt(value: unknown, path: YamlPath): unknown {
+  let here = value;
+  for (const step of path) here = (here as Record<PropertyKey, unknown> | null | undefined)?.[step];
+  return here;
+}
+
+function shapeAt(shape: Json, path: YamlPath): Json | undefined {
+  let here: Json | undefined = shape;
+  for (const step of path) {
+    if (typeof step === 'number') here = here?.['items'] as Json | undefined;
+    else here = ((here?.['properties'] as Json | undefined)?.[String(step)] ?? here?.['additionalProperties']) as Json | undefined;
+    if (here === undefined) return undefined;
+  }
+  return here;
+}

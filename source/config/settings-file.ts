@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { SchemaIssues } from './schema-issues.ts';
+import { defaultSettings, type Settings } from './settings.ts';
+import { YamlDocument } from './yaml-document.ts';
+
+const key = z.string().min(1);
+
+const settingsSchema = z.strictObject({
+  theme: z.enum(['auto', 'dark', 'light', 'mono']).optional(),
+  ascii: z.boolean().optional(),
+  keys: z.record(z.string(), z.union([key, z.array(key).min(1)])).optional(),
+  catalogFolder: z.string().regex(/^(\/|~\/)/, 'begin with / or ~/').optional(),
+  probeInterval: z.string().regex(/^\d+(s|m)$/, 'write a number and s or m, such as 15s').optional(),
+  refreshLimits: z.strictObject({ screen: z.int().min(1).max(60).optional(), logs: z.int().min(1).max(60).optional() }).optional(),
+  stackFolder: z.string().regex(/^(\/|~\/)/, 'begin with / or ~/').optional(),
+});
+
+export interface SettingsProblem {
+  code: 'config.unknownKey' | 'config.invalid' | 'config.syntax';
+  line: number;
+  column: number;
+  field: string;
+  message: string;
+  remedy: string;
+}
+
+/** Checks the text of a configuration file. With problems, the settings are the defaults. */
+export function checkSettings(text: string): { settings: Settings; problems: SettingsProblem[] } {
+  const document = new YamlDocument(text);
+  if (document.problems.length > 0) {
+    return { settings: defaultSettings, problems: document.problems.map((problem) => ({ code: 'config.syntax', field: '', ...problem })) };
+  }
+  // A file of comments alone is an empty one.
+  const value = document.value ?? {};
+  const checked = settingsSchema.safeParse(value);
+  if (!checked.success) {
+    const problems = new SchemaIssues(settingsSchema).describe(checked.error.issues, value).map(
+      ({ path, part, field, message, remedy }): SettingsProblem => ({
+        code: part === 'key' ? 'config.unknownKey' : 'config.invalid',
+        ...document.place(path, part),
+        field,
+        message,
+        remedy,
+      }),
+    );
+    return { settings: defaultSettings, problems };
+  }
+  const { keys, probeInterval, refreshLimits, ...plain } = checked.data;
+  return {
+    settings: {
+      ...defaultSettings,
+      ...plain,
+      keys: Object.fromEntries(Object.entries(keys ?? {}).map(([action, chosen]) => [action, [chosen].flat()])),
+      probeIntervalMs: probeInterval === undefined ? defaultSettings.probeIntervalMs : milliseconds(probeInterval),
+      refreshLimits: { ...defaultSettings.refreshLimits, ...refreshLimits },
+    },
+    problems: [],
+  };
+}
+
+function milliseconds(interval: string): number {
+  return Math.max(1, Number.parseInt(interval, 10)) * (interval.endsWith('m') ? 60_000 : 1000);
+}

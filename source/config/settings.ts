@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { Fault } from '../faults/fault.ts';
+import { readOwnFile } from './own-files.ts';
+import { expandHome, type OwnPaths } from './paths.ts';
+
+/** What the operator can set in `config.yaml`, defaults filled in. */
+export interface Settings {
+  theme: 'auto' | 'dark' | 'light' | 'mono';
+  /** Plain ASCII instead of glyphs and lines; undefined lets the terminal decide. */
+  ascii: boolean | undefined;
+  /** Own keys: name of the action to the keys that do it. Replaces the built-in keys of that action. */
+  keys: Readonly<Record<string, readonly string[]>>;
+  /** The operator's own catalog folder, absolute. Its entries win over built-in ones. */
+  catalogFolder: string | undefined;
+  /** How often a component's probe is asked where its catalog entry does not say (R81). */
+  probeIntervalMs: number;
+  refreshLimits: {
+    /** Frames a second. */
+    screen: number;
+    /** Frames a second while log lines arrive. */
+    logs: number;
+  };
+  /** Where a stack lives on a host, as written: `~` is that host's home, not ours. */
+  stackFolder: string;
+}
+
+export const defaultSettings: Settings = {
+  theme: 'auto',
+  ascii: undefined,
+  keys: {},
+  catalogFolder: undefined,
+  probeIntervalMs: 15_000,
+  refreshLimits: { screen: 30, logs: 15 },
+  stackFolder: '~/stack',
+};
+
+export function settingsFile(paths: OwnPaths): string {
+  return join(paths.config, 'config.yaml');
+}
+
+/**
+ * Reads `config.yaml`. No file means the defaults, and costs no parser. Throws `config.unknownKey`, `config.invalid` or
+ * `config.syntax` with line, column and field, `config.unreadable` when it cannot be read.
+ */
+export async function loadSettings(paths: OwnPaths, home: string): Promise<Settings> {
+  const file = settingsFile(paths);
+  const text = await readOwnFile(file);
+  if (text === undefined || text.trim() === '') return defaultSettings;
+  const { checkSettings } = await import('./settings-file.ts');
+  const { settings, problems } = checkSettings(text);
+  const [first] = problems;
+  if (first !== undefined) {
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+    throw new Fault({
+      code: first.code,
+      message: `The configuration is wrong: ${first.message}${more}`,
+      remedy: first.remedy,
+      where: { file, line: first.line, column: first.column, field: first.field || undefined },
+    });
+  }
+  const { catalogFolder } = settings;
+  return { ...settings, catalogFolder: catalogFolder && expandHome(catalogFolder, home) };
+}

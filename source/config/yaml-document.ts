@@ -1,0 +1,150 @@
+import { type Document, isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+
+export interface Place {
+  /** From 1. */
+  line: number;
+  /** From 1. */
+  column: number;
+}
+
+export interface YamlProblem extends Place {
+  message: string;
+  remedy: string;
+}
+
+export type YamlPath = readonly PropertyKey[];
+
+/** A text scalar with what its spelling tells beyond its value. */
+export interface WrittenScalar {
+  value: unknown;
+  quoted: boolean;
+  /** Where the character at this offset of the value stands. Exact for one-line scalars without escapes, otherwise the scalar's start. */
+  placeOf(offset: number): Place;
+}
+
+/**
+ * A YAML text and where everything in it stands. This module loads the parser: import it lazily where start-up time counts.
+ */
+export class YamlDocument {
+  readonly value: unknown;
+  /** Syntax errors and duplicate keys. When there are any, `value` is what could be read. */
+  readonly problems: readonly YamlProblem[];
+  readonly #document: Document.Parsed;
+  readonly #lines = new LineCounter();
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, keepSourceTokens: true });
+    const problems: YamlProblem[] = [...this.#document.errors, ...this.#document.warnings].map(({ code, message, pos }) => ({
+      ...this.#placeAt(pos[0]),
+      message: sentence(message),
+      remedy: remedies[code] ?? 'Check the spelling, quotes and indentation here.',
+    }));
+    let value: unknown;
+    try {
+      value = this.#document.toJS({ maxAliasCount: 100 });
+    } catch (thrown) {
+      problems.push({
+        line: 1,
+        column: 1,
+        message: sentence(thrown instanceof Error ? thrown.message : String(thrown)),
+        remedy: 'Write aliases out, or use fewer of them.',
+      });
+    }
+    this.value = value;
+    this.problems = problems;
+  }
+
+  /** Where the value at this path stands, or its key; for what is missing, the nearest thing around it. */
+  place(path: YamlPath, part: 'key' | 'value' = 'value'): Place {
+    let node: unknown = this.#document.contents;
+    let at = startOf(node) ?? 0;
+    for (const [index, step] of path.entries()) {
+      const last = index === path.length - 1;
+      const found = this.#child(node, step);
+      if (found === undefined) break;
+      const key = startOf(found.key);
+      // A block map starts at its first key: the key above it is where one looks.
+      const wantsKey = (part === 'key' && index === path.length - 1) || (isMap(found.value) && !found.value.flow && typeof step !== 'number');
+      at = (wantsKey ? key : startOf(found.value)) ?? key ?? at;
+      node = found.value;
+    }
+    return this.#placeAt(at);
+  }
+
+  scalar(path: YamlPath): WrittenScalar | undefined {
+    let node: unknown = this.#document.contents;
+    for (const step of path) node = this.#child(node, step)?.value;
+    if (!isScalar(node)) return undefined;
+    const quoted = node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE';
+    const start = node.range?.[0] ?? 0;
+    const written = this.#text.slice(start, node.range?.[1] ?? start);
+    const inner = quoted ? written.slice(1, -1) : written;
+    const exact = inner === node.value;
+    const value = node.value;
+    return { value, quoted, placeOf: (offset) => this.#placeAt(exact ? start + (quoted ? 1 : 0) + offset : start) };
+  }
+
+  /** Every text scalar with its path, keys included, in the order of the file. */
+  *scalars(): Generator<{ path: PropertyKey[]; text: string; place: Place }> {
+    yield* this.#walk(this.#document.contents, []);
+  }
+
+  *#walk(node: unknown, path: PropertyKey[]): Generator<{ path: PropertyKey[]; text: string; place: Place }> {
+    if (isMap(node)) for (const pair of node.items) yield* this.#walk(pair.value, [...path, keyText(pair.key)]);
+    else if (isSeq(node)) for (const [index, item] of node.items.entries()) yield* this.#walk(item, [...path, index]);
+    else if (isScalar(node) && typeof node.value === 'string') {
+      yield { path, text: node.value, place: this.#placeAt(startOf(node) ?? 0) };
+    }
+  }
+
+  #child(node: unknown, step: PropertyKey): { key: unknown; value: unknown } | undefined {
+    const target = isAlias(node) ? node.resolve(this.#document) : node;
+    if (isMap(target)) {
+      const pair = target.items.find(({ key }) => keyText(key) === String(step));
+      return pair && { key: pair.key, value: pair.value };
+    }
+    if (isSeq(target) && typeof step === 'number') {
+      const item = target.items[step];
+      return item === undefined ? undefined : isPair(item) ? { key: item.key, value: item.value } : { key: item, value: item };
+    }
+    return undefined;
+  }
+
+  #placeAt(offset: number): Place {
+    const { line, col } = this.#lines.linePos(offset);
+    return line === 0 ? { line: 1, column: 1 } : { line, column: col };
+  }
+}
+
+function startOf(node: unknown): number | undefined {
+  return (node as Node | null | undefined)?.range?.[0];
+}
+
+function keyText(key: unknown): string {
+  return String(isScalar(key) ? key.value : key);
+}
+
+/** Where zod or we speak of a place: `ports.web.exposure`, `fields[2].type`. */
+export function fieldText(path: YamlPath): string {
+  let text = '';
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
+  return text;
+}
+
+const remedies: Record<string, string> = {
+  DUPLICATE_KEY: 'Keep one of the two.',
+  TAB_AS_INDENT: 'Indent with spaces.',
+  BAD_INDENT: 'Line it up with its neighbours.',
+  MISSING_CHAR: 'Close the quote, bracket or brace, or put a colon behind the key.',
+  MULTIPLE_DOCS: 'Keep one document per file: remove the line ---.',
+  BAD_ALIAS: 'Define the anchor before it is used.',
+  BLOCK_AS_IMPLICIT_KEY: 'Put the text that holds ": " into quotes.',
+  MULTILINE_IMPLICIT_KEY: 'Check the quotes and the indentation above this line.',
+};
+
+function sentence(message: string): string {
+  const first = message.split('\n', 1)[0]?.trim() ?? '';
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
