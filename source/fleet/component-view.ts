@@ -1,0 +1,201 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { groups as groupOrder } from '../catalog/groups.ts';
+import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
+import { cleanLine } from '../text/clean.ts';
+import { composeLabel, type ContainerGroup } from './grouping.ts';
+import type { ComponentView, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
+import { type ContainerHistory, serviceState, toneOfState } from './service-state.ts';
+
+/** What is known of one container beyond the list. */
+export interface ContainerKnowledge {
+  detail: ContainerDetail | undefined;
+  history: ContainerHistory;
+}
+
+export interface ViewContext {
+  host: string;
+  nowMs: number;
+  /** False while the engine is away: then every state is `unknown`, and what was seen last is told. */
+  engineReachable: boolean;
+  knowledge: (containerId: string) => ContainerKnowledge;
+  probe: ProbeView | undefined;
+  findings: readonly FindingView[];
+  /** Services that compose files declare and that have no container. */
+  missing: readonly string[];
+}
+
+export interface BuiltView {
+  view: ComponentView;
+  /** When time alone may change it. */
+  reconsiderMs: number | undefined;
+}
+
+const toneRank: Record<Tone, number> = { bad: 5, warn: 4, busy: 3, unknown: 2, idle: 1, good: 0 };
+
+export function worseTone(one: Tone, other: Tone): Tone {
+  return toneRank[one] >= toneRank[other] ? one : other;
+}
+
+/** A published port once: engines list IPv4 and IPv6 apart. */
+export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] {
+  const seen = new Map<string, PublishedPort>();
+  for (const port of ports) {
+    const address = port.address === '::' ? '0.0.0.0' : port.address;
+    const key = `${address ?? ''}/${port.hostPort ?? ''}/${port.containerPort}/${port.protocol}`;
+    if (!seen.has(key)) seen.set(key, address === port.address || port.address === undefined ? port : { ...port, address });
+  }
+  return [...seen.values()].sort((one, other) => one.containerPort - other.containerPort || one.protocol.localeCompare(other.protocol));
+}
+
+/** One row out of a group of containers. */
+export function buildComponentView(group: ContainerGroup, context: ViewContext): BuiltView {
+  const { entry } = group;
+  let reconsiderMs: number | undefined;
+  const services: ServiceView[] = group.members.map(({ container, service, known, main }) => {
+    const { detail, history } = context.knowledge(container.id);
+    // An inspect can be older than a list: the list decides what both know.
+    const facts: ContainerFacts | ContainerDetail = detail && detail.state === container.state ? { ...detail, health: container.health === 'none' ? detail.health : container.health } : container;
+    const state = serviceState(facts, history, context.nowMs, { oneShot: known?.oneShot ?? false });
+    if (state.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs ?? Number.POSITIVE_INFINITY, state.reconsiderMs);
+    const shown = context.engineReachable ? state : away(state.state, state.detail);
+    return {
+      key: `${context.host}/${group.project}/${service}`,
+      name: cleanLine(service),
+      containerId: container.id,
+      containerName: cleanLine(container.name),
+      image: cleanLine(container.image),
+      state: shown.state,
+      tone: shown.tone,
+      detail: shown.detail,
+      health: facts.health,
+      sinceMs: state.sinceMs,
+      exitCode: state.exitCode,
+      restarts: state.restarts,
+      ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
+      tty: detail?.tty ?? false,
+      main,
+      role: known?.role,
+    };
+  });
+  for (const name of context.missing) {
+    const known = entry?.services.find((service) => service.name === name);
+    services.push({
+      key: `${context.host}/${group.project}/${name}`,
+      name: cleanLine(name),
+      containerId: undefined,
+      containerName: '',
+      image: known?.image ?? '',
+      state: 'missing',
+      tone: toneOfState('missing'),
+      detail: 'its compose file declares it, but there is no container',
+      health: 'none',
+      sinceMs: undefined,
+      exitCode: undefined,
+      restarts: 0,
+      ports: [],
+      tty: false,
+      main: services.length === 0 && name === context.missing[0],
+      role: known?.role,
+    });
+  }
+  services.sort((one, other) => Number(other.main) - Number(one.main) || one.name.localeCompare(other.name));
+
+  const main = services.find((service) => service.main) ?? services[0];
+  if (!main) throw new RangeError('a group has at least one service');
+  const summary = summarise(main, services, group);
+  const probe = context.engineReachable && (main.state === 'healthy' || main.state === 'running' || main.state === 'unhealthy' || main.state === 'starting') ? context.probe : undefined;
+  const spoken = probe !== undefined && probe.word !== '' && summary.main;
+
+  const view: ComponentView = {
+    key: `${context.host}/${group.project}/${group.name}`,
+    host: context.host,
+    project: group.project,
+    id: cleanLine(group.name),
+    known: entry !== undefined,
+    group: entry?.group ?? 'other',
+    kind: entry?.kind ?? '',
+    product: entry?.product.name ?? '',
+    state: summary.state,
+    tone: spoken ? (summary.tone === 'good' || summary.tone === 'busy' ? probe.tone : worseTone(probe.tone, probe.tone === 'good' ? summary.tone : 'good')) : summary.tone,
+    word: spoken ? probe.word : summary.word,
+    detail: spoken ? probe.detail || summary.detail : summary.detail,
+    health: main.health,
+    sinceMs: main.sinceMs,
+    restarts: main.restarts,
+    services,
+    probe,
+    findings: context.findings,
+    origin: originOf(group),
+    url: urlOf(entry, services),
+  };
+  return { view, reconsiderMs };
+}
+
+function away(state: StateName, detail: string) {
+  return { state: 'unknown' as const, tone: toneOfState('unknown'), detail: `the engine is away; seen last: ${state}, ${detail}` };
+}
+
+interface Summary {
+  state: StateName;
+  tone: Tone;
+  word: string;
+  detail: string;
+  /** Whether this is the main service's own state, above which a probe may speak. */
+  main: boolean;
+}
+
+/** A component is as well as its main service, unless one that serves it is worse (R56). Jobs that ended well and optional ones do not count. */
+function summarise(main: ServiceView, services: readonly ServiceView[], group: ContainerGroup): Summary {
+  const optional = new Set(group.entry?.services.filter((service) => service.optional).map((service) => service.name));
+  const others = services.filter((service) => !service.main && !optional.has(service.name) && service.state !== 'finished');
+  const mainUp = ['healthy', 'running', 'starting'].includes(main.state);
+  const worst = others
+    .filter((service) => service.tone === 'bad' || (mainUp && (service.state === 'stopped' || service.state === 'missing' || service.state === 'paused' || service.state === 'created')))
+    .sort((one, other) => toneRank[other.tone] - toneRank[one.tone])[0];
+  if (worst && toneRank[worst.tone] >= toneRank[main.tone] && main.tone !== 'bad') {
+    return {
+      state: worst.state,
+      tone: worseTone(worst.tone, 'warn'),
+      word: `${worst.name} ${worst.state}`,
+      detail: `${main.name} is ${main.state}, but ${worst.name} ${worst.detail.startsWith('its ') ? 'is not well: ' : ''}${worst.detail}`,
+      main: false,
+    };
+  }
+  const word = main.state === 'restarting' && main.restarts > 0 ? `restarting ${main.restarts}x` : main.state === 'failed' && main.exitCode !== undefined && main.exitCode !== 0 ? `failed (${main.exitCode})` : main.state;
+  return { state: main.state, tone: main.tone, word, detail: main.detail, main: true };
+}
+
+function originOf(group: ContainerGroup): string {
+  const container = group.members[0]?.container;
+  if (!container) return 'compose file';
+  const unit = container.labels.PODMAN_SYSTEMD_UNIT;
+  if (unit) return `systemd unit ${cleanLine(unit)}`;
+  if (!group.project) return 'made by hand';
+  const folder = composeLabel(container, 'project.working_dir');
+  const portainer = folder && /^\/data\/compose\/\d+/.test(folder) ? 'Portainer, ' : '';
+  return `${portainer}compose project ${group.project}${folder ? ` in ${cleanLine(folder)}` : ''}`;
+}
+
+/** The page for people: the first annotated web port that is really published. */
+function urlOf(entry: CatalogEntry | undefined, services: readonly ServiceView[]): string | undefined {
+  for (const port of entry?.ports.filter((candidate) => candidate.web) ?? []) {
+    if (port.exposure === 'host-network') return `${port.tls ? 'https' : 'http'}://127.0.0.1:${port.container}`;
+    for (const service of services) {
+      const published = service.ports.find((candidate) => candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined);
+      if (!published) continue;
+      const address = !published.address || published.address === '0.0.0.0' ? '127.0.0.1' : published.address;
+      return `${port.tls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${published.hostPort}`;
+    }
+  }
+  return undefined;
+}
+
+/** The order of the screen: the groups of the specification (R1), what is in no group last, names inside. */
+export function compareComponents(one: ComponentView, other: ComponentView): number {
+  return groupRank(one.group) - groupRank(other.group) || one.id.localeCompare(other.id) || one.host.localeCompare(other.host) || one.key.localeCompare(other.key);
+}
+
+function groupRank(group: string): number {
+  const rank = (groupOrder as readonly string[]).indexOf(group);
+  return rank < 0 ? groupOrder.length : rank;
+}

@@ -1,0 +1,205 @@
+import type { CatalogEntry, CatalogService } from '../catalog/catalog.ts';
+import { parseImage } from '../catalog/images.ts';
+import type { ContainerFacts } from '../engine/engine.ts';
+import { cleanLine } from '../text/clean.ts';
+
+/** Containers that belong together, matched with the catalog. One of these becomes one row. */
+export interface ContainerGroup {
+  project: string;
+  /** Unique within host and project. */
+  name: string;
+  entry: CatalogEntry | undefined;
+  members: readonly GroupMember[];
+}
+
+export interface GroupMember {
+  container: ContainerFacts;
+  /** Service name as compose knows it, or the container's name. */
+  service: string;
+  /** The catalog's service that this is, where it matched. */
+  known: CatalogService | undefined;
+  main: boolean;
+}
+
+const dockerLabel = 'com.docker.compose.';
+const podmanLabel = 'io.podman.compose.';
+
+/** A compose label, of either family; Docker's wins, as podman-compose writes both. */
+export function composeLabel(container: ContainerFacts, name: string): string | undefined {
+  return container.labels[dockerLabel + name] ?? container.labels[podmanLabel + name];
+}
+
+/** Services named by the `depends_on` label: `db:service_healthy:false,redis:service_started:true`. */
+function dependenciesOf(container: ContainerFacts): string[] {
+  const label = composeLabel(container, 'depends_on') ?? '';
+  return label
+    .split(',')
+    .map((part) => part.split(':', 1)[0] ?? '')
+    .filter(Boolean);
+}
+
+function serviceOf(container: ContainerFacts): string {
+  return cleanLine(composeLabel(container, 'service') ?? container.name) || container.id.slice(0, 12);
+}
+
+interface Candidate {
+  entry: CatalogEntry;
+  service: CatalogService;
+}
+
+/** Looks images up by repository, tags aside: whoever runs `caddy:2.8` runs the reverse proxy. */
+export class CatalogIndex {
+  readonly #byRepository = new Map<string, Candidate[]>();
+
+  constructor(entries: readonly CatalogEntry[]) {
+    for (const entry of entries) {
+      for (const service of entry.services) {
+        for (const repository of service.repositories) {
+          const candidates = this.#byRepository.get(repository) ?? [];
+          candidates.push({ entry, service });
+          this.#byRepository.set(repository, candidates);
+        }
+      }
+    }
+  }
+
+  candidates(image: string): readonly Candidate[] {
+    const repository = parseImage(image)?.repository;
+    return (repository === undefined ? undefined : this.#byRepository.get(repository)) ?? [];
+  }
+}
+
+/**
+ * Puts containers of one engine into groups. The main service of a catalog entry makes a component; what serves it joins it: by `depends_on`, or because
+ * the entry names that image and nobody else in the project could mean it. Of the rest, what depends on each other stays together, and a lone container
+ * is a row of its own. Projects of other people are read the same way as ours: one compose file with twenty services is twenty rows, not one.
+ */
+export function groupContainers(containers: readonly ContainerFacts[], index: CatalogIndex): ContainerGroup[] {
+  const projects = new Map<string, ContainerFacts[]>();
+  const groups: ContainerGroup[] = [];
+  for (const container of containers) {
+    if (composeLabel(container, 'oneoff') === 'True') continue;
+    const project = composeLabel(container, 'project');
+    if (project === undefined || project === '') groups.push(loneGroup(container, index));
+    else projects.set(project, [...(projects.get(project) ?? []), container]);
+  }
+  for (const [project, members] of projects) groups.push(...groupProject(cleanLine(project), members, index));
+  return withUniqueNames(groups);
+}
+
+function loneGroup(container: ContainerFacts, index: CatalogIndex): ContainerGroup {
+  const match = index.candidates(container.image).find(({ service }) => service.main);
+  return {
+    project: '',
+    name: match?.entry.id ?? serviceOf(container),
+    entry: match?.entry,
+    members: [{ container, service: serviceOf(container), known: match?.service, main: true }],
+  };
+}
+
+/** Where an image is the main service of several entries, the project's own name decides. */
+function mainMatch(container: ContainerFacts, project: string, index: CatalogIndex): Candidate | undefined {
+  const matches = index.candidates(container.image).filter(({ service }) => service.main);
+  return matches.find(({ entry }) => entry.id === project) ?? matches[0];
+}
+
+function groupProject(project: string, containers: readonly ContainerFacts[], index: CatalogIndex): ContainerGroup[] {
+  const services = new Map<string, ContainerFacts[]>();
+  for (const container of containers) services.set(serviceOf(container), [...(services.get(serviceOf(container)) ?? []), container]);
+  const dependencies = new Map<string, string[]>();
+  for (const [service, [first]] of services) dependencies.set(service, first ? dependenciesOf(first).filter((name) => services.has(name)) : []);
+
+  // Owner of each service: the name of the main service that it belongs to.
+  const owners = new Map<string, string>();
+  const mains = new Map<string, Candidate>();
+  for (const [service, [first]] of services) {
+    const match = first && mainMatch(first, project, index);
+    if (match) {
+      mains.set(service, match);
+      owners.set(service, service);
+    }
+  }
+
+  // Helpers that a catalog component reaches by depends_on, nearest first; a helper of two components stays on its own.
+  for (const [main] of mains) {
+    for (const service of reachable(main, dependencies)) {
+      if (mains.has(service)) continue;
+      const users = [...mains.keys()].filter((other) => reachable(other, dependencies).has(service));
+      if (users.length === 1) owners.set(service, main);
+    }
+  }
+  // Without depends_on labels (podman-compose, old files): the entry knows what serves it.
+  for (const [service, [first]] of services) {
+    if (owners.has(service) || !first) continue;
+    const helps = index.candidates(first.image).filter((candidate) => !candidate.service.main);
+    const claimants = [...mains].filter(([, { entry }]) => helps.some((helper) => helper.entry === entry));
+    const claimant = claimants[0];
+    if (claimants.length === 1 && claimant) owners.set(service, claimant[0]);
+  }
+  // The rest: each connected part is named after the service that nobody in it depends on.
+  const rest = new Set([...services.keys()].filter((service) => !owners.has(service)));
+  for (const service of rest) {
+    if (owners.has(service)) continue;
+    const part = connected(service, dependencies, rest);
+    const roots = [...part].filter((name) => ![...part].some((other) => dependencies.get(other)?.includes(name)));
+    const root = roots[0];
+    if (roots.length === 1 && root !== undefined) for (const name of part) owners.set(name, root);
+    else for (const name of part) owners.set(name, name);
+  }
+
+  return [...new Set(owners.values())].map((owner) => {
+    const match = mains.get(owner);
+    const members = [...services].flatMap(([service, instances]) => {
+      if (owners.get(service) !== owner) return [];
+      return instances.map((container, position) => ({
+        container,
+        service: instances.length > 1 && position > 0 ? `${service}-${composeLabel(container, 'container-number') ?? position + 1}` : service,
+        known: match && knownService(container, service, match.entry, index),
+        main: service === owner && position === 0,
+      }));
+    });
+    return { project, name: match?.entry.id ?? owner, entry: match?.entry, members };
+  });
+}
+
+function knownService(container: ContainerFacts, service: string, entry: CatalogEntry, index: CatalogIndex): CatalogService | undefined {
+  const matches = index.candidates(container.image).filter((candidate) => candidate.entry === entry);
+  return (matches.find((match) => match.service.name === service) ?? matches[0])?.service;
+}
+
+function reachable(from: string, edges: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const seen = new Set<string>();
+  const queue = [...(edges.get(from) ?? [])];
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    if (seen.has(name) || name === from) continue;
+    seen.add(name);
+    queue.push(...(edges.get(name) ?? []));
+  }
+  return seen;
+}
+
+function connected(from: string, edges: ReadonlyMap<string, readonly string[]>, within: ReadonlySet<string>): Set<string> {
+  const part = new Set<string>([from]);
+  const queue = [from];
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    const neighbours = [...(edges.get(name) ?? []), ...[...within].filter((other) => edges.get(other)?.includes(name ?? ''))];
+    for (const neighbour of neighbours) {
+      if (!within.has(neighbour) || part.has(neighbour)) continue;
+      part.add(neighbour);
+      queue.push(neighbour);
+    }
+  }
+  return part;
+}
+
+/** Two caddies by hand are two rows: the second is told by its container's name. */
+function withUniqueNames(groups: ContainerGroup[]): ContainerGroup[] {
+  const taken = new Set<string>();
+  return groups.map((group) => {
+    let name = group.name;
+    if (taken.has(`${group.project}/${name}`)) name = `${group.name}:${group.members.find((member) => member.main)?.service ?? group.members[0]?.service}`;
+    for (let number = 2; taken.has(`${group.project}/${name}`); number++) name = `${group.name}:${number}`;
+    taken.add(`${group.project}/${name}`);
+    return name === group.name ? group : { ...group, name };
+  });
+}

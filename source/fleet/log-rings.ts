@@ -1,0 +1,229 @@
+import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import type { Engine, LogLine } from '../engine/engine.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { LogEntry, Logs, LogSource } from './log-store.ts';
+import type { OpenFleet } from './open-fleet.ts';
+
+export interface LogLimits {
+  /** Lines asked of the engine's history per service. */
+  tail: number;
+  /** Kept per component. */
+  lines: number;
+  characters: number;
+  /** Of one line; the rest is not kept. */
+  lineCharacters: number;
+  /** Between two replacements of what is shown: 15 a second. */
+  frameMs: number;
+  /** Lines of several services are held this long, so that they can be put in order of time. */
+  holdMs: number;
+}
+
+export const logLimits: LogLimits = { tail: 2_000, lines: 20_000, characters: 8_000_000, lineCharacters: 16_384, frameMs: 66, holdMs: 250 };
+
+/** Where a follow broke off: the last timestamp, and how many lines bore it. Podman's are whole seconds, so the count matters. */
+interface Position {
+  stamp: string;
+  timeMs: number;
+  count: number;
+}
+
+/** Opens the second store. Each open source follows every running service of its component, also across restarts. */
+export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs {
+  const rings = new Map<string, { ring: LogRing; users: number }>();
+  return {
+    open(key) {
+      const known = rings.get(key) ?? { ring: new LogRing(key, fleet, limits), users: 0 };
+      rings.set(key, known);
+      known.users++;
+      let open = true;
+      return {
+        source: known.ring,
+        close() {
+          if (!open) return;
+          open = false;
+          known.users--;
+          if (known.users > 0) return;
+          known.ring.close();
+          rings.delete(key);
+        },
+      };
+    },
+    close() {
+      for (const { ring } of rings.values()) ring.close();
+      rings.clear();
+    },
+  };
+}
+
+interface Follower {
+  stop: AbortController;
+  /** Engine and start of the container that this follows: a new one of either means a new stream. */
+  incarnation: string;
+}
+
+class LogRing implements LogSource {
+  readonly componentKey: string;
+  readonly #fleet: OpenFleet;
+  readonly #limits: LogLimits;
+  readonly #listeners = new Set<() => void>();
+  readonly #followers = new Map<string, Follower>();
+  readonly #positions = new Map<string, Position>();
+  readonly #unsubscribe: () => void;
+  #entries: readonly LogEntry[] = [];
+  #pending: (LogEntry & { arrivedMs: number })[] = [];
+  #characters = 0;
+  #total = 0;
+  #flush: NodeJS.Timeout | undefined;
+  #message: string | undefined;
+  #closed = false;
+
+  constructor(key: string, fleet: OpenFleet, limits: LogLimits) {
+    this.componentKey = key;
+    this.#fleet = fleet;
+    this.#limits = limits;
+    this.#unsubscribe = fleet.subscribe(() => this.#follow());
+    this.#follow();
+  }
+
+  entries(): readonly LogEntry[] {
+    return this.#entries;
+  }
+
+  total(): number {
+    return this.#total;
+  }
+
+  state(): { following: boolean; message: string | undefined } {
+    return { following: this.#followers.size > 0, message: this.#message };
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#unsubscribe();
+    clearTimeout(this.#flush);
+    for (const follower of this.#followers.values()) follower.stop.abort();
+    this.#followers.clear();
+    this.#listeners.clear();
+  }
+
+  #follow(): void {
+    if (this.#closed) return;
+    const runtime = this.#fleet.runtime(this.componentKey);
+    const engine = runtime?.place.link.state === 'connected' ? runtime.place.engine : undefined;
+    const wanted = new Set<string>();
+    for (const { container, service } of runtime?.group.members ?? []) {
+      const detail = runtime?.place.detail(container.id);
+      // Whether frames are used is known from an inspect only.
+      if (!engine || !detail) continue;
+      wanted.add(container.id);
+      const incarnation = `${runtime?.place.link.sinceMs}/${detail.startedMs ?? 0}`;
+      const known = this.#followers.get(container.id);
+      if (known?.incarnation === incarnation) continue;
+      known?.stop.abort();
+      // A stopped container's log was read to its end; its stream is opened again when it starts.
+      if (known && container.state !== 'running') continue;
+      this.#open(engine, container.id, service, detail.tty, incarnation);
+    }
+    for (const [id, follower] of this.#followers) {
+      if (wanted.has(id)) continue;
+      follower.stop.abort();
+      this.#followers.delete(id);
+    }
+    const message = runtime === undefined ? 'the component is gone' : engine === undefined ? 'waiting for the engine' : this.#message;
+    if (message !== this.#message && (engine === undefined || runtime === undefined)) this.#say(message);
+  }
+
+  #open(engine: Engine, id: string, service: string, tty: boolean, incarnation: string): void {
+    const follower: Follower = { stop: new AbortController(), incarnation };
+    this.#followers.set(id, follower);
+    const position = this.#positions.get(id);
+    this.#say(undefined);
+    void (async () => {
+      try {
+        const batches = engine.logs(id, {
+          signal: follower.stop.signal,
+          follow: true,
+          tty,
+          ...(position ? { sinceMs: Math.floor(position.timeMs / 1000) * 1000 } : { tail: this.#limits.tail }),
+        });
+        let skip = position ? { ...position } : undefined;
+        for await (const batch of batches) {
+          for (const line of batch) {
+            if (skip) {
+              if (line.stamp < skip.stamp) continue;
+              if (line.stamp === skip.stamp && skip.count > 0) {
+                skip.count--;
+                continue;
+              }
+              if (line.stamp > skip.stamp) skip = undefined;
+            }
+            this.#take(id, service, line);
+          }
+          this.#schedule();
+        }
+      } catch (thrown) {
+        if (!follower.stop.signal.aborted && !isAbort(thrown)) {
+          this.#say(thrown instanceof Fault ? thrown.message : `the log broke off: ${messageOf(thrown)}`);
+        }
+      }
+    })();
+  }
+
+  #take(id: string, service: string, line: LogLine): void {
+    const position = this.#positions.get(id);
+    if (line.stamp) {
+      if (position?.stamp === line.stamp) position.count++;
+      else this.#positions.set(id, { stamp: line.stamp, timeMs: line.timeMs ?? 0, count: 1 });
+    }
+    const text = cleanLine(line.text.length > this.#limits.lineCharacters ? `${line.text.slice(0, this.#limits.lineCharacters)}>` : line.text);
+    this.#pending.push({ index: 0, timeMs: line.timeMs, service, stream: line.stream, text, arrivedMs: Date.now() });
+  }
+
+  #say(message: string | undefined): void {
+    if (this.#message === message) return;
+    this.#message = message;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#flush ??= setTimeout(() => {
+      this.#flush = undefined;
+      this.#commit();
+    }, this.#limits.frameMs);
+  }
+
+  #commit(): void {
+    const due = this.#due();
+    if (due.length > 0) {
+      const added = due.map(({ arrivedMs: _, ...entry }) => ({ ...entry, index: this.#total++ }));
+      for (const entry of added) this.#characters += entry.text.length;
+      const all = [...this.#entries, ...added];
+      let drop = Math.max(0, all.length - this.#limits.lines);
+      for (let index = 0; index < drop; index++) this.#characters -= all[index]?.text.length ?? 0;
+      while (this.#characters > this.#limits.characters && drop < all.length - 1) this.#characters -= all[drop++]?.text.length ?? 0;
+      this.#entries = drop > 0 ? all.slice(drop) : all;
+    }
+    for (const listener of [...this.#listeners]) listener();
+    if (this.#pending.length > 0) this.#schedule();
+  }
+
+  /** One service is in order by itself. Of several, what is held long enough goes, in order of time. */
+  #due(): typeof this.#pending {
+    const pending = this.#pending;
+    if (this.#followers.size <= 1) {
+      this.#pending = [];
+      return pending;
+    }
+    const before = Date.now() - this.#limits.holdMs;
+    const ordered = pending.toSorted((one, other) => (one.timeMs ?? one.arrivedMs) - (other.timeMs ?? other.arrivedMs));
+    let ready = ordered.length;
+    while (ready > 0 && (ordered[ready - 1]?.arrivedMs ?? 0) > before) ready--;
+    this.#pending = ordered.slice(ready);
+    return ordered.slice(0, ready);
+  }
+}

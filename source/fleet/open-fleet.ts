@@ -1,0 +1,201 @@
+import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
+import type { ContainerDetail } from '../engine/engine.ts';
+import { buildComponentView, compareComponents, type ContainerKnowledge } from './component-view.ts';
+import { DeclaredServices } from './declared-services.ts';
+import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
+import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory } from './model.ts';
+import { placeNotes, portViews } from './ports.ts';
+import { PlaceWatch, type PlaceLimits, type PlaceSource } from './place-watch.ts';
+import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
+import { StatsWatch } from './stats-watch.ts';
+
+export interface FleetOptions {
+  places: readonly PlaceSource[];
+  catalog: Catalog;
+  /** Folder of our own deployments on each host; `~` is the home there. */
+  stackFolder: string;
+  /** False in read-only mode: then probes that run a program inside a container are not asked. */
+  execAllowed: boolean;
+  limits?: PlaceLimits;
+}
+
+/** At most this often the snapshot is replaced: a frame. */
+const frameMs = 33;
+/** Sentences hold ages; they are told anew this often. */
+const agesMs = 30_000;
+
+/** What the fleet knows of one row beyond what is shown: for flows and logs, which act on containers. */
+export interface ComponentRuntime {
+  place: PlaceWatch;
+  group: ContainerGroup;
+}
+
+export interface OpenFleet extends Fleet {
+  runtime(componentKey: string): ComponentRuntime | undefined;
+  place(name: string): PlaceWatch | undefined;
+}
+
+/** Starts following every place. One writer: all that is learnt ends in `commit`, once per frame. */
+export function openFleet({ places, catalog, stackFolder, execAllowed, limits }: FleetOptions): OpenFleet {
+  const index = new CatalogIndex(catalog.entries);
+  const listeners = new Set<() => void>();
+  const watches = places.map((source) => new PlaceWatch(source, changed, limits));
+  const probes = new ProbeWatch(changed, { execAllowed });
+  const stats = new StatsWatch(changed);
+  const declared = new DeclaredServices(watches, stackFolder, changed);
+  let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();
+  let frame: NodeJS.Timeout | undefined;
+  let reconsider: NodeJS.Timeout | undefined;
+  let committedMs = 0;
+  let closed = false;
+  let snapshot: FleetSnapshot = { revision: 0, settled: false, places: watches.map(placeView), components: [], ports: [] };
+
+  function changed(): void {
+    if (closed || frame !== undefined) return;
+    // The first change after a quiet time is shown at once; a storm of them once per frame.
+    frame = setTimeout(commit, Math.max(0, committedMs + frameMs - Date.now()));
+  }
+
+  function commit(): void {
+    frame = undefined;
+    committedMs = Date.now();
+    const nowMs = committedMs;
+    const components: ComponentView[] = [];
+    const ports: PortView[] = [];
+    const nextRuntimes = new Map<string, ComponentRuntime>();
+    const targets: ProbeTarget[] = [];
+    let reconsiderMs = nowMs + agesMs;
+
+    for (const watch of watches) {
+      const reachable = watch.link.state === 'connected';
+      const groups = declared.complete(watch, groupContainers([...watch.containers.values()], index), index);
+      const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
+      const entries = new Map<string, CatalogEntry>();
+      const placeComponents: ComponentView[] = [];
+      for (const { group, missing } of groups) {
+        const key = `${watch.name}/${group.project}/${group.name}`;
+        const built = buildComponentView(group, {
+          host: watch.name,
+          nowMs,
+          engineReachable: reachable,
+          knowledge,
+          probe: probes.probe(key),
+          findings: probes.findings(key),
+          missing,
+        });
+        placeComponents.push(built.view);
+        nextRuntimes.set(key, { place: watch, group });
+        if (built.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs, built.reconsiderMs);
+        if (group.entry) {
+          entries.set(key, group.entry);
+          const target = reachable ? probeTarget(key, group, watch) : undefined;
+          if (target) targets.push(target);
+        }
+      }
+      components.push(...placeComponents);
+      ports.push(
+        ...portViews({
+          place: watch.name,
+          hostAddresses: watch.hostAddresses,
+          listeners: watch.listeners,
+          components: placeComponents,
+          entries,
+          engine: watch.facts,
+        }),
+      );
+    }
+
+    runtimes = nextRuntimes;
+    snapshot = {
+      revision: snapshot.revision + 1,
+      settled: watches.every((watch) => watch.settled),
+      places: watches.map(placeView),
+      components: components.sort(compareComponents),
+      ports,
+    };
+    probes.follow(targets);
+    stats.follow(runtimes);
+    clearTimeout(reconsider);
+    reconsider = setTimeout(changed, Math.max(frameMs, reconsiderMs - nowMs));
+    for (const listener of [...listeners]) listener();
+  }
+
+  for (const watch of watches) void watch.run();
+
+  const fleet: OpenFleet = {
+    snapshot: () => snapshot,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    settle(signal) {
+      return new Promise((resolve, reject) => {
+        const stop = fleet.subscribe(check);
+        signal.addEventListener('abort', fail, { once: true });
+        function fail() {
+          stop();
+          reject(signal.reason);
+        }
+        function check() {
+          if (!snapshot.settled) return;
+          stop();
+          signal.removeEventListener('abort', fail);
+          resolve(snapshot);
+        }
+        if (signal.aborted) fail();
+        else check();
+      });
+    },
+    watchStats: (key) => stats.watch(key, runtimes.get(key)),
+    stats: (key): StatsHistory | undefined => stats.history(key),
+    refresh(key) {
+      const one = key === undefined ? undefined : runtimes.get(key)?.place;
+      for (const watch of one ? [one] : watches) watch.refresh();
+      probes.refresh(key);
+    },
+    runtime: (key) => runtimes.get(key),
+    place: (name) => watches.find((watch) => watch.name === name),
+    close() {
+      closed = true;
+      clearTimeout(frame);
+      clearTimeout(reconsider);
+      probes.close();
+      stats.close();
+      declared.close();
+      for (const watch of watches) watch.close();
+    },
+  };
+  return fleet;
+}
+
+/** A probe is asked of a component whose main service runs and has been inspected. */
+function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): ProbeTarget | undefined {
+  const { entry } = group;
+  const main = group.members.find((member) => member.main)?.container;
+  if (!entry || !watch.engine || !main || main.state !== 'running' || !watch.detail(main.id)) return undefined;
+  const containers = new Map<string, ContainerDetail>();
+  for (const { container, known } of group.members) {
+    const detail = watch.detail(container.id);
+    if (known && detail && !containers.has(known.name)) containers.set(known.name, detail);
+  }
+  return { key, entry, host: watch.host, engine: watch.engine, containers };
+}
+
+function placeView(watch: PlaceWatch): PlaceView {
+  const { facts, engine } = watch;
+  return {
+    name: watch.name,
+    hostKind: watch.host.kind,
+    engine: {
+      kind: facts?.kind,
+      version: facts?.version ?? '',
+      apiVersion: facts?.apiVersion ?? '',
+      rootless: facts?.rootless ?? false,
+      address: engine?.address.url ?? '',
+      origin: engine?.address.origin ?? '',
+      reachable: watch.link.state === 'connected',
+    },
+    link: watch.link,
+    notes: facts ? placeNotes(facts) : [],
+  };
+}

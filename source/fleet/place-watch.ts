@@ -1,0 +1,317 @@
+import type { ContainerDetail, ContainerFacts, Engine, EngineEvent, EngineFacts } from '../engine/engine.ts';
+import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import type { Host, Listener } from '../hosts/host.ts';
+import type { LinkView } from './model.ts';
+import type { ContainerHistory } from './service-state.ts';
+
+/** An engine on a host, and how to open it. Opening may fail, and is tried again. */
+export interface PlaceSource {
+  name: string;
+  host: Host;
+  open: (signal: AbortSignal) => Promise<Engine>;
+}
+
+export interface PlaceLimits {
+  connectMs: number;
+  requestMs: number;
+  /** First and longest wait before another attempt. */
+  retryMs: readonly [number, number];
+  /** Between two full lists, in case an event was lost. */
+  reconcileMs: number;
+  listenersMs: number;
+}
+
+export const placeLimits: PlaceLimits = { connectMs: 5_000, requestMs: 10_000, retryMs: [500, 10_000], reconcileMs: 60_000, listenersMs: 15_000 };
+
+/** Events from before we came tell who stopped what, and what is in a loop. Docker keeps the last 256. */
+const lookBackMs = 60 * 60_000;
+const historyMs = 10 * 60_000;
+const inspectsAtOnce = 6;
+const touchDelayMs = 30;
+
+/** Follows one engine: lists once, then lives from its events; when the engine goes away, says so and comes back by itself. */
+export class PlaceWatch {
+  readonly name: string;
+  readonly host: Host;
+  link: LinkView = { state: 'connecting', sinceMs: Date.now(), message: undefined, remedy: undefined, retryAtMs: undefined };
+  engine: Engine | undefined;
+  facts: EngineFacts | undefined;
+  containers: ReadonlyMap<string, ContainerFacts | ContainerDetail> = new Map();
+  listeners: readonly Listener[] = [];
+  hostAddresses: readonly string[] = [];
+  /** Has it answered or failed once? */
+  settled = false;
+
+  readonly #source: PlaceSource;
+  readonly #limits: PlaceLimits;
+  readonly #changed: () => void;
+  readonly #closing = new AbortController();
+  readonly #details = new Map<string, ContainerDetail>();
+  readonly #history = new Map<string, { diedMs: number[]; stopAskedMs: number | undefined }>();
+  readonly #touched = new Set<string>();
+  #touchTimer: NodeJS.Timeout | undefined;
+  #lastEventMs = Date.now() - lookBackMs;
+  #wake: (() => void) | undefined;
+
+  constructor(source: PlaceSource, changed: () => void, limits: PlaceLimits = placeLimits) {
+    this.#source = source;
+    this.name = source.name;
+    this.host = source.host;
+    this.#changed = changed;
+    this.#limits = limits;
+  }
+
+  detail(id: string): ContainerDetail | undefined {
+    return this.#details.get(id);
+  }
+
+  history(id: string): ContainerHistory {
+    return this.#history.get(id) ?? { diedMs: [], stopAskedMs: undefined };
+  }
+
+  /** Runs until closed; never rejects. */
+  async run(): Promise<void> {
+    void this.#watchListeners();
+    let attempt = 0;
+    while (!this.#closing.signal.aborted) {
+      try {
+        await this.#follow(() => {
+          attempt = 0;
+        });
+      } catch (thrown) {
+        if (this.#closing.signal.aborted) return;
+        this.#goAway(thrown, attempt);
+        attempt++;
+        await this.#rest((this.link.retryAtMs ?? 0) - Date.now());
+      }
+    }
+  }
+
+  /** Tries again at once when waiting, otherwise reads everything anew. */
+  refresh(): void {
+    if (this.#wake) this.#wake();
+    else for (const id of this.containers.keys()) this.#touch(id);
+    void this.#readListeners();
+  }
+
+  close(): void {
+    this.#closing.abort();
+    clearTimeout(this.#touchTimer);
+    this.engine?.close();
+  }
+
+  async #follow(connected: () => void): Promise<void> {
+    const ending = new AbortController();
+    const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
+    try {
+      const startedMs = Date.now();
+      const engine = await limited(signal, this.#limits.connectMs, (limit) => this.#source.open(limit));
+      this.engine = engine;
+      this.facts = await limited(signal, this.#limits.connectMs, (limit) => engine.connect(limit));
+      // Events first: what happens while we list is not missed.
+      const eventsEnd = this.#consume(engine, signal);
+      eventsEnd.catch(() => undefined);
+      await this.#list(engine, signal);
+      connected();
+      this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
+      this.settled = true;
+      this.#changed();
+      await this.#inspectAll(engine, signal);
+      await Promise.race([eventsEnd, this.#reconcile(engine, signal)]);
+    } finally {
+      ending.abort();
+      this.engine?.close();
+    }
+  }
+
+  #goAway(thrown: unknown, attempt: number): void {
+    const [first, longest] = this.#limits.retryMs;
+    const fault = thrown instanceof Fault ? thrown : undefined;
+    const late = isAbort(thrown);
+    this.link = {
+      state: 'away',
+      sinceMs: this.link.state === 'away' ? this.link.sinceMs : Date.now(),
+      message: fault?.message ?? (late ? 'The engine does not answer.' : `The connection to the engine broke: ${messageOf(thrown)}`),
+      remedy: fault?.remedy ?? 'Check that the engine runs; the connection comes back by itself.',
+      retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
+    };
+    this.settled = true;
+    this.#changed();
+  }
+
+  #rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#closing.signal.removeEventListener('abort', done);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(done, Math.max(0, ms));
+      this.#closing.signal.addEventListener('abort', done, { once: true });
+      this.#wake = done;
+    });
+  }
+
+  async #list(engine: Engine, signal: AbortSignal): Promise<void> {
+    const list = await limited(signal, this.#limits.requestMs, (limit) => engine.list(limit));
+    this.containers = new Map(list.map((container) => [container.id, container]));
+    for (const id of this.#details.keys()) if (!this.containers.has(id)) this.#details.delete(id);
+    for (const id of this.#history.keys()) if (!this.containers.has(id)) this.#history.delete(id);
+  }
+
+  async #inspectAll(engine: Engine, signal: AbortSignal): Promise<void> {
+    const ids = [...this.containers.keys()];
+    const next = async (): Promise<void> => {
+      for (let id = ids.shift(); id !== undefined; id = ids.shift()) await this.#inspect(engine, id, signal);
+    };
+    await Promise.all(Array.from({ length: inspectsAtOnce }, next));
+    this.#changed();
+  }
+
+  async #inspect(engine: Engine, id: string, signal: AbortSignal): Promise<void> {
+    const detail = await limited(signal, this.#limits.requestMs, (limit) => engine.inspect(id, limit));
+    const containers = new Map(this.containers);
+    if (detail) {
+      this.#details.set(id, detail);
+      containers.set(id, detail);
+    } else {
+      this.#forget(id);
+      containers.delete(id);
+    }
+    this.containers = containers;
+  }
+
+  #forget(id: string): void {
+    this.#details.delete(id);
+    this.#history.delete(id);
+  }
+
+  async #reconcile(engine: Engine, signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await delay(this.#limits.reconcileMs, signal);
+      const before = this.containers;
+      await this.#list(engine, signal);
+      for (const [id, now] of this.containers) {
+        const then = before.get(id);
+        if (!then || then.state !== now.state || then.health !== now.health || then.name !== now.name) this.#touch(id);
+      }
+      this.#changed();
+    }
+  }
+
+  async #consume(engine: Engine, signal: AbortSignal): Promise<never> {
+    for await (const event of engine.events({ sinceMs: this.#lastEventMs, signal })) this.#take(event, engine);
+    throw new Fault({ code: 'unreachable.engine', message: 'The engine closed its event stream.', remedy: 'It comes back by itself once the engine runs again.' });
+  }
+
+  #take(event: EngineEvent, _engine: Engine): void {
+    this.#lastEventMs = Math.max(this.#lastEventMs, event.timeMs);
+    if (event.kind !== 'container') return;
+    const history = this.#history.get(event.id) ?? { diedMs: [], stopAskedMs: undefined };
+    if (event.action === 'die') {
+      history.diedMs = [...history.diedMs.filter((at) => event.timeMs - at < historyMs), event.timeMs];
+      this.#history.set(event.id, history);
+    } else if (event.action === 'stop' || event.action === 'restart' || (event.action === 'kill' && endsPrograms(event.signal))) {
+      history.stopAskedMs = event.timeMs;
+      this.#history.set(event.id, history);
+    } else if (event.action === 'remove') {
+      this.#forget(event.id);
+      if (this.containers.has(event.id)) {
+        const containers = new Map(this.containers);
+        containers.delete(event.id);
+        this.containers = containers;
+        this.#changed();
+      }
+      return;
+    }
+    this.#touch(event.id);
+  }
+
+  /** Events come in bursts: a restart is five of them. One inspect answers all. */
+  #touch(id: string): void {
+    this.#touched.add(id);
+    this.#touchTimer ??= setTimeout(() => {
+      this.#touchTimer = undefined;
+      void this.#readTouched();
+    }, touchDelayMs);
+  }
+
+  async #readTouched(): Promise<void> {
+    const { engine } = this;
+    const ids = [...this.#touched];
+    this.#touched.clear();
+    if (!engine) return;
+    try {
+      for (const id of ids) await this.#inspect(engine, id, this.#closing.signal);
+    } catch {
+      // The event stream tells when the engine is away; the next list repairs what was missed here.
+    }
+    this.#changed();
+    void this.#readListeners();
+  }
+
+  async #watchListeners(): Promise<void> {
+    const { signal } = this.#closing;
+    try {
+      this.hostAddresses = (await this.host.facts(signal)).addresses;
+      for (;;) {
+        await this.#readListeners();
+        await delay(this.#limits.listenersMs, signal);
+      }
+    } catch {
+      // Closed.
+    }
+  }
+
+  #readingListeners: Promise<void> | undefined;
+
+  #readListeners(): Promise<void> {
+    this.#readingListeners ??= limited(this.#closing.signal, this.#limits.requestMs, (limit) => this.host.listeners(limit))
+      .then((listeners) => {
+        const same = JSON.stringify(listeners) === JSON.stringify(this.listeners);
+        this.listeners = listeners;
+        if (!same) this.#changed();
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#readingListeners = undefined;
+      });
+    return this.#readingListeners;
+  }
+}
+
+/** Signals that ask a program to end, by name or number; others (HUP, USR1) only tell it something. */
+function endsPrograms(signal: string | undefined): boolean {
+  return signal === undefined || /^(SIG)?(TERM|KILL|INT|QUIT)$|^(15|9|2|3)$/.test(signal);
+}
+
+/** Runs with a limit of its own on top of the given signal. */
+export async function limited<T>(signal: AbortSignal, limitMs: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const timeout = setTimeout(() => timer.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')), limitMs);
+  const both = AbortSignal.any([signal, timer.signal]);
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      both.addEventListener('abort', () => reject(both.reason), { once: true });
+      run(both).then(resolve, reject);
+    });
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+export function delay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

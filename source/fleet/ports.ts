@@ -1,0 +1,176 @@
+import ipaddr from 'ipaddr.js';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { EngineFacts } from '../engine/engine.ts';
+import type { Listener } from '../hosts/host.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { ComponentView, PortView } from './model.ts';
+
+type Exposure = PortView['exposure'];
+
+/** Programs through which engines hold published ports open; the container is the owner, not they. */
+const forwarders = new Set(['docker-proxy', 'rootlessport', 'rootlessport-chi', 'rootlesskit', 'slirp4netns', 'pasta', 'pasta.avx2', 'conmon', 'exe', 'vpnkit', 'com.docker.backend', 'limactl', 'gvproxy']);
+
+/** From where a listening address can be reached. A host with a public address of its own is reached by everybody on 0.0.0.0. */
+export function exposureOf(address: string, hostAddresses: readonly string[]): Exposure {
+  const range = rangeOf(address);
+  if (range === 'loopback') return 'loopback';
+  if (range === 'unspecified') return hostAddresses.some((own) => rangeOf(own) === 'unicast') ? 'public' : 'lan';
+  return range === 'unicast' ? 'public' : 'lan';
+}
+
+function rangeOf(address: string): string {
+  try {
+    return ipaddr.process(address.replace(/%.*$/, '')).range();
+  } catch {
+    return 'invalid';
+  }
+}
+
+/** R88: all addresses overlap everything, otherwise only the same one does. */
+export function addressesOverlap(one: string, other: string): boolean {
+  const every = (address: string) => address === '0.0.0.0' || address === '::' || address === '*';
+  return one === other || every(one) || every(other);
+}
+
+export interface PortFacts {
+  place: string;
+  hostAddresses: readonly string[];
+  listeners: readonly Listener[];
+  components: readonly ComponentView[];
+  entries: ReadonlyMap<string, CatalogEntry>;
+  engine: EngineFacts | undefined;
+}
+
+/** Every port of one place: what engines publish, what host-network components listen on, and every other socket, each once. */
+export function portViews({ place, hostAddresses, listeners, components, entries, engine }: PortFacts): PortView[] {
+  const views: PortView[] = [];
+  const claimed = new Set<Listener>();
+  const listening = (address: string, port: number, protocol: string) =>
+    listeners.filter((listener) => listener.port === port && listener.protocol === protocol && addressesOverlap(listener.address, address));
+
+  for (const component of components) {
+    const entry = entries.get(component.key);
+    for (const service of component.services) {
+      for (const port of service.ports) {
+        if (port.hostPort === undefined) continue;
+        const address = port.address ?? '0.0.0.0';
+        const up = ['healthy', 'running', 'unhealthy', 'starting', 'paused'].includes(service.state);
+        const sockets = listening(address, port.hostPort, port.protocol);
+        const own = up ? sockets.filter((socket) => !socket.process || forwarders.has(socket.process.name)) : [];
+        for (const socket of own) claimed.add(socket);
+        const annotation = entry?.ports.find((candidate) => candidate.container === port.containerPort && candidate.protocol === port.protocol);
+        views.push({
+          host: place,
+          address,
+          port: port.hostPort,
+          protocol: port.protocol,
+          exposure: exposureOf(address, hostAddresses),
+          owner: component.id,
+          component: component.key,
+          service: service.name,
+          containerPort: port.containerPort,
+          role: annotation?.role,
+          // Engines without a userland proxy forward in the kernel: a running container is proof enough.
+          open: up,
+          conflictWith: [],
+          note: undefined,
+        });
+      }
+    }
+    for (const port of entry?.ports ?? []) {
+      if (port.exposure !== 'host-network' || port.host === undefined) continue;
+      const sockets = listeners.filter((listener) => listener.port === port.host && listener.protocol === port.protocol && !claimed.has(listener));
+      const up = component.services.some((service) => service.name === port.service || service.main ? ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state) : false);
+      if (up) for (const socket of sockets) claimed.add(socket);
+      const address = sockets[0]?.address ?? '0.0.0.0';
+      views.push({
+        host: place,
+        address,
+        port: port.host,
+        protocol: port.protocol,
+        exposure: exposureOf(address, hostAddresses),
+        owner: component.id,
+        component: component.key,
+        service: port.service,
+        containerPort: port.container,
+        role: port.role,
+        open: up && sockets.length > 0,
+        conflictWith: [],
+        note: 'on the host network: it listens by itself, nothing is published',
+      });
+    }
+  }
+
+  const seen = new Set<string>();
+  for (const listener of listeners) {
+    if (claimed.has(listener)) continue;
+    const owner = listener.process ? cleanLine(listener.process.name) : 'unknown';
+    const key = `${listener.address === '::' ? '0.0.0.0' : listener.address}/${listener.port}/${listener.protocol}/${owner}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    views.push({
+      host: place,
+      address: listener.address,
+      port: listener.port,
+      protocol: listener.protocol,
+      exposure: exposureOf(listener.address, hostAddresses),
+      owner,
+      component: undefined,
+      service: undefined,
+      containerPort: undefined,
+      role: listener.process ? `process ${listener.process.pid}` : undefined,
+      open: true,
+      conflictWith: [],
+      note: listener.process ? undefined : 'another user’s program: run as root to see which',
+    });
+  }
+
+  const noted = views.map((view) => ({ ...view, conflictWith: conflictsOf(view, views), note: view.note ?? noteOf(view, engine) }));
+  return noted.sort((one, other) => one.port - other.port || one.protocol.localeCompare(other.protocol) || one.address.localeCompare(other.address));
+}
+
+function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
+  const owners = all
+    .filter(
+      (other) =>
+        other !== view &&
+        other.port === view.port &&
+        other.protocol === view.protocol &&
+        // Two programs on one port without a component between them arranged it (SO_REUSEPORT, IPv4 and IPv6): not ours to judge.
+        (other.component !== undefined || view.component !== undefined) &&
+        (other.component !== view.component || other.service !== view.service) &&
+        addressesOverlap(other.address, view.address),
+    )
+    .map((other) => other.owner);
+  return [...new Set(owners)];
+}
+
+function noteOf(view: PortView, engine: EngineFacts | undefined): string | undefined {
+  if (view.component === undefined || !view.open || !engine) return undefined;
+  if (view.exposure === 'loopback') return loopbackLeaks(engine) ? 'Docker before 28: hosts on the same network segment can reach this loopback port' : undefined;
+  return bypassesFirewall(engine) ? 'published: a firewall such as ufw or firewalld does not stop it' : undefined;
+}
+
+/** moby 28.0 closed it: before, a neighbour could route to 127.0.0.1 ports through the bridge. Rootless engines forward in user space. */
+export function loopbackLeaks(engine: EngineFacts): boolean {
+  return engine.kind === 'docker' && !engine.rootless && Number.parseInt(engine.version, 10) < 28;
+}
+
+/** Rootful engines write NAT rules that come before the host's own filter. */
+export function bypassesFirewall(engine: EngineFacts): boolean {
+  return !engine.rootless;
+}
+
+/** Standing remarks about an engine's ports, for the ports pane. */
+export function placeNotes(engine: EngineFacts): string[] {
+  const notes: string[] = [];
+  if (bypassesFirewall(engine)) {
+    notes.push('Published ports bypass the host’s firewall: the engine’s own NAT rules come first. Publish on 127.0.0.1 what need not be reached.');
+  } else {
+    notes.push('Rootless: published ports are ordinary sockets of your user, and the host’s firewall applies to them.');
+  }
+  if (loopbackLeaks(engine)) {
+    notes.push('Docker before 28: a port published on 127.0.0.1 can be reached by hosts on the same network segment. Upgrade, or block it in the DOCKER-USER chain.');
+  }
+  return notes;
+}

@@ -1,0 +1,114 @@
+import type { StatsHistory } from './model.ts';
+import type { ComponentRuntime } from './open-fleet.ts';
+
+const kept = 120;
+
+interface Series {
+  users: number;
+  cpuPercent: number[];
+  memoryBytes: number[];
+  memoryLimitBytes: number;
+  /** Container id to the stream that feeds it. */
+  streams: Map<string, { stop: AbortController; cpuPercent: number; memoryBytes: number; limitBytes: number }>;
+  timer: NodeJS.Timeout;
+}
+
+/** CPU and memory of components, sampled only while somebody looks: a stats stream costs the engine a read of cgroups every second. */
+export class StatsWatch {
+  readonly #series = new Map<string, Series>();
+  readonly #changed: () => void;
+
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  watch(key: string, runtime: ComponentRuntime | undefined): () => void {
+    const series = this.#series.get(key) ?? this.#open(key);
+    series.users++;
+    this.#feed(series, runtime);
+    let open = true;
+    return () => {
+      if (!open) return;
+      open = false;
+      series.users--;
+      if (series.users === 0) this.#close(key, series);
+    };
+  }
+
+  history(key: string): StatsHistory | undefined {
+    const series = this.#series.get(key);
+    if (!series || series.memoryBytes.length === 0) return undefined;
+    return { cpuPercent: series.cpuPercent, memoryBytes: series.memoryBytes, memoryLimitBytes: series.memoryLimitBytes };
+  }
+
+  /** Containers come and go under a component that is being watched. */
+  follow(runtimes: ReadonlyMap<string, ComponentRuntime>): void {
+    for (const [key, series] of this.#series) this.#feed(series, runtimes.get(key));
+  }
+
+  close(): void {
+    for (const [key, series] of this.#series) this.#close(key, series);
+  }
+
+  #open(key: string): Series {
+    const series: Series = {
+      users: 0,
+      cpuPercent: [],
+      memoryBytes: [],
+      memoryLimitBytes: 0,
+      streams: new Map(),
+      timer: setInterval(() => this.#sample(series), 1000),
+    };
+    this.#series.set(key, series);
+    return series;
+  }
+
+  #close(key: string, series: Series): void {
+    clearInterval(series.timer);
+    for (const stream of series.streams.values()) stream.stop.abort();
+    this.#series.delete(key);
+  }
+
+  #sample(series: Series): void {
+    const streams = [...series.streams.values()];
+    if (streams.length === 0) return;
+    const sum = (pick: (stream: (typeof streams)[number]) => number) => streams.reduce((total, stream) => total + pick(stream), 0);
+    // New arrays: what is shown compares by identity.
+    series.cpuPercent = [...series.cpuPercent, sum((stream) => stream.cpuPercent)].slice(-kept);
+    series.memoryBytes = [...series.memoryBytes, sum((stream) => stream.memoryBytes)].slice(-kept);
+    series.memoryLimitBytes = sum((stream) => stream.limitBytes);
+    this.#changed();
+  }
+
+  #feed(series: Series, runtime: ComponentRuntime | undefined): void {
+    const running = new Set<string>();
+    for (const { container } of runtime?.group.members ?? []) if (container.state === 'running') running.add(container.id);
+    for (const [id, stream] of series.streams) {
+      if (running.has(id)) continue;
+      stream.stop.abort();
+      series.streams.delete(id);
+    }
+    const engine = runtime?.place.link.state === 'connected' ? runtime.place.engine : undefined;
+    if (!engine) return;
+    for (const id of running) {
+      if (series.streams.has(id)) continue;
+      const stream = { stop: new AbortController(), cpuPercent: 0, memoryBytes: 0, limitBytes: 0 };
+      series.streams.set(id, stream);
+      void (async () => {
+        try {
+          for await (const sample of engine.stats(id, stream.stop.signal)) {
+            if (sample.cpuPercent !== undefined) stream.cpuPercent = sample.cpuPercent;
+            const first = stream.memoryBytes === 0;
+            stream.memoryBytes = sample.memoryBytes;
+            stream.limitBytes = sample.memoryLimitBytes;
+            if (first && series.memoryBytes.length === 0) this.#sample(series);
+          }
+        } catch {
+          // Stopped, or the engine went away: the next snapshot opens it again.
+        } finally {
+          if (series.streams.get(id) === stream) series.streams.delete(id);
+        }
+      })();
+    }
+  }
+}
