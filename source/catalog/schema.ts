@@ -101,7 +101,7 @@ const call = z
     exec: z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1) }).optional(),
     tcp: z.strictObject({ port: z.string() }).optional(),
     file: z.strictObject({ service: z.string(), path: z.string().startsWith('/') }).optional(),
-    /** What the engine knows of a service: answer `{state, health, exitCode, restarts, env, uptime}`. */
+    /** What the engine knows of a service: answer `{state, health, exitCode, restarts, env, uptime, argv, devices}`. */
     engine: z.strictObject({ service: z.string() }).optional(),
     /** Of the specification's endpoint table: belongs to the public list of endpoints. */
     endpoint: z.boolean().default(false),
@@ -122,6 +122,11 @@ const tone = z.enum(['good', 'busy', 'warn', 'bad', 'idle', 'unknown']);
 
 const probe = z.strictObject({
   call: z.string(),
+  /**
+   * Further reading calls whose answers `version` and `says` use, as `calls.<name>`, made together with the first and as rarely. One that
+   * could not be made (an exec in read-only mode) is there with `ok` false: the conditions then say what can be said without it.
+   */
+  also: z.array(z.string()).default([]),
   every: z.string().regex(/^\d+(s|m)$/).default('15s'),
   /** CEL that gives the product's version out of the answer, or an empty string. */
   version: condition.optional(),
