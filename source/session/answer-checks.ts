@@ -1,0 +1,35 @@
+import ipaddr from 'ipaddr.js';
+
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** `90`, `10m`, `4h`, `1h30m`, `7d` as seconds; undefined for anything else. */
+export function parseDuration(answer: string): number | undefined {
+  const text = answer.trim().toLowerCase();
+  if (/^\d+$/.test(text)) return Number(text);
+  if (!/^(\d+[smhdw])+$/.test(text)) return undefined;
+  let seconds = 0;
+  for (const [, count, unit] of text.matchAll(/(\d+)([smhdw])/g)) seconds += Number(count) * (unitSeconds[unit ?? ''] ?? 0);
+  return Number.isSafeInteger(seconds) ? seconds : undefined;
+}
+
+export function durationProblem(answer: string): string | undefined {
+  return parseDuration(answer) === undefined ? 'Write a duration like 30s, 10m, 4h or 7d.' : undefined;
+}
+
+export function numberProblem(answer: string, { least, most }: { least?: number; most?: number }): string | undefined {
+  const text = answer.trim();
+  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) return 'Write a number.';
+  const number = Number(text);
+  if (least !== undefined && number < least) return `Write a number from ${least} on.`;
+  if (most !== undefined && number > most) return `Write a number up to ${most}.`;
+  return undefined;
+}
+
+/** An IPv4 or IPv6 address, or a range of them (`10.0.0.0/8`). Shortened and octal forms are refused: tools disagree about them. */
+export function addressProblem(answer: string): string | undefined {
+  const text = answer.trim();
+  const good = text.includes('/')
+    ? (ipaddr.IPv6.isValidCIDR(text) || (ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? '')))
+    : ipaddr.IPv6.isValid(text) || ipaddr.IPv4.isValidFourPartDecimal(text);
+  return good ? undefined : 'Write an IP address like 192.0.2.7 or 2001:db8::7, or a range like 192.0.2.0/24.';
+}

@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process';
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SecretStoreDouble } from '../../test/doubles/secret-store-double.ts';
+import { auditKeyFile } from '../secrets/secret-store.ts';
+import { type Audit, openAudit } from './audit.ts';
+import type { AuditEvent } from './audit-chain.ts';
+
+const identity = { user: 'ada', machine: 'nas' };
+let folder: string;
+let path: string;
+let store: SecretStoreDouble;
+let audit: Audit;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quarterdeck-audit-'));
+  path = join(folder, 'audit.jsonl');
+  store = new SecretStoreDouble();
+  audit = openAudit({ path, stores: [store], identity });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function event(act: string): AuditEvent {
+  return { run: 'r1', flow: 'stop', act, phase: 'after', outcome: 'done', right: 'operate', request: `POST /containers/${act}/stop`, host: 'local' };
+}
+async function written(count: number): Promise<string[]> {
+  for (let number = 1; number <= count; number++) await audit.record(event(`a${number}`));
+  return (await readFile(path, 'utf8')).trimEnd().split('\n');
+}
+const save = (lines: readonly string[]) => writeFile(path, `${lines.join('\n')}\n`);
+const problems = async () => (await audit.verify()).problems.map(({ line, kind }) => ({ line, kind }));
+
+describe('audit verify', () => {
+  test('an untouched log is whole', async () => {
+    await written(5);
+    expect(await audit.verify()).toMatchObject({ entries: 5, problems: [], unchecked: 0, keptIn: 'keychain' });
+  });
+
+  test('an installation without a log is whole', async () => {
+    expect(await audit.verify()).toMatchObject({ entries: 0, problems: [] });
+  });
+
+  test.each([0, 2, 4])('a changed entry is named by its line (%i)', async (index) => {
+    const lines = await written(5);
+    lines[index] = lines[index]?.replace('"outcome":"done"', '"outcome":"failed"') ?? '';
+    await save(lines);
+    expect(await problems()).toEqual([{ line: index + 1, kind: 'changed' }]);
+  });
+
+  test('a change that JSON would not notice is noticed', async () => {
+    const lines = await written(3);
+    lines[1] = lines[1]?.replace('"n":2,', '"n": 2,') ?? '';
+    await save(lines);
+    expect(await problems()).toEqual([{ line: 2, kind: 'changed' }]);
+  });
+
+  test('a removed entry is named by the line that now stands there', async () => {
+    const lines = await written(5);
+    await save(lines.toSpliced(1, 2));
+    const report = await audit.verify();
+    expect(report.problems).toMatchObject([{ line: 2, kind: 'removed', message: 'Entries 2 to 3 are missing before this line.' }]);
+  });
+
+  test('the first entry removed', async () => {
+    const lines = await written(3);
+    await save(lines.slice(1));
+    expect(await problems()).toEqual([{ line: 1, kind: 'removed' }]);
+  });
+
+  test('an entry put in again elsewhere is named', async () => {
+    const lines = await written(4);
+    await save(lines.toSpliced(3, 0, lines[1] ?? ''));
+    expect(await problems()).toEqual([{ line: 4, kind: 'inserted' }]);
+  });
+
+  test('an invented entry is named', async () => {
+    const lines = await written(3);
+    const invented = (lines[2] ?? '').replace('"n":3', '"n":4').replace('a3', 'a4');
+    await save([...lines, invented]);
+    expect(await problems()).toEqual([{ line: 4, kind: 'changed' }]);
+  });
+
+  test('two entries that changed places are named', async () => {
+    const lines = await written(4);
+    await save([lines[0], lines[2], lines[1], lines[3]].map(String));
+    expect((await problems()).map(({ line }) => line)).toEqual([2, 3]);
+  });
+
+  test.each([1, 4])('a log cut short by %i entries is told', async (missing) => {
+    const lines = await written(4);
+    await writeFile(path, lines.slice(0, 4 - missing).map((line) => `${line}\n`).join(''));
+    expect(await problems()).toEqual([{ line: 4 - missing + 1, kind: 'truncated' }]);
+  });
+
+  test('a log that is gone is told', async () => {
+    await written(2);
+    await rm(path);
+    expect(await problems()).toEqual([{ line: 1, kind: 'truncated' }]);
+  });
+
+  test('going on writing does not heal a log that was cut short', async () => {
+    const lines = await written(4);
+    await save(lines.slice(0, 2));
+    await audit.record(event('later'));
+    expect(await problems()).toEqual([{ line: 3, kind: 'removed' }]);
+  });
+
+  test('rubbish between entries is named', async () => {
+    const lines = await written(3);
+    await save(lines.toSpliced(1, 0, 'rubbish'));
+    expect(await problems()).toEqual([{ line: 2, kind: 'unreadable' }]);
+  });
+
+  test('a line that a crash cut off is no break: the next entry takes its place', async () => {
+    await written(2);
+    await appendFile(path, '{"n":3,"at":"2026');
+    await audit.record(event('a3'));
+    expect(await audit.verify()).toMatchObject({ entries: 3, problems: [] });
+  });
+
+  test('an entry whose head was not remembered because of a crash is gone on from', async () => {
+    await written(1);
+    const before = new Map(store.values);
+    await audit.record(event('a2'));
+    for (const [name, value] of before) store.values.set(name, value);
+    expect(await problems()).toEqual([]);
+    await audit.record(event('a3'));
+    expect(await audit.verify()).toMatchObject({ entries: 3, problems: [] });
+  });
+});
+
+describe('where the key rests', () => {
+  test('two installations that share a keychain do not meet', async () => {
+    await written(2);
+    const other = openAudit({ path: join(folder, 'other', 'audit.jsonl'), stores: [store], identity });
+    await other.record(event('b'));
+    expect(await other.verify()).toMatchObject({ entries: 1, problems: [] });
+    expect(await audit.verify()).toMatchObject({ entries: 2, problems: [] });
+  });
+
+  test('while the keychain is locked the key file vouches, and verify says what it could not check', async () => {
+    const file = auditKeyFile(join(folder, 'audit-key.json'));
+    audit = openAudit({ path, stores: [store, file], identity });
+    await audit.record(event('a1'));
+    store.locked = true;
+    await audit.record(event('a2'));
+    await audit.record(event('a3'));
+    expect(await audit.verify()).toMatchObject({ problems: [], unchecked: 1, keptIn: 'file', away: [{ kind: 'keychain', reason: 'The keychain is locked.' }] });
+    store.locked = false;
+    await audit.record(event('a4'));
+    expect(await audit.verify()).toMatchObject({ entries: 4, problems: [], unchecked: 0, keptIn: 'keychain', away: [] });
+  });
+
+  test('log and key file are readable for their owner alone', async () => {
+    const keyPath = join(folder, 'audit-key.json');
+    audit = openAudit({ path, stores: [auditKeyFile(keyPath)], identity });
+    await audit.record(event('a1'));
+    for (const own of [path, keyPath]) expect((await stat(own)).mode & 0o777).toBe(0o600);
+  });
+
+  test('the key file takes no other secret', async () => {
+    await expect(auditKeyFile(join(folder, 'k.json')).set('db-password', 'x')).rejects.toMatchObject({ code: 'refused.noKeychain' });
+  });
+
+  test('no store at all: nothing is recorded, and that is said', async () => {
+    store.locked = true;
+    await expect(audit.record(event('a1'))).rejects.toMatchObject({ code: 'failed.audit' });
+  });
+});
+
+describe('several at once', () => {
+  test('many writers in one process keep one chain', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => audit.record(event(`a${index}`))));
+    expect(await audit.verify()).toMatchObject({ entries: 20, problems: [] });
+  });
+
+  test('writers in several processes keep one chain: nothing lost, nothing doubled', async () => {
+    const keyPath = join(folder, 'audit-key.json');
+    const script = `
+      import { openAudit } from ${JSON.stringify(join(import.meta.dirname, 'audit.ts'))};
+      import { auditKeyFile } from ${JSON.stringify(join(import.meta.dirname, '../secrets/secret-store.ts'))};
+      const audit = openAudit({ path: ${JSON.stringify(path)}, stores: [auditKeyFile(${JSON.stringify(keyPath)})], identity: { user: 'x', machine: 'y' } });
+      for (let i = 0; i < 8; i++) await audit.record({ run: 'r', flow: 'f', act: process.argv[1] + '-' + i, phase: 'after', outcome: 'done', right: 'operate', request: 'x', host: 'local' });
+    `;
+    const ends = await Promise.all(
+      ['one', 'two', 'three'].map(
+        (name) =>
+          new Promise<{ code: number | null; stderr: string }>((resolve) => {
+            const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, name], { stdio: ['ignore', 'ignore', 'pipe'] });
+            let stderr = '';
+            child.stderr.on('data', (data) => {
+              stderr += data;
+            });
+            child.on('close', (code) => resolve({ code, stderr }));
+          }),
+      ),
+    );
+    expect(ends).toEqual(Array(3).fill({ code: 0, stderr: '' }));
+    audit = openAudit({ path, stores: [auditKeyFile(keyPath)], identity });
+    expect(await audit.verify()).toMatchObject({ entries: 24, problems: [] });
+    const acts = [];
+    for await (const { act } of audit.entries()) acts.push(act);
+    expect(acts.sort()).toEqual(['one', 'three', 'two'].flatMap((name) => Array.from({ length: 8 }, (_, index) => `${name}-${index}`)));
+  });
+});

@@ -1,0 +1,31 @@
+import { hostname, userInfo } from 'node:os';
+
+/** Who sits at this terminal, as far as the system tells. */
+export interface Identity {
+  user: string;
+  /** Who became `user` with sudo. */
+  sudoUser?: string;
+  /** Address that the ssh client came from. */
+  from?: string;
+  /** Name of the machine that Quarterdeck runs on. */
+  machine: string;
+}
+
+export function identityOf(env: Readonly<Record<string, string | undefined>> = process.env): Identity {
+  const from = env.SSH_CONNECTION?.split(' ', 1)[0];
+  return {
+    user: userName(),
+    ...(env.SUDO_USER && { sudoUser: env.SUDO_USER }),
+    ...(from && { from }),
+    machine: hostname(),
+  };
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user id without an entry in the user database, as in containers.
+    return `uid ${process.getuid?.() ?? '?'}`;
+  }
+}

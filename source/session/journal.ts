@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { appendLine, readLines } from '../config/line-file.ts';
+import { listOwnFolder, removeOwnFile } from '../config/own-files.ts';
+import { Fault } from '../faults/fault.ts';
+
+export type RunEnd = 'done' | 'failed' | 'cancelled';
+
+type JournalEntry =
+  | { kind: 'run'; at: string; flow: string; place: string; component?: string }
+  | { kind: 'answer'; at: string; step: string; value: string | readonly string[] }
+  | { kind: 'act'; at: string; act: string; outcome: 'done' | 'already' }
+  | { kind: 'end'; at: string; outcome: RunEnd };
+
+/** What one run of a flow left behind, so that it can be gone on with. Secret answers are never in here. */
+export interface Journal {
+  readonly run: string;
+  /** The next answer of the run that is gone on with, in the order in which they were given to this step. */
+  replay(step: string): string | readonly string[] | undefined;
+  answered(step: string, value: string | readonly string[]): Promise<void>;
+  /** Did the run that is gone on with finish this act? The world has the last word (`done`). */
+  finished(act: string): boolean;
+  acted(act: string, outcome: 'done' | 'already'): Promise<void>;
+  end(outcome: RunEnd): Promise<void>;
+}
+
+/** A run that never came to its end, newest first. */
+export interface OpenRun {
+  run: string;
+  flow: string;
+  place: string;
+  component: string | undefined;
+  at: string;
+  acts: readonly string[];
+}
+
+const keptRuns = 50;
+const runName = /^\d{8}T\d{9}-[0-9a-f]{6}$/;
+
+function newRun(): string {
+  // Sorts by time, and tells two of one millisecond apart.
+  return `${new Date().toISOString().replace(/[-:.Z]/g, '')}-${randomBytes(3).toString('hex')}`;
+}
+
+async function readRun(path: string): Promise<JournalEntry[]> {
+  const entries: JournalEntry[] = [];
+  for await (const { text } of readLines(path)) {
+    try {
+      entries.push(JSON.parse(text) as JournalEntry);
+    } catch {
+      // A line that a crash cut off: what it told did not come to be.
+    }
+  }
+  return entries;
+}
+
+export interface JournalOptions {
+  folder: string;
+  flow: string;
+  place: string;
+  component?: string;
+  /** A run to go on with. */
+  resume?: string;
+}
+
+/** The file appears with the first thing there is to tell: a flow that only reads leaves nothing behind. */
+export async function openJournal({ folder, flow, place, component, resume }: JournalOptions): Promise<Journal> {
+  const run = resume ?? newRun();
+  if (!runName.test(run)) {
+    throw new Fault({ code: 'usage.run', message: `${run} is no run.`, remedy: 'Take one from the list of runs that were not finished.' });
+  }
+  const path = join(folder, `${run}.jsonl`);
+  const answers = new Map<string, (string | readonly string[])[]>();
+  const acts = new Set<string>();
+  let begun = false;
+  if (resume) {
+    const earlier = await readRun(path);
+    const [first] = earlier;
+    if (first?.kind !== 'run' || first.flow !== flow) {
+      throw new Fault({
+        code: 'usage.run',
+        message: `Run ${run} is not a run of ${flow}.`,
+        remedy: 'Take one from the list of runs that were not finished.',
+      });
+    }
+    begun = true;
+    for (const entry of earlier) {
+      if (entry.kind === 'answer') answers.set(entry.step, [...(answers.get(entry.step) ?? []), entry.value]);
+      if (entry.kind === 'act') acts.add(entry.act);
+    }
+  }
+
+  async function write(entry: JournalEntry): Promise<void> {
+    if (!begun) {
+      begun = true;
+      await sweep(folder);
+      await appendLine(path, JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component } satisfies JournalEntry));
+    }
+    await appendLine(path, JSON.stringify(entry));
+  }
+  const at = () => new Date().toISOString();
+
+  return {
+    run,
+    replay: (step) => answers.get(step)?.shift(),
+    answered: (step, value) => write({ kind: 'answer', at: at(), step, value }),
+    finished: (act) => acts.has(act),
+    acted: (act, outcome) => write({ kind: 'act', at: at(), act, outcome }),
+    end: async (outcome) => {
+      if (begun) await write({ kind: 'end', at: at(), outcome });
+    },
+  };
+}
+
+async function runFiles(folder: string): Promise<string[]> {
+  const names = ((await listOwnFolder(folder)) ?? []).map(({ name }) => name);
+  return names.filter((name) => name.endsWith('.jsonl') && runName.test(name.slice(0, -6))).sort();
+}
+
+/** Runs that ended are kept for a while as evidence; the audit log is what stays. */
+async function sweep(folder: string): Promise<void> {
+  const names = await runFiles(folder);
+  for (const name of names.slice(0, Math.max(0, names.length - keptRuns))) await removeOwnFile(join(folder, name));
+}
+
+/** Runs that began, were neither finished nor given up, and can be gone on with. */
+export async function openRuns(folder: string): Promise<OpenRun[]> {
+  const runs: OpenRun[] = [];
+  for (const name of (await runFiles(folder)).reverse()) {
+    const entries = await readRun(join(folder, name));
+    const [first] = entries;
+    if (first?.kind !== 'run' || entries.some((entry) => entry.kind === 'end' && entry.outcome === 'done')) continue;
+    runs.push({
+      run: name.slice(0, -6),
+      flow: first.flow,
+      place: first.place,
+      component: first.component,
+      at: first.at,
+      acts: entries.flatMap((entry) => (entry.kind === 'act' ? [entry.act] : [])),
+    });
+  }
+  return runs;
+}

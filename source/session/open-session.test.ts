@@ -1,0 +1,314 @@
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { SecretStoreDouble } from '../../test/doubles/secret-store-double.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import { type Audit, openAudit } from './audit.ts';
+import { openJournal, openRuns } from './journal.ts';
+import { type SessionPolicy, openSession } from './open-session.ts';
+import type { Act } from './session.ts';
+
+let folder: string;
+let audit: Audit;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quarterdeck-session-'));
+  audit = openAudit({
+    path: join(folder, 'audit.jsonl'),
+    stores: [new SecretStoreDouble()],
+    identity: { user: 'ada', sudoUser: 'grace', from: '192.0.2.9', machine: 'nas' },
+  });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function sessionWith({
+  operator = new OperatorDouble(),
+  policy = {},
+  signal = new AbortController().signal,
+  resume,
+}: { operator?: OperatorDouble; policy?: Partial<SessionPolicy>; signal?: AbortSignal; resume?: string } = {}) {
+  const journal = await openJournal({ folder: join(folder, 'runs'), flow: 'stop', place: 'local', component: 'local/media/server', resume });
+  const { session, end } = openSession({
+    flow: 'stop',
+    operator,
+    policy: { readOnly: false, rehearsing: false, productionHosts: new Set(), ...policy },
+    journal,
+    audit,
+    signal,
+  });
+  return { session, end, operator, journal };
+}
+
+function actOf<T>(run: (grant: Grant) => Promise<T>, more: Partial<Act<T>> = {}): Act<T> {
+  return { id: 'stop', right: 'operate', request: 'POST /containers/server/stop', target: { host: 'local', component: 'media-server' }, run, ...more };
+}
+
+async function audited() {
+  const entries = [];
+  for await (const entry of audit.entries()) entries.push(entry);
+  return entries;
+}
+
+async function faultOf(promise: Promise<unknown>): Promise<Fault> {
+  const thrown = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof Fault)) throw new Error(`no fault but ${String(thrown)}`);
+  return thrown;
+}
+
+describe('the door for changes', () => {
+  test('is written down before it runs and after', async () => {
+    const { session } = await sessionWith();
+    let before: unknown[] = [];
+    const result = await session.act(
+      actOf(async () => {
+        before = await audited();
+        return 42;
+      }),
+    );
+    expect(result).toBe(42);
+    expect(before).toMatchObject([{ n: 1, phase: 'before' }]);
+    expect(await audited()).toMatchObject([
+      {
+        n: 1,
+        phase: 'before',
+        flow: 'stop',
+        act: 'stop',
+        host: 'local',
+        component: 'media-server',
+        request: 'POST /containers/server/stop',
+        who: { user: 'ada', sudoUser: 'grace', from: '192.0.2.9', machine: 'nas' },
+      },
+      { n: 2, phase: 'after', outcome: 'done' },
+    ]);
+  });
+
+  test('gives a grant that is good inside the act and dead behind it', async () => {
+    const { session } = await sessionWith();
+    let kept: Grant | undefined;
+    await session.act(
+      actOf(async (grant) => {
+        kept = grant;
+        expect(grant.signal.aborted).toBe(false);
+      }),
+    );
+    expect(kept?.signal.aborted).toBe(true);
+    expect(kept?.signal.reason).toMatchObject({ code: 'refused.grantEnded' });
+  });
+
+  test('a failure is written down, and the grant is dead then too', async () => {
+    const { session } = await sessionWith();
+    let kept: Grant | undefined;
+    const failing = session.act(
+      actOf(async (grant) => {
+        kept = grant;
+        throw new Fault({ code: 'engine.refused', message: 'The engine said no.', remedy: 'Ask it why.' });
+      }),
+    );
+    expect((await faultOf(failing)).code).toBe('engine.refused');
+    expect(kept?.signal.aborted).toBe(true);
+    expect(await audited()).toMatchObject([{ phase: 'before' }, { phase: 'after', outcome: 'failed', message: 'The engine said no.' }]);
+  });
+
+  test('a bug inside an act is written down as well', async () => {
+    const { session } = await sessionWith();
+    await expect(session.act(actOf(() => Promise.reject(new TypeError('x is undefined'))))).rejects.toThrow('x is undefined');
+    expect((await audited()).at(-1)).toMatchObject({ outcome: 'failed', message: 'x is undefined' });
+  });
+
+  test('stays shut when the audit cannot be written', async () => {
+    const { session } = await sessionWith();
+    vi.spyOn(audit, 'record').mockRejectedValue(new Fault({ code: 'failed.audit', message: 'Disk full.', remedy: 'Free some.' }));
+    const run = vi.fn(async () => {});
+    expect((await faultOf(session.act(actOf(run)))).code).toBe('failed.audit');
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  test('read-only refuses, runs nothing, not even the look whether it is needed, and writes that down', async () => {
+    const { session, operator } = await sessionWith({ policy: { readOnly: true } });
+    const run = vi.fn(async () => {});
+    const done = vi.fn(async () => true);
+    const fault = await faultOf(session.act(actOf(run, { right: 'destroy', consequences: ['all of it'], done })));
+    expect(fault.code).toBe('refused.readOnly');
+    expect(run).not.toHaveBeenCalled();
+    expect(done).not.toHaveBeenCalled();
+    expect(operator.confirmations).toEqual([]);
+    expect(await audited()).toMatchObject([{ phase: 'after', outcome: 'refused' }]);
+  });
+
+  test('a rehearsal shows what would be sent and sends nothing, asks for no confirmation and leaves no trace', async () => {
+    const { session, operator } = await sessionWith({ policy: { rehearsing: true } });
+    const run = vi.fn(async () => 1);
+    expect(await session.act(actOf(run, { right: 'destroy', consequences: ['the data of server'] }))).toBeUndefined();
+    expect(run).not.toHaveBeenCalled();
+    expect(operator.confirmations).toEqual([]);
+    expect(operator.texts()).toEqual(['Would do: POST /containers/server/stop\n  the data of server']);
+    expect(await audited()).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('what the world says has happened is not done again, and not confirmed', async () => {
+    const { session, operator } = await sessionWith();
+    const run = vi.fn(async () => {});
+    await session.act(actOf(run, { right: 'destroy', consequences: ['it'], done: async () => true }));
+    expect(run).not.toHaveBeenCalled();
+    expect(operator.confirmations).toEqual([]);
+    expect(await audited()).toMatchObject([{ phase: 'after', outcome: 'already' }]);
+  });
+
+  test('destroy asks first, with what will be lost', async () => {
+    const { session, operator } = await sessionWith();
+    const run = vi.fn(async () => {});
+    await session.act(actOf(run, { right: 'destroy', title: 'Remove server', consequences: ['its files'] }));
+    expect(operator.confirmations).toEqual([{ id: 'stop', title: 'Remove server', consequences: ['its files'] }]);
+    expect(run).toHaveBeenCalledOnce();
+  });
+
+  test('destroy on a production host wants its name typed', async () => {
+    const { session, operator } = await sessionWith({ policy: { productionHosts: new Set(['local']) } });
+    await session.act(actOf(async () => {}, { right: 'destroy', consequences: ['its files'] }));
+    expect(operator.confirmations[0]?.typed).toBe('local');
+  });
+
+  test('operate asks for no confirmation', async () => {
+    const { session, operator } = await sessionWith({ policy: { productionHosts: new Set(['local']) } });
+    await session.act(actOf(async () => {}));
+    expect(operator.confirmations).toEqual([]);
+  });
+
+  test('not confirmed: refused, nothing runs, written down', async () => {
+    const operator = new OperatorDouble();
+    operator.confirms = false;
+    const { session } = await sessionWith({ operator });
+    const run = vi.fn(async () => {});
+    expect((await faultOf(session.act(actOf(run, { right: 'destroy', consequences: ['it'] })))).code).toBe('refused.notConfirmed');
+    expect(run).not.toHaveBeenCalled();
+    expect(await audited()).toMatchObject([{ phase: 'after', outcome: 'refused' }]);
+  });
+
+  test('walking away from the confirmation is written down as cancelled', async () => {
+    const operator = new OperatorDouble();
+    operator.confirms = () => Promise.reject(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Again.' }));
+    const { session } = await sessionWith({ operator });
+    const run = vi.fn(async () => {});
+    expect((await faultOf(session.act(actOf(run, { right: 'destroy', consequences: ['it'] })))).code).toBe('interrupted.cancelled');
+    expect(run).not.toHaveBeenCalled();
+    expect(await audited()).toMatchObject([{ outcome: 'cancelled' }]);
+  });
+
+  test('a destroy that does not say what is lost is a bug, not a confirmation', async () => {
+    const { session } = await sessionWith();
+    await expect(session.act(actOf(async () => {}, { right: 'destroy' }))).rejects.toThrow('does not say what');
+  });
+
+  test('ends at its limit, also when what it runs never looks at the signal', async () => {
+    const { session } = await sessionWith();
+    const fault = await faultOf(session.act(actOf(() => new Promise(() => {}), { limitMs: 30 })));
+    expect(fault.code).toBe('failed.overdue');
+    expect(fault.message).toContain('POST /containers/server/stop');
+    expect((await audited()).at(-1)).toMatchObject({ outcome: 'failed' });
+  });
+
+  test('an interrupt ends it and is written down as cancelled', async () => {
+    const control = new AbortController();
+    const { session } = await sessionWith({ signal: control.signal });
+    const fault = await faultOf(
+      session.act(
+        actOf(() => {
+          control.abort(new Fault({ code: 'interrupted.signal', message: 'Interrupted.', remedy: 'Again.' }));
+          return new Promise(() => {});
+        }),
+      ),
+    );
+    expect(fault.kind).toBe('interrupted');
+    expect((await audited()).at(-1)).toMatchObject({ outcome: 'cancelled' });
+  });
+
+  test('nothing starts behind an interrupt', async () => {
+    const { session } = await sessionWith({ signal: AbortSignal.abort(new Error('gone')) });
+    const run = vi.fn(async () => {});
+    await expect(session.act(actOf(run))).rejects.toThrow('gone');
+    expect(run).not.toHaveBeenCalled();
+    expect(await audited()).toEqual([]);
+  });
+});
+
+describe('questions', () => {
+  test('a secret is in no file of ours, also when a server quotes it', async () => {
+    const operator = new OperatorDouble();
+    operator.answers = { share: ['kX9-share-one'], note: ['for ada'] };
+    const { session, end } = await sessionWith({ operator });
+    const share = await session.ask.secret({ id: 'share', label: 'Key share' });
+    await session.ask.text({ id: 'note', label: 'Note' });
+    await session.act(actOf(() => Promise.reject(new Error(`invalid share "${share}"`)))).catch(() => {});
+    await end('failed');
+
+    const written = await filesBelow(folder);
+    expect(written).toContain('for ada');
+    expect(written).toContain('(secret)');
+    expect(written).not.toContain(share);
+    expect((await audited()).at(-1)).toMatchObject({ message: 'invalid share "(secret)"', answers: { share: ['(secret)'], note: ['for ada'] } });
+  });
+
+  test('plain answers come from the journal of the run that is gone on with, secrets are asked again', async () => {
+    const first = new OperatorDouble();
+    first.answers = { name: ['a', 'b'], pass: ['geheim'] };
+    const earlier = await sessionWith({ operator: first });
+    await earlier.session.ask.text({ id: 'name', label: 'Name' });
+    await earlier.session.ask.text({ id: 'name', label: 'Name' });
+    await earlier.session.ask.secret({ id: 'pass', label: 'Password' });
+    await earlier.session.act(actOf(async () => {}));
+    const [open] = await openRuns(join(folder, 'runs'));
+    expect(open).toMatchObject({ run: earlier.journal.run, flow: 'stop', component: 'local/media/server', acts: ['stop'] });
+
+    const second = new OperatorDouble();
+    second.answers = { pass: ['geheim2'], name: ['c'] };
+    const later = await sessionWith({ operator: second, resume: earlier.journal.run });
+    expect(await later.session.ask.text({ id: 'name', label: 'Name' })).toBe('a');
+    expect(await later.session.ask.text({ id: 'name', label: 'Name' })).toBe('b');
+    expect(await later.session.ask.secret({ id: 'pass', label: 'Password' })).toBe('geheim2');
+    expect(await later.session.ask.text({ id: 'name', label: 'Name' })).toBe('c');
+    expect(second.asked.map(({ id }) => id)).toEqual(['pass', 'name']);
+    await later.end('done');
+    expect(await openRuns(join(folder, 'runs'))).toEqual([]);
+  });
+
+  test('an answer that does not pass is refused, whoever gave it', async () => {
+    const operator = new OperatorDouble('unattended');
+    operator.answers = { age: ['12'], kind: ['volumes'], until: ['soon'], source: ['10.1'] };
+    const { session } = await sessionWith({ operator });
+    expect((await faultOf(session.ask.number({ id: 'age', label: 'Age', least: 18 }))).message).toContain('from 18 on');
+    const kind = session.ask.choice({ id: 'kind', label: 'Kind', choices: [{ value: 'images', label: 'Images' }] });
+    expect((await faultOf(kind)).code).toBe('usage.answer');
+    expect((await faultOf(session.ask.duration({ id: 'until', label: 'Until' }))).message).toContain('4h');
+    expect((await faultOf(session.ask.address({ id: 'source', label: 'Source' }))).code).toBe('usage.answer');
+  });
+
+  test('a duration is seconds', async () => {
+    const operator = new OperatorDouble();
+    operator.answers = { until: ['1h30m', '7d', '90'] };
+    const { session } = await sessionWith({ operator });
+    const ask = () => session.ask.duration({ id: 'until', label: 'Until' });
+    expect([await ask(), await ask(), await ask()]).toEqual([5_400, 604_800, 90]);
+  });
+
+  test('a refused secret is not repeated', async () => {
+    const operator = new OperatorDouble();
+    operator.answers = { pass: ['hunter2'] };
+    const { session } = await sessionWith({ operator });
+    const fault = await faultOf(session.ask.secret({ id: 'pass', label: 'Password', check: () => 'Too short.' }));
+    expect(JSON.stringify(fault)).not.toContain('hunter2');
+  });
+});
+
+async function filesBelow(path: string): Promise<string> {
+  let text = '';
+  for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) text += await readFile(join(entry.parentPath, entry.name), 'utf8');
+  }
+  return text;
+}

@@ -1,0 +1,267 @@
+import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import { mintGrant } from '../grants/mint.ts';
+import { cleanLine } from '../text/clean.ts';
+import { addressProblem, durationProblem, numberProblem, parseDuration } from './answer-checks.ts';
+import type { Audit } from './audit.ts';
+import type { AuditOutcome } from './audit-chain.ts';
+import type { Journal, RunEnd } from './journal.ts';
+import type { Act, Operator, Question, Session } from './session.ts';
+
+/** What was fixed when the program started, or is written in the configuration. */
+export interface SessionPolicy {
+  readOnly: boolean;
+  rehearsing: boolean;
+  /** Hosts whose name must be typed before anything is destroyed there. */
+  productionHosts: ReadonlySet<string>;
+}
+
+export interface SessionOptions {
+  /** Id of the flow that runs in it. */
+  flow: string;
+  operator: Operator;
+  policy: SessionPolicy;
+  journal: Journal;
+  audit: Audit;
+  signal: AbortSignal;
+}
+
+export interface OpenSession {
+  session: Session;
+  /** To be called once, when the flow has ended. */
+  end(outcome: RunEnd): Promise<void>;
+}
+
+const defaultLimitMs = 120_000;
+const hidden = '(secret)';
+/** A shorter secret would hide every `1` of an error message. */
+const leastMaskedLength = 4;
+
+export function openSession({ flow, operator, policy, journal, audit, signal }: SessionOptions): OpenSession {
+  const answers = new Map<string, string[]>();
+  const secrets = new Set<string>();
+  const acts = new Set<string>();
+
+  /** Servers like to quote what they were sent. */
+  function masked(text: string): string {
+    let result = text;
+    for (const secret of secrets) result = result.replaceAll(secret, hidden);
+    return cleanLine(result);
+  }
+
+  async function ask(question: Question): Promise<string | readonly string[]> {
+    signal.throwIfAborted();
+    const secret = question.kind === 'secret';
+    const journaled = secret ? undefined : journal.replay(question.id);
+    const answer = journaled ?? (await operator.ask(question, signal));
+    // An operator that is no person may not look at `check`, and a journal can be older than it.
+    for (const part of typeof answer === 'string' ? [answer] : answer) {
+      const problem = problemOf(question, part);
+      if (problem) {
+        throw new Fault({
+          code: 'usage.answer',
+          message: `${question.label}: ${secret ? 'the answer' : `"${cleanLine(part)}"`} is not accepted. ${problem}`,
+          remedy: `Answer step "${question.id}" differently.`,
+        });
+      }
+      if (secret && part.length >= leastMaskedLength) secrets.add(part);
+    }
+    answers.set(question.id, [...(answers.get(question.id) ?? []), ...(secret ? [hidden] : typeof answer === 'string' ? [answer] : answer)]);
+    if (!secret && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
+    return answer;
+  }
+
+  const askText = async (question: Question) => {
+    const answer = await ask(question);
+    return typeof answer === 'string' ? answer : (answer[0] ?? '');
+  };
+
+  async function act<T>(request: Act<T>): Promise<T | undefined> {
+    signal.throwIfAborted();
+    const { id, right, target, consequences = [], limitMs = defaultLimitMs } = request;
+    if (acts.has(id)) throw new Error(`act ${id} twice in one run of ${flow}`);
+    if (right === 'destroy' && consequences.length === 0) throw new Error(`act ${id} destroys and does not say what`);
+    acts.add(id);
+
+    const event = () => ({
+      run: journal.run,
+      flow,
+      act: id,
+      right,
+      request: masked(request.request),
+      host: target.host,
+      ...(target.component !== undefined && { component: target.component }),
+      ...(answers.size > 0 && { answers: Object.fromEntries([...answers].map(([step, given]) => [step, given.map(masked)])) }),
+    });
+    const record = (outcome: AuditOutcome, message?: string) =>
+      audit.record({ ...event(), phase: 'after', outcome, ...(message !== undefined && { message: masked(message) }) });
+
+    if (policy.readOnly) {
+      const refusal = new Fault({
+        code: 'refused.readOnly',
+        message: `Read-only: not done: ${masked(request.request)}`,
+        remedy: 'Start without --read-only to change something.',
+      });
+      // A refusal stands, whether or not it can be written down.
+      await record('refused', refusal.message).catch(() => {});
+      throw refusal;
+    }
+
+    if (request.done && (await request.done())) {
+      if (policy.rehearsing) {
+        operator.show({ kind: 'text', text: `Nothing to do, it is so already: ${masked(request.request)}` });
+        return undefined;
+      }
+      await record('already');
+      await journal.acted(id, 'already');
+      return undefined;
+    }
+
+    if (policy.rehearsing) {
+      operator.show({ kind: 'text', text: [`Would do: ${masked(request.request)}`, ...consequences.map((line) => `  ${masked(line)}`)].join('\n') });
+      return undefined;
+    }
+
+    if (right === 'destroy') await confirm(request, record);
+
+    await audit.record({ ...event(), phase: 'before' });
+    const outcome = await granted(request, limitMs);
+    if ('thrown' in outcome) {
+      const { thrown } = outcome;
+      const stopped = signal.aborted;
+      const fault = stopped ? interrupted(request, thrown) : isAbort(thrown) ? overdue(request, limitMs, thrown) : thrown;
+      // Why it failed matters more than that this could not be written down.
+      await record(stopped ? 'cancelled' : 'failed', messageOf(fault)).catch(() => {});
+      throw fault;
+    }
+    await record('done');
+    await journal.acted(id, 'done');
+    return outcome.result;
+  }
+
+  async function granted<T>({ id, right, run }: Act<T>, limitMs: number): Promise<{ result: T } | { thrown: unknown }> {
+    const ended = new AbortController();
+    const limits = [signal, ended.signal];
+    if (Number.isFinite(limitMs)) limits.push(AbortSignal.timeout(limitMs));
+    const grantSignal = AbortSignal.any(limits);
+    try {
+      return { result: await untilAborted(run(mintGrant(id, right, grantSignal)), grantSignal) };
+    } catch (thrown) {
+      return { thrown };
+    } finally {
+      // A grant that somebody kept opens nothing from here on.
+      ended.abort(new Fault({ code: 'refused.grantEnded', message: `The act "${id}" is over.`, remedy: 'Ask for a grant of its own.' }));
+    }
+  }
+
+  async function confirm<T>(request: Act<T>, record: (outcome: AuditOutcome, message?: string) => Promise<void>): Promise<void> {
+    const { id, target, consequences = [] } = request;
+    const production = policy.productionHosts.has(target.host);
+    let confirmed: boolean;
+    try {
+      confirmed = await operator.confirm(
+        {
+          id,
+          title: masked(request.title ?? request.request),
+          consequences: consequences.map(masked),
+          ...(production && { typed: target.host }),
+        },
+        signal,
+      );
+    } catch (thrown) {
+      await record(thrown instanceof Fault && thrown.kind === 'refused' ? 'refused' : 'cancelled', messageOf(thrown));
+      throw thrown;
+    }
+    if (confirmed) return;
+    await record('refused', 'not confirmed');
+    throw new Fault({
+      code: 'refused.notConfirmed',
+      message: `Not confirmed, nothing was changed: ${masked(request.title ?? request.request)}`,
+      remedy: 'Run it again and confirm.',
+    });
+  }
+
+  const session: Session = {
+    signal,
+    rehearsing: policy.rehearsing,
+    readOnly: policy.readOnly,
+    ask: {
+      text: (question) => askText({ ...question, kind: 'text' }),
+      secret: (question) => askText({ ...question, kind: 'secret' }),
+      number: async ({ least, most, check, ...question }) => {
+        const answer = await askText({
+          ...question,
+          kind: 'number',
+          check: (text) => numberProblem(text, { least, most }) ?? check?.(text),
+        });
+        return Number(answer.trim());
+      },
+      duration: async ({ check, ...question }) => {
+        const answer = await askText({ ...question, kind: 'duration', check: (text) => durationProblem(text) ?? check?.(text) });
+        return parseDuration(answer) ?? 0;
+      },
+      address: async ({ check, ...question }) => {
+        const answer = await askText({ ...question, kind: 'address', check: (text) => addressProblem(text) ?? check?.(text) });
+        return answer.trim();
+      },
+      choice: (question) => askText({ ...question, kind: 'choice' }),
+      several: async (question) => {
+        const answer = await ask({ ...question, kind: 'several' });
+        return typeof answer === 'string' ? [answer] : answer;
+      },
+    },
+    show: (shown) => operator.show(shown),
+    progress: (progress) => operator.progress(progress),
+    act,
+    lend: (use) => operator.lend(use),
+  };
+
+  return {
+    session,
+    end: async (outcome) => {
+      secrets.clear();
+      await journal.end(outcome);
+    },
+  };
+}
+
+function problemOf(question: Question, answer: string): string | undefined {
+  if ((question.kind === 'choice' || question.kind === 'several') && !question.choices.some(({ value }) => value === answer)) {
+    return `Choose one of ${question.choices.map(({ value }) => value).join(', ')}.`;
+  }
+  return question.check?.(answer);
+}
+
+/** Rejects as soon as the signal does, also when what was started does not look at it. */
+async function untilAborted<T>(started: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([started, aborted]);
+  } finally {
+    if (stop) signal.removeEventListener('abort', stop);
+    // What goes on behind our back may still fail; nobody listens any more.
+    started.catch(() => {});
+  }
+}
+
+function interrupted(request: Act<unknown>, cause: unknown): Fault {
+  return new Fault({
+    code: 'interrupted.act',
+    message: `Interrupted during: ${cleanLine(request.request)}`,
+    remedy: 'It may have happened or not: look at the status before you try again.',
+    cause,
+  });
+}
+
+function overdue(request: Act<unknown>, limitMs: number, cause: unknown): Fault {
+  return new Fault({
+    code: 'failed.overdue',
+    message: `Not finished within ${Math.round(limitMs / 1000)} seconds: ${cleanLine(request.request)}`,
+    remedy: 'It may still be going on over there: look at the status before you try again.',
+    cause,
+  });
+}
