@@ -122,9 +122,9 @@ function groupProject(project: string, containers: readonly ContainerFacts[], in
 
   // Helpers that a catalog component reaches by depends_on, nearest first; a helper of two components stays on its own.
   for (const [main] of mains) {
-    for (const service of reachable(main, dependencies)) {
+    for (const service of reachable(main, dependencies, mains)) {
       if (mains.has(service)) continue;
-      const users = [...mains.keys()].filter((other) => reachable(other, dependencies).has(service));
+      const users = [...mains.keys()].filter((other) => reachable(other, dependencies, mains).has(service));
       if (users.length === 1) owners.set(service, main);
     }
   }
@@ -167,13 +167,14 @@ function knownService(container: ContainerFacts, service: string, entry: Catalog
   return (matches.find((match) => match.service.name === service) ?? matches[0])?.service;
 }
 
-function reachable(from: string, edges: ReadonlyMap<string, readonly string[]>): Set<string> {
+/** What a service depends on, directly or not, without going on behind another component. */
+function reachable(from: string, edges: ReadonlyMap<string, readonly string[]>, components: ReadonlyMap<string, unknown>): Set<string> {
   const seen = new Set<string>();
   const queue = [...(edges.get(from) ?? [])];
   for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
     if (seen.has(name) || name === from) continue;
     seen.add(name);
-    queue.push(...(edges.get(name) ?? []));
+    if (!components.has(name)) queue.push(...(edges.get(name) ?? []));
   }
   return seen;
 }

@@ -55,10 +55,14 @@ export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs 
   };
 }
 
+type PendingEntry = Omit<LogEntry, 'index'> & { arrivedMs: number };
+
 interface Follower {
   stop: AbortController;
   /** Engine and start of the container that this follows: a new one of either means a new stream. */
   incarnation: string;
+  /** The engine has sent all there is. */
+  ended: boolean;
 }
 
 class LogRing implements LogSource {
@@ -70,7 +74,7 @@ class LogRing implements LogSource {
   readonly #positions = new Map<string, Position>();
   readonly #unsubscribe: () => void;
   #entries: readonly LogEntry[] = [];
-  #pending: (LogEntry & { arrivedMs: number })[] = [];
+  #pending: PendingEntry[] = [];
   #characters = 0;
   #total = 0;
   #flush: NodeJS.Timeout | undefined;
@@ -94,7 +98,7 @@ class LogRing implements LogSource {
   }
 
   state(): { following: boolean; message: string | undefined } {
-    return { following: this.#followers.size > 0, message: this.#message };
+    return { following: [...this.#followers.values()].some((follower) => !follower.ended), message: this.#message };
   }
 
   subscribe(listener: () => void): () => void {
@@ -139,7 +143,7 @@ class LogRing implements LogSource {
   }
 
   #open(engine: Engine, id: string, service: string, tty: boolean, incarnation: string): void {
-    const follower: Follower = { stop: new AbortController(), incarnation };
+    const follower: Follower = { stop: new AbortController(), incarnation, ended: false };
     this.#followers.set(id, follower);
     const position = this.#positions.get(id);
     this.#say(undefined);
@@ -170,6 +174,9 @@ class LogRing implements LogSource {
         if (!follower.stop.signal.aborted && !isAbort(thrown)) {
           this.#say(thrown instanceof Fault ? thrown.message : `the log broke off: ${messageOf(thrown)}`);
         }
+      } finally {
+        follower.ended = true;
+        if (!this.#closed) this.#schedule();
       }
     })();
   }
@@ -181,7 +188,7 @@ class LogRing implements LogSource {
       else this.#positions.set(id, { stamp: line.stamp, timeMs: line.timeMs ?? 0, count: 1 });
     }
     const text = cleanLine(line.text.length > this.#limits.lineCharacters ? `${line.text.slice(0, this.#limits.lineCharacters)}>` : line.text);
-    this.#pending.push({ index: 0, timeMs: line.timeMs, service, stream: line.stream, text, arrivedMs: Date.now() });
+    this.#pending.push({ timeMs: line.timeMs, service, stream: line.stream, text, arrivedMs: Date.now() });
   }
 
   #say(message: string | undefined): void {
@@ -200,7 +207,7 @@ class LogRing implements LogSource {
   #commit(): void {
     const due = this.#due();
     if (due.length > 0) {
-      const added = due.map(({ arrivedMs: _, ...entry }) => ({ ...entry, index: this.#total++ }));
+      const added: LogEntry[] = due.map(({ timeMs, service, stream, text }) => ({ index: this.#total++, timeMs, service, stream, text }));
       for (const entry of added) this.#characters += entry.text.length;
       const all = [...this.#entries, ...added];
       let drop = Math.max(0, all.length - this.#limits.lines);
@@ -213,7 +220,7 @@ class LogRing implements LogSource {
   }
 
   /** One service is in order by itself. Of several, what is held long enough goes, in order of time. */
-  #due(): typeof this.#pending {
+  #due(): PendingEntry[] {
     const pending = this.#pending;
     if (this.#followers.size <= 1) {
       this.#pending = [];

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { catalogEntry, composeLabels, containerDetail } from '../../test/doubles/container-facts.ts';
+import type { ContainerDetail } from '../engine/engine.ts';
+import { buildComponentView, compareComponents, distinctPorts } from './component-view.ts';
+import { CatalogIndex, groupContainers } from './grouping.ts';
+import type { ProbeView } from './model.ts';
+
+const web = { name: 'web', service: 'reader', host: 8090, container: 8080, protocol: 'tcp' as const, exposure: 'loopback' as const, role: 'web UI', fixed: false, web: true, tls: false };
+const entry = catalogEntry(
+  'rss-reader',
+  { reader: { image: 'miniflux/miniflux', main: true }, db: { image: 'postgres' }, migrate: { image: 'miniflux/migrate', oneShot: true } },
+  { group: 'productivity', ports: [web] },
+);
+const index = new CatalogIndex([entry]);
+const nowMs = 1_000_000;
+
+function view(containers: ContainerDetail[], { probe, missing = [], engineReachable = true }: { probe?: ProbeView; missing?: string[]; engineReachable?: boolean } = {}) {
+  const group = groupContainers(containers, index)[0];
+  if (!group) throw new Error('no group');
+  const byId = new Map(containers.map((container) => [container.id, container]));
+  return buildComponentView(group, {
+    host: 'local',
+    nowMs,
+    engineReachable,
+    knowledge: (id) => ({ detail: byId.get(id), history: { diedMs: [], stopAskedMs: undefined } }),
+    probe,
+    findings: [],
+    missing,
+  }).view;
+}
+
+const reader = (overrides: Partial<ContainerDetail> = {}) =>
+  containerDetail({ name: 'reader', image: 'miniflux/miniflux', labels: composeLabels('news', 'reader', ['db', 'migrate']), health: 'healthy', ...overrides });
+const db = (overrides: Partial<ContainerDetail> = {}) => containerDetail({ name: 'db', image: 'postgres', labels: composeLabels('news', 'db'), ...overrides });
+const probe = (word: string, tone: ProbeView['tone']): ProbeView => ({ word, tone, detail: `${word}, says the probe`, atMs: 0, version: undefined, failure: undefined });
+
+describe('a component', () => {
+  test('is as well as its main service', () => {
+    expect(view([reader(), db()])).toMatchObject({ key: 'local/news/rss-reader', id: 'rss-reader', known: true, group: 'productivity', state: 'healthy', tone: 'good', word: 'healthy' });
+  });
+
+  test('is not well when what serves it is not (R56)', () => {
+    const failed = view([reader(), db({ state: 'exited', exitCode: 1, restartPolicy: 'no', finishedMs: nowMs })]);
+    expect(failed).toMatchObject({ state: 'failed', tone: 'bad', word: 'db failed' });
+    expect(failed.detail).toBe('reader is healthy, but db failed with exit code 1, just now');
+    expect(view([reader(), db({ state: 'exited', exitCode: 0 })])).toMatchObject({ word: 'db stopped', tone: 'warn' });
+  });
+
+  test('does not mind a job that ended well', () => {
+    const job = containerDetail({ name: 'migrate', image: 'miniflux/migrate', labels: composeLabels('news', 'migrate'), state: 'exited', exitCode: 0 });
+    expect(view([reader(), db(), job])).toMatchObject({ state: 'healthy', word: 'healthy' });
+  });
+
+  test('says what its probe says, above the container', () => {
+    expect(view([reader(), db()], { probe: probe('sealed 0/3', 'warn') })).toMatchObject({ state: 'healthy', word: 'sealed 0/3', tone: 'warn', detail: 'sealed 0/3, says the probe' });
+  });
+
+  test('that fails its health check stays bad when the probe is content', () => {
+    expect(view([reader({ health: 'unhealthy' }), db()], { probe: probe('ready', 'good') })).toMatchObject({ word: 'ready', tone: 'bad' });
+  });
+
+  test('that is stopped is stopped, whatever the probe said last', () => {
+    expect(view([reader({ state: 'exited', exitCode: 0 }), db()], { probe: probe('ready', 'good') })).toMatchObject({ state: 'stopped', word: 'stopped' });
+  });
+
+  test('whose declared service has no container says so', () => {
+    const missing = view([reader()], { missing: ['db'] });
+    expect(missing).toMatchObject({ word: 'db missing', tone: 'warn' });
+    expect(missing.services.map((service) => [service.name, service.state])).toEqual([
+      ['reader', 'healthy'],
+      ['db', 'missing'],
+    ]);
+  });
+
+  test('is unknown while the engine is away, and tells what was seen last', () => {
+    const away = view([reader(), db()], { engineReachable: false });
+    expect(away).toMatchObject({ state: 'unknown', tone: 'unknown' });
+    expect(away.detail).toContain('seen last: healthy');
+  });
+
+  test('links to the port that is really published (R89)', () => {
+    const ports = [
+      { address: '0.0.0.0', hostPort: 18090, containerPort: 8080, protocol: 'tcp' as const },
+      { address: '::', hostPort: 18090, containerPort: 8080, protocol: 'tcp' as const },
+    ];
+    expect(view([reader({ ports }), db()]).url).toBe('http://127.0.0.1:18090');
+    expect(view([reader(), db()]).url).toBeUndefined();
+  });
+
+  test('tells a loop with its count', () => {
+    expect(view([reader({ state: 'restarting', restartCount: 12, exitCode: 1 }), db()])).toMatchObject({ word: 'restarting 12x', tone: 'bad' });
+  });
+});
+
+test('a port published on IPv4 and IPv6 is one port', () => {
+  const port = { hostPort: 80, containerPort: 80, protocol: 'tcp' as const };
+  expect(distinctPorts([{ ...port, address: '0.0.0.0' }, { ...port, address: '::' }])).toEqual([{ ...port, address: '0.0.0.0' }]);
+});
+
+test('components are shown in the order of the seven groups, the rest last (R1)', () => {
+  const row = (group: string, id: string) => ({ ...view([reader()]), group, id });
+  const rows = [row('other', 'a'), row('networking', 'b'), row('security', 'z'), row('security', 'c')].sort(compareComponents);
+  expect(rows.map((one) => one.id)).toEqual(['c', 'z', 'b', 'a']);
+});

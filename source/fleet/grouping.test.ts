@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { catalogEntry, composeLabels, containerDetail } from '../../test/doubles/container-facts.ts';
+import { CatalogIndex, groupContainers } from './grouping.ts';
+
+const index = new CatalogIndex([
+  catalogEntry('sso-portal', { portal: { image: 'authelia/authelia', main: true }, redis: { image: 'redis' }, db: { image: 'postgres', optional: true } }),
+  catalogEntry('rss-reader', { reader: { image: 'miniflux/miniflux', main: true }, db: { image: 'postgres' } }),
+  catalogEntry('reverse-proxy', { caddy: { image: 'caddy', main: true } }),
+]);
+
+function service(project: string, name: string, image: string, dependsOn: string[] = []) {
+  return containerDetail({ name: `${project}-${name}-1`, image, labels: composeLabels(project, name, dependsOn) });
+}
+
+function shape(groups: ReturnType<typeof groupContainers>) {
+  return groups.map((group) => `${group.project}/${group.name}: ${group.members.map((member) => member.service + (member.main ? '*' : '')).join(' ')}`).sort();
+}
+
+describe('grouping', () => {
+  test('a catalog component and what it depends on are one row', () => {
+    const groups = groupContainers([service('news', 'reader', 'miniflux/miniflux:2.2', ['db']), service('news', 'db', 'postgres:16')], index);
+    expect(shape(groups)).toEqual(['news/rss-reader: reader* db']);
+    expect(groups[0]?.members[1]?.known?.name).toBe('db');
+  });
+
+  test('one big compose file is a row for each component in it', () => {
+    const groups = groupContainers(
+      [
+        service('home', 'miniflux', 'docker.io/miniflux/miniflux', ['minifluxdb']),
+        service('home', 'minifluxdb', 'postgres:16-alpine'),
+        service('home', 'proxy', 'caddy:2', ['miniflux', 'authelia']),
+        service('home', 'authelia', 'authelia/authelia', ['redis']),
+        service('home', 'redis', 'redis:7'),
+        service('home', 'grafana', 'grafana/grafana'),
+      ],
+      index,
+    );
+    expect(shape(groups)).toEqual(['home/grafana: grafana*', 'home/reverse-proxy: proxy*', 'home/rss-reader: miniflux* minifluxdb', 'home/sso-portal: authelia* redis']);
+  });
+
+  test('without depends_on labels (podman-compose) the entry knows what serves it', () => {
+    const labels = (name: string) => ({ 'io.podman.compose.project': 'news', 'io.podman.compose.service': name });
+    const groups = groupContainers(
+      [
+        containerDetail({ name: 'news_reader_1', image: 'docker.io/miniflux/miniflux:latest', labels: labels('reader') }),
+        containerDetail({ name: 'news_db_1', image: 'docker.io/library/postgres:16-alpine', labels: labels('db') }),
+      ],
+      index,
+    );
+    expect(shape(groups)).toEqual(['news/rss-reader: reader* db']);
+  });
+
+  test('a database that two components could mean stays on its own', () => {
+    const groups = groupContainers([service('home', 'miniflux', 'miniflux/miniflux'), service('home', 'authelia', 'authelia/authelia'), service('home', 'db', 'postgres')], index);
+    expect(shape(groups)).toEqual(['home/db: db*', 'home/rss-reader: miniflux*', 'home/sso-portal: authelia*']);
+  });
+
+  test('an unknown project is grouped by what depends on what', () => {
+    const groups = groupContainers([service('shop', 'web', 'shop/web', ['api']), service('shop', 'api', 'shop/api', ['pg']), service('shop', 'pg', 'postgres'), service('shop', 'mail', 'mailhog')], index);
+    expect(shape(groups)).toEqual(['shop/mail: mail*', 'shop/web: web* api pg']);
+  });
+
+  test('containers made by hand are matched too, and two of a kind are told apart', () => {
+    const groups = groupContainers([containerDetail({ name: 'edge', image: 'caddy:2.8' }), containerDetail({ name: 'test', image: 'caddy' }), containerDetail({ name: 'x', image: 'busybox' })], index);
+    expect(shape(groups)).toEqual(['/reverse-proxy: edge*', '/reverse-proxy:test: test*', '/x: x*']);
+  });
+
+  test('one-off runs of compose are no components', () => {
+    const once = containerDetail({ name: 'once', labels: { ...composeLabels('news', 'reader'), 'com.docker.compose.oneoff': 'True' } });
+    expect(groupContainers([once], index)).toEqual([]);
+  });
+
+  test('hostile names and cycles lose nothing: every container is in exactly one group', () => {
+    const name = fc.constantFrom('a', 'b', 'c', '\x1b[2J', '../x', '', 'ü');
+    const container = fc.record({
+      project: fc.constantFrom('', 'p', 'q', '\x1b]0;x\x07'),
+      service: name,
+      image: fc.constantFrom('caddy', 'postgres', 'miniflux/miniflux', 'redis', 'x', ':::', ''),
+      dependsOn: fc.array(name, { maxLength: 3 }),
+    });
+    fc.assert(
+      fc.property(fc.array(container, { maxLength: 12 }), (list) => {
+        const containers = list.map((item, number) =>
+          containerDetail({ id: `id${number}`, name: `n${number}`, image: item.image, labels: item.project ? composeLabels(item.project, item.service, item.dependsOn) : {} }),
+        );
+        const groups = groupContainers(containers, index);
+        const ids = groups.flatMap((group) => group.members.map((member) => member.container.id)).sort();
+        expect(ids).toEqual(containers.map((one) => one.id).sort());
+        const keys = groups.map((group) => `${group.project}/${group.name}`);
+        expect(new Set(keys).size).toBe(keys.length);
+        for (const group of groups) expect(group.members.filter((member) => member.main)).toHaveLength(1);
+      }),
+    );
+  });
+});

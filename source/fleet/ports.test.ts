@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { catalogEntry } from '../../test/doubles/container-facts.ts';
+import type { EngineFacts } from '../engine/engine.ts';
+import type { Listener } from '../hosts/host.ts';
+import type { ComponentView, ServiceView } from './model.ts';
+import { exposureOf, placeNotes, portViews } from './ports.ts';
+
+const docker: EngineFacts = { kind: 'docker', version: '20.10.24', apiVersion: '1.41', rootless: false, operatingSystem: 'linux', swarmManager: false };
+
+function component(id: string, ports: ServiceView['ports'], state: ServiceView['state'] = 'running'): ComponentView {
+  const service: ServiceView = {
+    key: `local/p/${id}`, name: id, containerId: id, containerName: id, image: id, state, tone: 'good', detail: '', health: 'none', sinceMs: 0, exitCode: undefined,
+    restarts: 0, ports, tty: false, main: true, role: undefined,
+  };
+  return {
+    key: `local/p/${id}`, host: 'local', project: 'p', id, known: true, group: 'security', kind: '', product: '', state, tone: 'good', word: state, detail: '', health: 'none',
+    sinceMs: 0, restarts: 0, services: [service], probe: undefined, findings: [], origin: '', url: undefined,
+  };
+}
+
+function published(hostPort: number, address = '127.0.0.1', protocol: 'tcp' | 'udp' = 'tcp') {
+  return { address, hostPort, containerPort: 80, protocol };
+}
+
+function ports(components: ComponentView[], listeners: Listener[] = [], { engine = docker, addresses = ['192.168.1.5'] } = {}) {
+  return portViews({ place: 'local', hostAddresses: addresses, listeners, components, entries: new Map(), engine });
+}
+
+describe('ports', () => {
+  test('a published port is its component’s, not the forwarder’s that holds it open', () => {
+    const views = ports([component('vault', [published(8180)])], [{ address: '127.0.0.1', port: 8180, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }]);
+    expect(views).toHaveLength(1);
+    expect(views[0]).toMatchObject({ owner: 'vault', component: 'local/p/vault', open: true, exposure: 'loopback', conflictWith: [] });
+  });
+
+  test('sockets that no engine owns are shown with their program', () => {
+    const views = ports([], [{ address: '0.0.0.0', port: 22, protocol: 'tcp', process: { pid: 9, name: 'sshd' } }]);
+    expect(views[0]).toMatchObject({ owner: 'sshd', component: undefined, exposure: 'lan', port: 22 });
+  });
+
+  test('a program on the port of a stopped component is a conflict, both ways (R88)', () => {
+    const views = ports([component('dns-filter', [published(53, '0.0.0.0', 'udp')], 'stopped')], [{ address: '127.0.0.53', port: 53, protocol: 'udp', process: { pid: 1, name: 'systemd-resolve' } }]);
+    expect(views.map((view) => [view.owner, view.conflictWith, view.open])).toEqual([
+      ['dns-filter', ['systemd-resolve'], false],
+      ['systemd-resolve', ['dns-filter'], true],
+    ]);
+  });
+
+  test('same number, other protocol or other loopback address is no conflict (R88)', () => {
+    const views = ports([component('a', [published(6881)]), component('b', [published(6881, '127.0.0.1', 'udp')]), component('c', [published(6881, '127.0.0.2')])]);
+    expect(views.every((view) => view.conflictWith.length === 0)).toBe(true);
+  });
+
+  test('two components on 0.0.0.0 and 127.0.0.1 conflict: all overlaps loopback (R88)', () => {
+    const views = ports([component('a', [published(8080, '0.0.0.0')], 'stopped'), component('b', [published(8080)])]);
+    expect(views.map((view) => view.conflictWith)).toEqual([['b'], ['a']]);
+  });
+
+  test('a host-network component owns the socket that it opened itself (R16)', () => {
+    const entry = catalogEntry('traffic-analysis', { app: { image: 'ntop', main: true } }, {
+      ports: [{ name: 'web', service: 'app', host: 3000, container: 3000, protocol: 'tcp', exposure: 'host-network', role: 'web UI', fixed: false, web: true, tls: false }],
+    });
+    const one = component('app', []);
+    const views = portViews({
+      place: 'local', hostAddresses: [], listeners: [{ address: '::', port: 3000, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }], components: [one],
+      entries: new Map([[one.key, entry]]), engine: docker,
+    });
+    expect(views).toHaveLength(1);
+    expect(views[0]).toMatchObject({ owner: 'app', role: 'web UI', open: true });
+  });
+
+  test('exposure is loopback, lan or public by the address and by what the host itself has', () => {
+    expect(exposureOf('127.0.0.1', ['203.0.113.4'])).toBe('loopback');
+    expect(exposureOf('::1', [])).toBe('loopback');
+    expect(exposureOf('0.0.0.0', ['127.0.0.1', '192.168.1.2', 'fe80::1'])).toBe('lan');
+    expect(exposureOf('0.0.0.0', ['192.168.1.2', '8.8.4.4'])).toBe('public');
+    expect(exposureOf('10.0.0.3', ['8.8.4.4'])).toBe('lan');
+    expect(exposureOf('8.8.4.4', [])).toBe('public');
+  });
+
+  test('notes say what a published port means on this engine', () => {
+    const wide = ports([component('a', [published(53, '0.0.0.0')])])[0];
+    expect(wide?.note).toContain('firewall');
+    expect(ports([component('a', [published(80)])])[0]?.note).toContain('Docker before 28');
+    expect(ports([component('a', [published(80)])], [], { engine: { ...docker, version: '28.5.1' } })[0]?.note).toBeUndefined();
+    expect(placeNotes(docker).join(' ')).toMatch(/bypass the host’s firewall.*before 28/);
+    expect(placeNotes({ ...docker, kind: 'podman', version: '5.8.0', rootless: true }).join(' ')).toContain('firewall applies');
+  });
+});

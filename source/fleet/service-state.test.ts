@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { containerDetail } from '../../test/doubles/container-facts.ts';
+import { serviceState } from './service-state.ts';
+
+const nowMs = 1_000_000_000;
+const quiet = { diedMs: [], stopAskedMs: undefined };
+const ended = { state: 'exited' as const, finishedMs: nowMs - 120_000 };
+
+function stateOf(container: Parameters<typeof containerDetail>[0], history: Partial<typeof quiet | { diedMs: number[]; stopAskedMs: number }> = {}, oneShot = false) {
+  return serviceState(containerDetail(container), { ...quiet, ...history }, nowMs, { oneShot });
+}
+
+describe('a running container', () => {
+  test.each([
+    ['healthy', 'healthy', 'good'],
+    ['unhealthy', 'unhealthy', 'bad'],
+    ['starting', 'starting', 'busy'],
+    ['none', 'running', 'good'],
+  ] as const)('with health %s is %s', (health, state, tone) => {
+    expect(stateOf({ health })).toMatchObject({ state, tone });
+  });
+
+  test('says what its health check printed last, cleaned', () => {
+    const healthLog = [{ atMs: 0, exitCode: 1, output: 'curl: \x1b[31m(7) refused\n' }];
+    expect(stateOf({ health: 'unhealthy', healthLog }).detail).toBe('its health check fails: curl: (7) refused');
+  });
+
+  test('is in a loop while it keeps dying young, with the count', () => {
+    const looping = stateOf({ restartCount: 7, startedMs: nowMs - 2_000 }, { diedMs: [nowMs - 9_000, nowMs - 6_000, nowMs - 3_000] });
+    expect(looping).toMatchObject({ state: 'restarting', tone: 'bad', restarts: 7 });
+    expect(looping.detail).toContain('restarted 7 times');
+    expect(looping.reconsiderMs).toBeGreaterThan(nowMs);
+  });
+
+  test('is out of the loop once it has stayed up', () => {
+    expect(stateOf({ restartCount: 7, startedMs: nowMs - 60_000 }, { diedMs: [nowMs - 70_000, nowMs - 66_000, nowMs - 62_000] }).state).toBe('running');
+  });
+
+  test('that an operator restarted three times is in no loop', () => {
+    const history = { diedMs: [nowMs - 90_000, nowMs - 50_000, nowMs - 5_000], stopAskedMs: nowMs - 6_000 };
+    expect(stateOf({ startedMs: nowMs - 4_000 }, history).state).toBe('running');
+  });
+});
+
+describe('a container that ended (R5)', () => {
+  test('was stopped by an operator when the engine would otherwise have restarted it', () => {
+    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'unless-stopped' })).toMatchObject({ state: 'stopped', tone: 'idle', exitCode: 137 });
+  });
+
+  test('was stopped when the engine says so, or was seen to be asked', () => {
+    expect(stateOf({ ...ended, exitCode: 1, restartPolicy: 'no', stoppedByUser: true }).state).toBe('stopped');
+    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' }, { stopAskedMs: nowMs - 130_000 }).state).toBe('stopped');
+  });
+
+  test('failed when it ended badly by itself, with its exit code and when', () => {
+    const failed = stateOf({ ...ended, exitCode: 3, restartPolicy: 'no' });
+    expect(failed).toMatchObject({ state: 'failed', tone: 'bad', exitCode: 3, sinceMs: nowMs - 120_000 });
+    expect(failed.detail).toBe('failed with exit code 3, 2 minutes ago');
+  });
+
+  test('failed when a stop long ago has nothing to do with it', () => {
+    expect(stateOf({ ...ended, exitCode: 1, restartPolicy: 'no' }, { stopAskedMs: nowMs - 3_600_000 }).state).toBe('failed');
+  });
+
+  test('failed when memory ran out, whatever its policy', () => {
+    expect(stateOf({ ...ended, exitCode: 137, outOfMemory: true }).detail).toContain('memory ran out');
+  });
+
+  test('failed when it could not be started: the engine’s own sentence', () => {
+    const failed = stateOf({ ...ended, exitCode: 128, error: 'driver failed programming: port is already allocated' });
+    expect(failed).toMatchObject({ state: 'failed' });
+    expect(failed.detail).toContain('port is already allocated');
+  });
+
+  test('finished when it was a job: success is no failure', () => {
+    expect(stateOf({ ...ended, exitCode: 0, restartPolicy: 'no' })).toMatchObject({ state: 'finished', tone: 'idle' });
+    expect(stateOf({ ...ended, exitCode: 0, restartPolicy: 'unless-stopped' }, {}, true).state).toBe('finished');
+  });
+
+  test('is told from the list alone, before an inspect has answered', () => {
+    const { exitCode, restartCount, ...detail } = containerDetail({ state: 'exited', statusText: 'Exited (137) 2 seconds ago' });
+    void exitCode;
+    void restartCount;
+    expect(serviceState(detail, quiet, nowMs)).toMatchObject({ state: 'failed', exitCode: 137 });
+  });
+});
+
+test.each([
+  ['paused', 'paused'],
+  ['restarting', 'restarting'],
+  ['removing', 'removing'],
+  ['dead', 'failed'],
+  ['created', 'created'],
+] as const)('engine state %s is %s', (state, expected) => {
+  expect(stateOf({ state }).state).toBe(expected);
+});
