@@ -61,7 +61,6 @@ export class YamlDocument {
     let node: unknown = this.#document.contents;
     let at = startOf(node) ?? 0;
     for (const [index, step] of path.entries()) {
-      const last = index === path.length - 1;
       const found = this.#child(node, step);
       if (found === undefined) break;
       const key = startOf(found.key);

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { type ConditionFacts, callsUsed, fillTemplate, holds, sayingOf, valueOf } from './conditions.ts';
+
+const facts = (json: unknown, more: Partial<ConditionFacts> = {}): ConditionFacts => ({
+  answer: { ok: true, status: 200, json, text: 'raw', headers: { 'x-version': '2.3' }, failure: '' },
+  ageSeconds: 90,
+  env: { ADMIN_TOKEN: 'short' },
+  fields: {},
+  ports: [{ name: 'web', exposure: 'lan', published: true }],
+  calls: { config: { ok: true, status: 200, json: { open: false }, text: '', headers: {} } },
+  services: { db: { state: 'running', health: 'healthy', uptime: 12 } },
+  ...more,
+});
+
+describe('holds', () => {
+  it.each([
+    ['json.t > 2', { t: 3 }],
+    ['json.t == 3', { t: 3 }],
+    ['json.t == 3.0', { t: 3 }],
+    ['json.t > 0.5 && json.f < 1', { t: 3, f: 0.25 }],
+    ['json.t - json.p == 2 && json.t >= json.p', { t: 3, p: 1 }],
+    ['json.big > 9007199254740990', { big: 9007199254740991 }],
+    ['double(json.t) / 2.0 > 1.4', { t: 3 }],
+    ['json.list[0].n == 7 && size(json.list) == 1', { list: [{ n: 7 }] }],
+    ['json.list.exists(x, x.n == 7)', { list: [{ n: 1 }, { n: 7 }] }],
+    ['!has(json.settings)', {}],
+    ['json == null', null],
+    ['json == "2026-01-01"', '2026-01-01'],
+    ['status >= 200 && status < 300 && ok', {}],
+    ['headers["x-version"].startsWith("2.")', {}],
+    ['age < 120 && size(env.ADMIN_TOKEN) < 32', {}],
+    ['ports.exists(p, p.name == "web" && p.exposure != "loopback")', {}],
+    ['services.db.state == "running" && services.db.uptime < 60', {}],
+    ['has(calls.config) && calls.config.ok && !calls.config.json.open', {}],
+    ['json.?a.?b.orValue("none") == "none"', { a: {} }],
+  ])('%s', (source, json) => {
+    expect(holds(source, facts(json))).toEqual({ holds: true });
+  });
+
+  it.each([
+    ['json.missing == 1', {}, /No such key: missing/],
+    ['json.a.b.c == 1', { a: 'text' }, /./],
+    ['json.t > "x"', { t: 3 }, /overload/],
+    ['json.constructor != null', {}, /No such key: constructor/],
+    ['nope == 1', {}, /Unknown variable: nope/],
+    ['json.a &&', {}, /./],
+    ['1 + 1', {}, /neither true nor false/],
+    ['json[99]', [1], /./],
+  ])('%s does not hold, and says why', (source, json, reason) => {
+    const verdict = holds(source, facts(json));
+    expect(verdict.holds).toBe(false);
+    expect(verdict.reason).toMatch(reason);
+    expect(verdict.reason).not.toContain('\n');
+  });
+
+  it('gives checks no answer to look at', () => {
+    const { answer: _, ...check } = facts({});
+    expect(holds('ok', check).reason).toMatch(/Unknown variable: ok/);
+    expect(holds('calls.config.ok', check)).toEqual({ holds: true });
+  });
+
+  it('is not frozen by a pattern that backtracks for ever', () => {
+    const begin = performance.now();
+    const verdict = holds('text.matches("^(a+)+$")', { ...facts({}), answer: { ...facts({}).answer!, text: `${'a'.repeat(60)}!` } });
+    expect(verdict).toMatchObject({ holds: false, reason: expect.stringContaining('took longer') });
+    expect(performance.now() - begin).toBeLessThan(2000);
+    expect(holds('text.matches("^ra")', facts({}))).toEqual({ holds: true });
+  });
+
+  it('is not frozen by loops over a huge answer', () => {
+    const huge = Array.from({ length: 15_000 }, (_, index) => index);
+    const begin = performance.now();
+    expect(holds('json.all(a, json.all(b, json.all(c, a + b + c >= 0)))', facts(huge)).holds).toBe(false);
+    expect(performance.now() - begin).toBeLessThan(2000);
+  });
+
+  it('is not upset by an answer nested a thousand deep or with half a million values', () => {
+    expect(holds('has(json.x)', facts(JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`))).holds).toBe(false);
+    expect(holds('size(json) >= 0', facts(Array.from({ length: 500_000 }, () => ({})))).holds).toBe(true);
+  });
+
+  it('never throws, whatever the answer', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.string(), (json, source) => {
+        const made = facts(json);
+        for (const one of [source, 'json.a.b == 1', 'json[0] > 1', 'json.exists(x, x > 1)', 'size(json) > 3']) {
+          expect(typeof holds(one, made).holds).toBe('boolean');
+        }
+      }),
+    );
+  });
+
+  it('compares any whole number of an answer with itself written out', () => {
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), (number) => {
+        expect(holds(`json.n == ${number}`, facts({ n: number }))).toEqual({ holds: true });
+      }),
+    );
+  });
+});
+
+describe('valueOf', () => {
+  it('gives plain data back', () => {
+    expect(valueOf('json.n + 1', facts({ n: 41 }))).toEqual({ value: 42 });
+    expect(valueOf('json.l.map(x, x * 2)', facts({ l: [1, 2] }))).toEqual({ value: [2, 4] });
+    expect(valueOf('json', facts({ a: { b: 1 } }))).toEqual({ value: { a: { b: 1 } } });
+  });
+});
+
+describe('fillTemplate', () => {
+  it.each([
+    ['sealed {json.progress}/{json.t}', 'sealed 1/3'],
+    ['{{braces}} {json.t}', '{braces} 3'],
+    ['{json.share}', '0.33'],
+    ['{json.missing} of {json.t}', '? of 3'],
+    ['{json.open ? "open" : "closed"}', 'open'],
+    ['{"a}b"} {json.o}', 'a}b {"x":1}'],
+    ['plain', 'plain'],
+    ['never {closed', 'never {closed'],
+  ])('%s', (text, expected) => {
+    expect(fillTemplate(text, facts({ progress: 1, t: 3, share: 1 / 3, open: true, o: { x: 1 } }))).toBe(expected);
+  });
+
+  it('does not let an answer flood the screen', () => {
+    expect(fillTemplate('{json}', facts('x'.repeat(60_000))).length).toBeLessThanOrEqual(500);
+  });
+});
+
+describe('sayingOf', () => {
+  it('takes the first that holds', () => {
+    const entry = {
+      probe: {
+        call: 'status',
+        every: '15s',
+        says: [
+          { when: 'json.missing', word: 'never', tone: 'bad', detail: '' },
+          { when: 'json.sealed', word: 'sealed {json.progress}/{json.t}', tone: 'warn', detail: 'x' },
+          { when: 'true', word: 'ready', tone: 'good', detail: '' },
+        ],
+      },
+    } as unknown as CatalogEntry;
+    expect(sayingOf(entry, facts({ sealed: true, progress: 0, t: 3 }))).toEqual({ word: 'sealed 0/3', tone: 'warn', detail: 'x' });
+    expect(sayingOf(entry, facts({ sealed: false }))).toMatchObject({ word: 'ready' });
+    expect(sayingOf({} as CatalogEntry, facts({}))).toBeUndefined();
+  });
+});
+
+describe('callsUsed', () => {
+  it('finds every way to name a call', () => {
+    expect(callsUsed(['calls.a.ok && has(calls.b)', 'calls["c"].status == 1 || calls.?d.?ok.orValue(false)', 'broken &&'], 'check')).toEqual(['a', 'b', 'c', 'd']);
+  });
+});

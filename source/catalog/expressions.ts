@@ -1,0 +1,173 @@
+import { type ASTNode, Environment, EvaluationError, ParseError, type ParseResult, TypeError as CheckError } from '@marcbachmann/cel-js';
+
+/** Where an expression stands, which decides what it can ask about. */
+export type ExpressionScope = 'probe' | 'check';
+
+const shared = ['age', 'env', 'fields', 'ports', 'services', 'calls'] as const;
+const answer = ['ok', 'status', 'json', 'text', 'headers', 'failure'] as const;
+
+/** Variables of each scope. `calls/conditions.ts` fills them. */
+export const scopeVariables: Readonly<Record<ExpressionScope, readonly string[]>> = {
+  probe: [...answer, ...shared],
+  check: shared,
+};
+
+export interface ExpressionProblem {
+  message: string;
+  /** In the expression, from 0. */
+  offset: number;
+}
+
+/** An expression that has been read and checked once and can be evaluated often. */
+export interface Expression {
+  readonly source: string;
+  /** `bool`, `string`, `dyn` when only the data can tell. */
+  readonly type: string;
+  /** Names behind `calls.`, `fields.`, `services.` and `env.`, as far as they are written out. */
+  readonly names: Readonly<Record<'calls' | 'fields' | 'services' | 'env', ReadonlyMap<string, number>>>;
+  /** Loops over data or matches patterns: hostile data can make it slow. */
+  readonly slow: boolean;
+  /** Throws on what cannot be evaluated, such as a missing key. */
+  run(variables: Readonly<Record<string, unknown>>): unknown;
+}
+
+const loops = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'matches', 'split', 'transformList', 'transformMap', 'sortBy']);
+const sourceLimit = 2000;
+
+const environments = new Map<ExpressionScope, Environment>();
+const compiled = new Map<string, Expression | ExpressionProblem>();
+
+function environmentOf(scope: ExpressionScope): Environment {
+  let environment = environments.get(scope);
+  if (environment === undefined) {
+    environment = new Environment({
+      unlistedVariablesAreDyn: false,
+      homogeneousAggregateLiterals: false,
+      enableOptionalTypes: true,
+      limits: { maxAstNodes: 2000, maxDepth: 60, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 16 },
+    });
+    for (const name of scopeVariables[scope]) environment.registerVariable(name, 'dyn');
+    environments.set(scope, environment);
+  }
+  return environment;
+}
+
+/** Reads a CEL expression. What is wrong with it comes back as a problem with its place, never as an exception. Kept for the next time. */
+export function compileExpression(source: string, scope: ExpressionScope): Expression | ExpressionProblem {
+  const key = `${scope} ${source}`;
+  let known = compiled.get(key);
+  if (known === undefined) {
+    known = compileAnew(source, scope);
+    compiled.set(key, known);
+  }
+  return known;
+}
+
+export function isProblem(result: Expression | ExpressionProblem): result is ExpressionProblem {
+  return 'offset' in result;
+}
+
+function compileAnew(source: string, scope: ExpressionScope): Expression | ExpressionProblem {
+  if (source.length > sourceLimit) return { message: `the expression is longer than ${sourceLimit} characters`, offset: 0 };
+  let parsed: ParseResult;
+  try {
+    parsed = environmentOf(scope).parse(source);
+  } catch (thrown) {
+    return problemOf(thrown);
+  }
+  const check = parsed.check();
+  if (!check.valid) return problemOf(check.error);
+  const names = { calls: new Map<string, number>(), fields: new Map<string, number>(), services: new Map<string, number>(), env: new Map<string, number>() };
+  let slow = false;
+  visit(parsed.ast, (node) => {
+    const access = accessOf(node);
+    if (access && Object.hasOwn(names, access.root)) {
+      const found = names[access.root as keyof typeof names];
+      if (!found.has(access.name)) found.set(access.name, node.start);
+    }
+    if ((node.op === 'rcall' || node.op === 'call') && loops.has(node.args[0])) slow = true;
+  });
+  return { source, type: check.type ?? 'dyn', names, slow, run: (variables) => parsed(variables) as unknown };
+}
+
+/** `calls.status`, `calls.?status`, `calls["status"]` */
+function accessOf(node: ASTNode): { root: string; name: string } | undefined {
+  if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
+  const [root, member] = node.args;
+  if (root.op !== 'id') return undefined;
+  if (typeof member === 'string') return { root: root.args, name: member };
+  return member.op === 'value' && typeof member.args === 'string' ? { root: root.args, name: member.args } : undefined;
+}
+
+function visit(value: unknown, each: (node: ASTNode) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value) visit(item, each);
+  } else if (isNode(value)) {
+    each(value);
+    visit(value.args, each);
+  }
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+}
+
+function problemOf(thrown: unknown): ExpressionProblem {
+  if (thrown instanceof ParseError || thrown instanceof CheckError || thrown instanceof EvaluationError) {
+    return { message: thrown.summary, offset: thrown.range?.start ?? 0 };
+  }
+  return { message: thrown instanceof Error ? (thrown.message.split('\n', 1)[0] ?? '') : String(thrown), offset: 0 };
+}
+
+/** One sentence about why an expression could not be evaluated, without the source listing the library adds. */
+export function evaluationReason(thrown: unknown): string {
+  return problemOf(thrown).message;
+}
+
+/** Text with `{expression}` in it; `{{` and `}}` stand for the braces themselves. */
+export type Template = readonly (string | { source: string; offset: number })[];
+
+/** Takes a template apart. Braces and quotes inside an expression are respected. */
+export function readTemplate(text: string): Template | ExpressionProblem {
+  const parts: (string | { source: string; offset: number })[] = [];
+  let plain = '';
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if ((sign === '{' || sign === '}') && text[at + 1] === sign) {
+      plain += sign;
+      at++;
+    } else if (sign === '}') {
+      return { message: 'a closing brace without an opening one; write }} for the sign itself', offset: at };
+    } else if (sign === '{') {
+      const end = closingBrace(text, at + 1);
+      if (end < 0) return { message: 'this brace is never closed; write {{ for the sign itself', offset: at };
+      if (plain !== '') parts.push(plain);
+      plain = '';
+      parts.push({ source: text.slice(at + 1, end), offset: at + 1 });
+      at = end;
+    } else {
+      plain += sign;
+    }
+  }
+  if (plain !== '') parts.push(plain);
+  return parts;
+}
+
+export function isTemplateProblem(result: Template | ExpressionProblem): result is ExpressionProblem {
+  return !Array.isArray(result);
+}
+
+function closingBrace(text: string, from: number): number {
+  let depth = 0;
+  let quote = '';
+  for (let at = from; at < text.length; at++) {
+    const sign = text[at] ?? '';
+    if (quote !== '') {
+      if (sign === '\\') at++;
+      else if (sign === quote) quote = '';
+    } else if (sign === '"' || sign === "'") quote = sign;
+    else if (sign === '{') depth++;
+    else if (sign === '}' && depth-- === 0) return at;
+  }
+  return -1;
+}

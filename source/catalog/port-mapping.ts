@@ -1,0 +1,86 @@
+import { interpolate, readInterpolation } from './interpolation.ts';
+
+interface Mapping {
+  name: string | undefined;
+  host: number | undefined;
+  container: number;
+  protocol: 'tcp' | 'udp';
+  address: string;
+}
+
+/** More ports than this in one range are a mistake. */
+const rangeLimit = 1024;
+
+/**
+ * Reads one entry of `ports`, short or long form, with the defaults of its variables: `[[address:]host:]container[/protocol]`.
+ * A range becomes one mapping per port. The name comes from the variable of the host port.
+ */
+export function readPort(entry: unknown): { ports: Mapping[] } | { problem: string } {
+  if (typeof entry === 'number') return readShort(String(entry));
+  if (typeof entry === 'string') return readShort(entry);
+  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return { problem: 'it is neither text nor a map' };
+  const { target, published, protocol, host_ip: address } = entry as Record<string, unknown>;
+  if (target === undefined) return { problem: 'the long form needs a target' };
+  return combine(text(address), text(published), text(target), text(protocol) || 'tcp');
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function readShort(entry: string): { ports: Mapping[] } | { problem: string } {
+  const slash = entry.lastIndexOf('/');
+  const protocol = slash < 0 ? 'tcp' : entry.slice(slash + 1);
+  const parts = splitOutsideBraces(slash < 0 ? entry : entry.slice(0, slash));
+  const container = parts.pop() ?? '';
+  const host = parts.pop() ?? '';
+  return combine(parts.join(':'), host, container, protocol);
+}
+
+function combine(addressText: string, hostText: string, containerText: string, protocolText: string): { ports: Mapping[] } | { problem: string } {
+  const protocol = interpolate(protocolText);
+  if (protocol !== 'tcp' && protocol !== 'udp') return { problem: `the protocol "${protocol}" is neither tcp nor udp` };
+  const container = readRange(interpolate(containerText));
+  if (!container) return { problem: `"${containerText}" is no container port` };
+  const host = interpolate(hostText) === '' ? undefined : readRange(interpolate(hostText));
+  if (host === undefined && interpolate(hostText) !== '') return { problem: `"${hostText}" is no host port` };
+  if (host && host.length !== container.length && container.length !== 1) return { problem: 'the two ranges are not of the same length' };
+  const address = interpolate(addressText).replace(/^\[(.*)\]$/, '$1');
+  if (address !== '' && !/^[0-9a-f.:%]+$/i.test(address)) return { problem: `"${address}" is no address` };
+  const name = nameOf(hostText);
+  return { ports: container.map((port, index) => ({ name, host: host?.[index], container: port, protocol, address })) };
+}
+
+/** `WEB_PORT` gives `web`, `SYNC_QUIC_PORT` gives `sync-quic`. */
+function nameOf(hostText: string): string | undefined {
+  const variable = readInterpolation(hostText).parts.find((part) => typeof part !== 'string');
+  if (typeof variable !== 'object') return undefined;
+  return variable.name.replace(/_?PORT$/i, '').toLowerCase().replaceAll('_', '-') || 'port';
+}
+
+function readRange(written: string): number[] | undefined {
+  const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(written);
+  if (!match) return undefined;
+  const first = Number(match[1]);
+  const last = Number(match[2] ?? match[1]);
+  if (first < 1 || last > 65535 || last < first || last - first >= rangeLimit) return undefined;
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+/** Colons inside `${...}` and inside the brackets of an IPv6 address separate nothing. */
+function splitOutsideBraces(entry: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < entry.length; at++) {
+    const sign = entry[at];
+    if (sign === '{' || sign === '[') depth++;
+    else if (sign === '}' || sign === ']') depth--;
+    else if (sign === ':' && depth === 0) {
+      parts.push(entry.slice(start, at));
+      start = at + 1;
+    }
+  }
+  parts.push(entry.slice(start));
+  return parts;
+}
