@@ -13,7 +13,7 @@ const otherEscape = /\x1b[\x20-\x2f]*[\x30-\x7e]?/g;
 const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 // Bidi controls, zero-width characters, invisible operators, the tag block, annotation and filler characters.
 const invisible =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\u{1bca0}|\u{1bca1}|\u{1bca2}|\u{1bca3}|[\u{e0000}-\u{e0fff}]/gu;
+  /\u034f|[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\u{1bca0}|\u{1bca1}|\u{1bca2}|\u{1bca3}|[\u{e0000}-\u{e0fff}]/gu;
 const separators = /[\u2028\u2029\u0085]/g;
 
 function showInvisible(character: string): string {

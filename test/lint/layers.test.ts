@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+
+// The house, top to bottom (CONTRIBUTING.md, "The house").
+const layers = [
+  ...['console', 'terminal', 'flows', 'session', 'stack', 'fleet', 'products', 'cluster', 'calls', 'catalog', 'engine', 'hosts', 'secrets', 'config'],
+  ...['faults', 'grants', 'text'],
+];
+const bottom = new Set(['faults', 'grants', 'text']);
+
+const root = resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'quarterdeck-lint-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Lints files with the repository's own configuration; answers the paths in which an import was refused. */
+function refused(files: Record<string, string>): string[] {
+  rmSync(join(folder, 'source'), { recursive: true, force: true });
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  const configuration = join(folder, 'biome.json');
+  rmSync(configuration, { force: true });
+  symlinkSync(join(root, 'biome.json'), configuration);
+  const { stdout } = spawnSync(
+    join(root, 'node_modules/.bin/biome'),
+    ['lint', '--only=style/noRestrictedImports', '--reporter=json', '--vcs-enabled=false', '--max-diagnostics=none', 'source'],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  const report = JSON.parse(stdout) as { diagnostics: { location: { path: string | { file: string } } }[] };
+  return [...new Set(report.diagnostics.map(({ location }) => (typeof location.path === 'string' ? location.path : location.path.file)))].sort();
+}
+
+describe('the lint rule for layers', () => {
+  test('lets imports run downwards and refuses every import upwards', () => {
+    const files: Record<string, string> = {};
+    const expected: string[] = [];
+    for (const [above, upper] of layers.entries()) {
+      for (const [below, lower] of layers.entries()) {
+        if (upper === lower) continue;
+        const path = `source/${upper}/imports-${lower}.ts`;
+        files[path] = `import { thing } from '../${lower}/thing.ts';\nexport const it = thing;\n`;
+        if (below < above && !(bottom.has(upper) && bottom.has(lower))) expected.push(path);
+      }
+    }
+    const found = refused(files).filter((path) => !(bottom.has(path.split('/')[1] ?? '') && bottom.has(/imports-(.*)\.ts/.exec(path)?.[1] ?? '')));
+    expect(found).toEqual(expected.sort());
+  });
+
+  test('lets nobody but the session make grants', () => {
+    const mint = (layer: string) => ({ [`source/${layer}/x.ts`]: "import { mintGrant } from '../grants/mint.ts';\nexport const it = mintGrant;\n" });
+    expect(refused({ ...mint('session'), ...mint('flows'), ...mint('engine'), ...mint('console') })).toEqual(['source/console/x.ts', 'source/engine/x.ts', 'source/flows/x.ts']);
+  });
+
+  test('lets only hosts/ touch files, sockets and programs of the operated machine', () => {
+    const uses = (layer: string, module: string) => ({
+      [`source/${layer}/uses-${module.replace(/\W/g, '-')}.ts`]: `import * as it from '${module}';\nexport const used = it;\n`,
+    });
+    const files = ['node:fs', 'node:fs/promises', 'node:net', 'node:child_process'].flatMap((module) => ['console', 'flows', 'fleet', 'engine', 'hosts'].map((layer) => uses(layer, module)));
+    const found = refused(Object.assign({}, ...files));
+    expect(found).toHaveLength(16);
+    expect(found.filter((path) => path.startsWith('source/hosts/'))).toEqual([]);
+  });
+});
