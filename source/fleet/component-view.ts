@@ -1,8 +1,8 @@
-import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { CatalogEntry, CatalogService } from '../catalog/catalog.ts';
 import { groups as groupOrder } from '../catalog/groups.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
-import { composeLabel, type ContainerGroup } from './grouping.ts';
+import { composeLabel, type ContainerGroup, dependenciesOf } from './grouping.ts';
 import type { ComponentView, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
 import { type ContainerHistory, serviceState, toneOfState } from './service-state.ts';
 
@@ -51,6 +51,7 @@ export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] 
 export function buildComponentView(group: ContainerGroup, context: ViewContext): BuiltView {
   const { entry } = group;
   let reconsiderMs: number | undefined;
+  const names = new Set(group.members.map((member) => member.service));
   const services: ServiceView[] = group.members.map(({ container, service, known, main }) => {
     const { detail, history } = context.knowledge(container.id);
     // An inspect can be older than a list: the list decides what both know.
@@ -73,6 +74,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       restarts: state.restarts,
       ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
       tty: detail?.tty ?? false,
+      dependsOn: dependenciesIn(container, known, names),
       main,
       role: known?.role,
     };
@@ -129,6 +131,11 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     url: urlOf(entry, services),
   };
   return { view, reconsiderMs };
+}
+
+function dependenciesIn(container: ContainerFacts, known: CatalogService | undefined, names: ReadonlySet<string>): readonly string[] {
+  const labelled = dependenciesOf(container);
+  return (labelled.length > 0 ? labelled : (known?.dependsOn ?? [])).filter((name) => names.has(name));
 }
 
 function away(state: StateName, detail: string) {

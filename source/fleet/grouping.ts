@@ -30,7 +30,7 @@ export function composeLabel(container: ContainerFacts, name: string): string | 
 }
 
 /** Services named by the `depends_on` label: `db:service_healthy:false,redis:service_started:true`. */
-function dependenciesOf(container: ContainerFacts): string[] {
+export function dependenciesOf(container: ContainerFacts): string[] {
   const label = composeLabel(container, 'depends_on') ?? '';
   return label
     .split(',')

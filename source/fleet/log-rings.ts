@@ -157,6 +157,8 @@ class LogRing implements LogSource {
         });
         let skip = position ? { ...position } : undefined;
         for await (const batch of batches) {
+          // What an abandoned stream still delivers, its successor reads again.
+          if (follower.stop.signal.aborted) return;
           for (const line of batch) {
             if (skip) {
               if (line.stamp < skip.stamp) continue;

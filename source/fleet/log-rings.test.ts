@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { containerDetail } from '../../test/doubles/container-facts.ts';
+import type { LogLine, LogOptions } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import { logLimits, openLogs } from './log-rings.ts';
+import type { LogSource } from './log-store.ts';
+import type { ComponentRuntime, OpenFleet } from './open-fleet.ts';
+
+/** A log as an engine keeps it: lines that can be read from a time on, and followed. */
+class LogDouble {
+  readonly lines: LogLine[] = [];
+  readonly asked: LogOptions[] = [];
+  failure: Fault | undefined;
+  #wake: (() => void)[] = [];
+  #generation = 0;
+
+  write(stamp: string, text: string, stream: LogLine['stream'] = 'stdout'): void {
+    this.lines.push({ stamp, timeMs: Date.parse(stamp), text, stream });
+    this.#ring();
+  }
+
+  /** The connection breaks or the container ends: every stream ends. */
+  end(): void {
+    this.#generation++;
+    this.#ring();
+  }
+
+  async *read(options: LogOptions): AsyncGenerator<LogLine[]> {
+    this.asked.push(options);
+    if (this.failure) throw this.failure;
+    const generation = this.#generation;
+    let position = options.sinceMs === undefined ? Math.max(0, this.lines.length - (options.tail ?? Number.POSITIVE_INFINITY)) : this.lines.findIndex((line) => (line.timeMs ?? 0) >= (options.sinceMs ?? 0));
+    if (position < 0) position = this.lines.length;
+    for (;;) {
+      if (position < this.lines.length) {
+        const batch = this.lines.slice(position);
+        position = this.lines.length;
+        yield batch;
+        continue;
+      }
+      if (options.signal.aborted || generation !== this.#generation) return;
+      await new Promise<void>((resolve) => {
+        this.#wake.push(resolve);
+        options.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+  }
+
+  #ring(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}
+
+interface ContainerDouble {
+  log: LogDouble;
+  running: boolean;
+  startedMs: number;
+}
+
+/** The part of a fleet that logs need. */
+function fleetOf(containers: Record<string, ContainerDouble>) {
+  const listeners = new Set<() => void>();
+  const link = { state: 'connected' as 'connected' | 'away', sinceMs: 1 };
+  const detail = (id: string) => {
+    const known = containers[id];
+    return known && containerDetail({ id, name: id, state: known.running ? 'running' : 'exited', startedMs: known.startedMs });
+  };
+  const fleet = {
+    subscribe: (listener: () => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    runtime: () =>
+      ({
+        place: { link, detail, engine: { logs: (id: string, options: LogOptions) => containers[id]?.log.read(options) } },
+        group: { members: Object.keys(containers).map((id) => ({ container: detail(id), service: id, known: undefined, main: true })) },
+      }) as unknown as ComponentRuntime,
+  } as unknown as OpenFleet;
+  const commit = () => {
+    for (const listener of listeners) listener();
+  };
+  return { fleet, link, commit };
+}
+
+const second = (number: number) => `2026-11-20T10:00:${String(number).padStart(2, '0')}Z`;
+const texts = (source: LogSource) => source.entries().map((entry) => entry.text);
+
+describe('the log of a component', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Lets streams deliver and frames pass. */
+  const settle = () => vi.advanceTimersByTimeAsync(logLimits.frameMs * 2 + logLimits.holdMs);
+
+  function one(): { box: ContainerDouble; open: ReturnType<typeof fleetOf>; source: LogSource } {
+    const box = { log: new LogDouble(), running: true, startedMs: 1 };
+    const open = fleetOf({ box });
+    return { box, open, source: openLogs(open.fleet).open('key').source };
+  }
+
+  test('follows: what was there and what comes, cleaned', async () => {
+    const box = { log: new LogDouble(), running: true, startedMs: 1 };
+    box.log.write(second(1), 'first');
+    const { source } = openLogs(fleetOf({ box }).fleet).open('key');
+    await settle();
+    box.log.write(second(2), '\x1b]0;owned\x07second\x1b[2J', 'stderr');
+    await settle();
+    expect(source.entries().map(({ text, stream, index }) => [index, stream, text])).toEqual([
+      [0, 'stdout', 'first'],
+      [1, 'stderr', 'second'],
+    ]);
+    expect(source.state().following).toBe(true);
+  });
+
+  test('after the engine was away every numbered line is there exactly once, also with timestamps of whole seconds', async () => {
+    const { box, open, source } = one();
+    for (let number = 1; number <= 7; number++) box.log.write(second(Math.ceil(number / 3)), `line ${number}`);
+    await settle();
+    open.link.state = 'away';
+    box.log.end();
+    open.commit();
+    for (let number = 8; number <= 12; number++) box.log.write(second(Math.ceil(number / 3)), `line ${number}`);
+    open.link.state = 'connected';
+    open.link.sinceMs = 2;
+    open.commit();
+    await settle();
+    expect(texts(source)).toEqual(Array.from({ length: 12 }, (_, index) => `line ${index + 1}`));
+  });
+
+  test('goes on when a stopped container is started again', async () => {
+    const { box, open, source } = one();
+    box.log.write(second(1), 'before');
+    await settle();
+    box.running = false;
+    box.log.end();
+    open.commit();
+    await settle();
+    expect(source.state().following).toBe(false);
+    box.running = true;
+    box.startedMs = 2;
+    box.log.write(second(5), 'after');
+    open.commit();
+    await settle();
+    expect(texts(source)).toEqual(['before', 'after']);
+    expect(source.state().following).toBe(true);
+  });
+
+  test('merges services in order of time', async () => {
+    const web = { log: new LogDouble(), running: true, startedMs: 1 };
+    const db = { log: new LogDouble(), running: true, startedMs: 1 };
+    web.log.write(second(1), 'web 1');
+    web.log.write(second(3), 'web 3');
+    db.log.write(second(2), 'db 2');
+    const { source } = openLogs(fleetOf({ web, db }).fleet).open('key');
+    await settle();
+    expect(source.entries().map((entry) => `${entry.service}: ${entry.text}`)).toEqual(['web: web 1', 'db: db 2', 'web: web 3']);
+  });
+
+  test('keeps a bounded number of lines and counts all', async () => {
+    const { box, source } = one();
+    for (let number = 0; number < logLimits.lines + 500; number++) box.log.write(second(1), `n${number}`);
+    await settle();
+    expect(source.entries()).toHaveLength(logLimits.lines);
+    expect(source.total()).toBe(logLimits.lines + 500);
+    expect(texts(source).at(-1)).toBe(`n${logLimits.lines + 499}`);
+  });
+
+  test('keeps bounded memory when lines are long, and cuts one that is longer than any screen', async () => {
+    const { box, source } = one();
+    for (let number = 0; number < 600; number++) box.log.write(second(1), 'x'.repeat(90_000));
+    await settle();
+    const characters = texts(source).reduce((sum, text) => sum + text.length, 0);
+    expect(characters).toBeLessThanOrEqual(logLimits.characters);
+    expect(texts(source)[0]).toHaveLength(logLimits.lineCharacters + 1);
+  });
+
+  test('says why a log cannot be read', async () => {
+    const box = { log: new LogDouble(), running: true, startedMs: 1 };
+    box.log.failure = new Fault({ code: 'engine.logDriver', message: 'The log driver "none" keeps no log.', remedy: 'Use another one.' });
+    const { source } = openLogs(fleetOf({ box }).fleet).open('key');
+    await settle();
+    expect(source.state()).toEqual({ following: false, message: 'The log driver "none" keeps no log.' });
+  });
+
+  test('two who look share one stream, which ends with the last', async () => {
+    const box = { log: new LogDouble(), running: true, startedMs: 1 };
+    const logs = openLogs(fleetOf({ box }).fleet);
+    const first = logs.open('key');
+    const other = logs.open('key');
+    await settle();
+    expect(box.log.asked).toHaveLength(1);
+    first.close();
+    expect(box.log.asked[0]?.signal.aborted).toBe(false);
+    other.close();
+    expect(box.log.asked[0]?.signal.aborted).toBe(true);
+  });
+});

@@ -1,0 +1,249 @@
+import type { CallAnswer, CallTarget, RunCall } from '../calls/call.ts';
+import type { ConditionFacts } from '../calls/conditions.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { ContainerDetail, Engine } from '../engine/engine.ts';
+import { messageOf } from '../faults/fault.ts';
+import type { Host } from '../hosts/host.ts';
+import { cleanLine } from '../text/clean.ts';
+import { cut } from '../text/width.ts';
+import type { FindingView, ProbeView } from './model.ts';
+import { exposureOf } from './ports.ts';
+
+/** A running component whose catalog entry says how to ask it. */
+export interface ProbeTarget {
+  key: string;
+  entry: CatalogEntry;
+  host: Host;
+  hostAddresses: readonly string[];
+  engine: Engine;
+  /** By the catalog's service names. */
+  containers: ReadonlyMap<string, ContainerDetail>;
+}
+
+export interface ProbeLimits {
+  /** Components asked at the same time. */
+  atOnce: number;
+  /** After a start or a change of health: the program needs a moment. */
+  settleMs: number;
+  /** While it is busy, or young and not answering yet. */
+  eagerMs: number;
+  youngSeconds: number;
+}
+
+export const probeLimits: ProbeLimits = { atOnce: 4, settleMs: 150, eagerMs: 2_000, youngSeconds: 120 };
+
+const wordColumns = 24;
+const detailColumns = 400;
+const noFindings: readonly FindingView[] = [];
+
+interface Asking {
+  target: ProbeTarget;
+  incarnation: string;
+  timer: NodeJS.Timeout | undefined;
+  running: AbortController | undefined;
+  probe: ProbeView | undefined;
+  findings: readonly FindingView[];
+}
+
+/** Asks components how they are, in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
+export class ProbeWatch {
+  readonly #changed: () => void;
+  readonly #execAllowed: boolean;
+  readonly #limits: ProbeLimits;
+  readonly #askings = new Map<string, Asking>();
+  readonly #queue: Asking[] = [];
+  #active = 0;
+  #closed = false;
+
+  constructor(changed: () => void, { execAllowed, limits = probeLimits }: { execAllowed: boolean; limits?: ProbeLimits }) {
+    this.#changed = changed;
+    this.#execAllowed = execAllowed;
+    this.#limits = limits;
+  }
+
+  probe(key: string): ProbeView | undefined {
+    return this.#askings.get(key)?.probe;
+  }
+
+  findings(key: string): readonly FindingView[] {
+    return this.#askings.get(key)?.findings ?? noFindings;
+  }
+
+  /** From now on these are asked, and no others. One that was restarted or changed its health is asked at once. */
+  follow(targets: readonly ProbeTarget[]): void {
+    const wanted = new Set<string>();
+    for (const target of targets) {
+      if (!target.entry.probe && target.entry.checks.length === 0) continue;
+      wanted.add(target.key);
+      const incarnation = incarnationOf(target);
+      const known = this.#askings.get(target.key);
+      if (known?.incarnation === incarnation) {
+        known.target = target;
+        continue;
+      }
+      const sameContainers = known !== undefined && sameProgram(known.incarnation, incarnation);
+      known?.running?.abort();
+      clearTimeout(known?.timer);
+      const asking: Asking = {
+        target,
+        incarnation,
+        timer: undefined,
+        running: undefined,
+        // What was said about the program before its restart says nothing about it now.
+        probe: sameContainers ? known.probe : undefined,
+        findings: sameContainers ? known.findings : noFindings,
+      };
+      this.#askings.set(target.key, asking);
+      this.#later(asking, known === undefined ? 0 : this.#limits.settleMs);
+    }
+    for (const [key, asking] of this.#askings) if (!wanted.has(key)) this.#forget(key, asking);
+  }
+
+  refresh(key?: string): void {
+    for (const asking of this.#askings.values()) {
+      if (key !== undefined && asking.target.key !== key) continue;
+      if (!asking.running) this.#later(asking, 0);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const [key, asking] of this.#askings) this.#forget(key, asking);
+  }
+
+  #forget(key: string, asking: Asking): void {
+    clearTimeout(asking.timer);
+    asking.running?.abort();
+    this.#askings.delete(key);
+  }
+
+  #later(asking: Asking, ms: number): void {
+    clearTimeout(asking.timer);
+    asking.timer = setTimeout(() => {
+      asking.timer = undefined;
+      this.#queue.push(asking);
+      void this.#work();
+    }, ms);
+  }
+
+  async #work(): Promise<void> {
+    if (this.#active >= this.#limits.atOnce) return;
+    this.#active++;
+    for (let asking = this.#queue.shift(); asking !== undefined && !this.#closed; asking = this.#queue.shift()) {
+      if (this.#askings.get(asking.target.key) === asking && !asking.running) await this.#ask(asking);
+    }
+    this.#active--;
+  }
+
+  async #ask(asking: Asking): Promise<void> {
+    const { target } = asking;
+    const { entry } = target;
+    asking.running = new AbortController();
+    const { signal } = asking.running;
+    let eager = false;
+    try {
+      // Both pull in libraries that the first frame does not need.
+      const [{ runCall }, conditions] = await Promise.all([import('../calls/run-call.ts'), import('../calls/conditions.ts')]);
+      const answers = await this.#answers(target, runCall, signal);
+      if (signal.aborted) return;
+      const facts = factsOf(target, answers);
+      const before = JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]);
+      if (entry.probe) {
+        const answer = answers[entry.probe.call];
+        const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
+        const saying = answer && conditions.sayingOf(entry, probing);
+        const version = answer?.ok && entry.probe.version ? conditions.valueOf(entry.probe.version, probing).value : undefined;
+        asking.probe = {
+          word: cut(cleanLine(saying?.word ?? ''), wordColumns),
+          tone: saying?.tone ?? 'good',
+          detail: cut(cleanLine(saying?.detail ?? ''), detailColumns),
+          atMs: Date.now(),
+          version: typeof version === 'string' && version !== '' ? cut(cleanLine(version), wordColumns) : asking.probe?.version,
+          failure: answer && !answer.ok ? cut(cleanLine(answer.failure), detailColumns) : undefined,
+        };
+        eager = asking.probe.tone === 'busy' || (asking.probe.failure !== undefined && facts.ageSeconds < this.#limits.youngSeconds);
+      }
+      asking.findings = entry.checks
+        .filter((check) => conditions.holds(check.when, facts).holds)
+        .map((check) => ({
+          check: check.id,
+          level: check.level,
+          message: cut(cleanLine(conditions.fillTemplate(check.message, facts)), detailColumns),
+          remedy: cut(cleanLine(conditions.fillTemplate(check.remedy, facts)), detailColumns),
+          rule: check.rule,
+        }));
+      if (JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]) !== before) this.#changed();
+    } finally {
+      asking.running = undefined;
+      if (!this.#closed && this.#askings.get(target.key) === asking) {
+        this.#later(asking, eager ? this.#limits.eagerMs : intervalMs(entry.probe?.every ?? '30s'));
+      }
+    }
+  }
+
+  /** Each call once, whoever uses its answer. */
+  async #answers(target: ProbeTarget, runCall: RunCall, signal: AbortSignal): Promise<Record<string, CallAnswer>> {
+    const { entry, host, engine, containers } = target;
+    const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed };
+    const names = new Set([...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []), ...entry.checks.flatMap((check) => check.calls)]);
+    const answers: Record<string, CallAnswer> = {};
+    for (const name of names) {
+      const call = entry.calls[name];
+      // The lint refuses such entries; an operator's own catalog may be newer than its last check.
+      if (!call?.reads || call.auth !== 'none') continue;
+      try {
+        answers[name] = await runCall(callTarget, { name, call, signal });
+      } catch (thrown) {
+        answers[name] = { ok: false, status: 0, json: undefined, text: '', headers: {}, failure: messageOf(thrown), tookMs: 0 };
+      }
+    }
+    return answers;
+  }
+}
+
+function incarnationOf({ containers, entry }: ProbeTarget): string {
+  const programs = [...containers].map(([name, container]) => `${name}=${container.id}@${container.startedMs ?? 0}`).join(',');
+  const healths = [...containers.values()].map((container) => `${container.state}/${container.health}`).join(',');
+  return `${entry.folder} ${programs} ${healths}`;
+}
+
+/** The same processes, perhaps in another health? */
+function sameProgram(one: string, other: string): boolean {
+  const program = (incarnation: string) => incarnation.split(' ').slice(0, 2).join(' ');
+  return program(one) === program(other);
+}
+
+/** What conditions can ask about. Values of secret fields are left out: a template could show them. */
+function factsOf({ entry, containers, hostAddresses }: ProbeTarget, calls: Record<string, CallAnswer>): ConditionFacts {
+  const nowMs = Date.now();
+  const mainName = entry.services.find((service) => service.main)?.name ?? '';
+  const main = containers.get(mainName);
+  const uptime = (container: ContainerDetail | undefined) => (container?.startedMs === undefined ? 0 : Math.max(0, Math.floor((nowMs - container.startedMs) / 1000)));
+  const fields: Record<string, string> = {};
+  const environments = [...containers.values()].map((container) => new Map(container.env));
+  for (const field of entry.fields) {
+    if (field.secret || field.goes !== 'environment') continue;
+    const value = environments.map((environment) => environment.get(field.env ?? field.name)).find((found) => found !== undefined);
+    if (value !== undefined) fields[field.name] = value;
+  }
+  return {
+    ageSeconds: uptime(main),
+    env: Object.fromEntries(main?.env ?? []),
+    fields,
+    ports: entry.ports.map((port) => {
+      const published = containers
+        .get(port.service)
+        ?.ports.filter((candidate) => candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined);
+      const exposures = (published ?? []).map((candidate) => exposureOf(candidate.address ?? '0.0.0.0', hostAddresses));
+      const exposure = exposures.includes('public') ? 'public' : exposures.includes('lan') || port.exposure === 'host-network' ? 'lan' : 'loopback';
+      return { name: port.name, exposure, published: exposures.length > 0 };
+    }),
+    calls,
+    services: Object.fromEntries([...containers].map(([name, container]) => [name, { state: container.state, health: container.health, uptime: uptime(container) }])),
+  };
+}
+
+function intervalMs(every: string): number {
+  const number = Number.parseInt(every, 10);
+  return every.endsWith('m') ? number * 60_000 : number * 1000;
+}
