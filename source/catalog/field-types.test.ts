@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkValue, type FieldRule } from './field-types.ts';
+import { fieldTypes } from './schema.ts';
+
+/** Per type: what fits, what does not. */
+const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
+  string: { fits: ['', 'a b', 5, true], not: [null, {}, []] },
+  'secret-string': { fits: ['s3cr3t!'], not: ['', 'two\nlines', null, 'a\u0000b'] },
+  'string-boolean': { fits: ['true', 'false'], not: [true, 'True', 'yes', '1', ''] },
+  boolean: { fits: [true, 'false'], not: ['yes', 1, 'TRUE'] },
+  integer: { fits: [5432, '0', '-1'], not: ['5.5', 'many', '', '1e3', '99999999999999999999', null] },
+  'string-integer': { fits: ['1000', 1000], not: ['ten', '1 000'] },
+  enum: { fits: [], not: ['x'] },
+  url: { fits: ['https://example.org', 'http://127.0.0.1:8080/a?b=c', 'redis://redis:6379', 'ldap://ldap:3890'], not: ['example.org', 'https://', 'https://a b', '', 'javascript:alert(1)'] },
+  'jdbc-url': { fits: ['jdbc:postgresql://db/keycloak', 'jdbc:postgresql://db:5432/keycloak?ssl=true'], not: ['postgresql://db/keycloak', 'jdbc:postgresql', 'jdbc:postgresql://db'] },
+  'database-url': { fits: ['postgres://u:p@db/app?sslmode=disable', 'mysql://u@db/app'], not: ['db/app', 'https://db/app', 'postgres://'] },
+  path: { fits: ['/config/users.yml', './files'], not: ['config', '', 'C:\\x', '~/x'] },
+  hostname: { fits: ['id.example.org', 'nas', '192.168.1.2'], not: ['-a.org', 'a_b', 'https://a', 'a..b', ''] },
+  domain: { fits: ['example.org', 'lan'], not: ['.org', '10.0.0.1', 'a/b'] },
+  address: { fits: ['0.0.0.0:8080', ':8443', '[::1]:80', 'db:5432', 'localhost:8096', '::1'], not: ['a:b', ':0', 'x:70000', '[zz]:1', ''] },
+  'ip-address': { fits: ['192.168.1.2', '2001:db8::1'], not: ['192.168.1', '256.1.1.1', '1', 'nas', '10.0.0.0/8'] },
+  cidr: { fits: ['10.8.0.0/24', '0.0.0.0/0', 'fd00::/8'], not: ['10.8.0.0', '10.8.0.0/33', '10/8'] },
+  email: { fits: ['ann@example.org'], not: ['ann', '@example.org', 'a b@c.d', 'ann@'] },
+  timezone: { fits: ['Europe/Berlin', 'UTC'], not: ['Berlin', '+02:00', 'Mars/Base'] },
+  duration: { fits: ['24h', '30d', '1h30m', '500ms', '720h'], not: ['24', 'soon', '1 h', '-1h', 'h'] },
+  cron: { fits: ['0 2 * * *', '0 */6 * * *', '@daily'], not: ['0 2 * *', '99 * * * *', 'often', '* * * * * *'] },
+  dn: { fits: ['dc=example,dc=org', 'uid=admin,ou=people,dc=example,dc=org', 'cn=a\\,b,dc=x'], not: ['example.org', 'dc=', '=x', 'dc=a,,dc=b'] },
+  'ldap-filter': {
+    fits: ['(uid=ann)', '(&({username_attribute}={input})(objectClass=person))', '(!(disabled=true))', '(|(a=1)(b>=2)(c=*x*))'],
+    not: ['uid=ann', '(uid=ann', '(&)', '(!(a=1)(b=2))', '(uid=ann))', '()'],
+  },
+  list: { fits: ['a', 'a, b', ['a', 'b']], not: ['', 'a,,b', []] },
+  'list of ip-address': { fits: ['1.1.1.1, 9.9.9.9', ['2620:fe::fe']], not: ['', '1.1.1.1, dns', []] },
+  object: { fits: ['{"a": 1}', { a: 1 }], not: ['[1]', 'text', '', null, []] },
+};
+
+describe('checkValue', () => {
+  it('has a case for every type (R17)', () => {
+    expect(Object.keys(cases).sort()).toEqual([...fieldTypes].sort());
+  });
+
+  for (const [type, { fits, not }] of Object.entries(cases) as [FieldRule['type'], { fits: unknown[]; not: unknown[] }][]) {
+    it(`takes and refuses values of type ${type} (R17)`, () => {
+      for (const value of fits) expect([value, checkValue({ type }, value)]).toEqual([value, undefined]);
+      for (const value of not) {
+        const problem = checkValue({ type }, value);
+        expect([value, problem]).not.toEqual([value, undefined]);
+        expect(problem).toMatch(/^\S.* .*\.$/);
+      }
+    });
+  }
+
+  it('takes only the strings "true" and "false" where they are documented as strings (R18)', () => {
+    expect(checkValue({ type: 'string-boolean' }, 'true')).toBeUndefined();
+    expect(checkValue({ type: 'string-boolean' }, true)).toBe('true must be the text "true" or "false".');
+    expect(checkValue({ type: 'string-boolean' }, 'on')).toBe('"on" must be the text "true" or "false".');
+  });
+
+  it.each([
+    ['ASR_MODEL', ['tiny', 'base', 'small', 'medium', 'large', 'large-v3'], 'huge'],
+    ['--device', ['cpu', 'cuda', 'rocm'], 'metal'],
+    ['balance', ['roundrobin', 'leastconn', 'source', 'uri'], 'random'],
+    ['load-balancer mode', ['http', 'tcp'], 'udp'],
+    ['audit level', ['None', 'Metadata', 'Request', 'RequestResponse'], 'none'],
+    ['IdP command', ['server', 'worker'], 'both'],
+    ['enterprise IdP command', ['start-dev', 'start'], 'stop'],
+  ])('offers exactly the values of %s (R23)', (_, allowed, other) => {
+    for (const value of allowed) expect(checkValue({ type: 'enum', enum: allowed }, value)).toBeUndefined();
+    expect(checkValue({ type: 'enum', enum: allowed }, other)).toBe(`"${other}" is not one of ${allowed.join(', ')}.`);
+  });
+
+  it.each([
+    ['WG_DEFAULT_ADDRESS', { type: 'string', pattern: '10\\.8\\.0\\.x' }, '10.8.0.x', '10.8.0.1'],
+    ['DEFAULT_MODEL', { type: 'string', pattern: '[a-z0-9-]+/\\S+' }, 'ollama/llama3', 'llama3'],
+    ['a duration string', { type: 'duration' }, '24h', 'a day'],
+    ['AllowedIPs', { type: 'cidr' }, '0.0.0.0/0', '0.0.0.0'],
+    ['the last ingress entry', { type: 'string', pattern: 'http_status:404' }, 'http_status:404', 'http_status:200'],
+  ] as [string, FieldRule, string, string][])('checks the pattern of %s (R24)', (_, rule, right, wrong) => {
+    expect(checkValue(rule, right)).toBeUndefined();
+    expect(checkValue(rule, wrong)).toBeDefined();
+  });
+
+  it('counts characters where a length is exact (R75)', () => {
+    const rule: FieldRule = { type: 'secret-string', length: 32 };
+    expect(checkValue(rule, 'x'.repeat(32))).toBeUndefined();
+    expect(checkValue(rule, 'x'.repeat(31))).toBe('The value must be exactly 32 characters long, it has 31.');
+  });
+
+  it('never repeats a secret', () => {
+    for (const type of fieldTypes) {
+      expect(checkValue({ type, secret: true, length: 3 }, 'hunter2 hunter2') ?? '').not.toContain('hunter2');
+    }
+  });
+
+  it('never throws and is quick, whatever the value', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...fieldTypes), fc.oneof(fc.anything(), fc.string(), fc.string({ minLength: 500, maxLength: 4000 })), (type, value) => {
+        const begin = performance.now();
+        checkValue({ type }, value);
+        expect(performance.now() - begin).toBeLessThan(200);
+      }),
+    );
+    for (const long of ['a='.repeat(4000), `dc=${'a'.repeat(8000)}\\`, `(${'&('.repeat(4000)}`, `${'a'.repeat(250)}.`.repeat(20), '1h'.repeat(5000)]) {
+      for (const type of fieldTypes) {
+        const begin = performance.now();
+        checkValue({ type }, long);
+        expect(performance.now() - begin).toBeLessThan(200);
+      }
+    }
+  });
+
+  it('takes every IPv4 and IPv6 address', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (ip) => {
+        expect(checkValue({ type: 'ip-address' }, ip)).toBeUndefined();
+      }),
+    );
+  });
+});

@@ -1,0 +1,192 @@
+import { CronPattern } from 'croner';
+import ipaddr from 'ipaddr.js';
+import type { ComponentField, FieldType } from './schema.ts';
+
+/** What decides whether a value fits. */
+export type FieldRule = Pick<ComponentField, 'type'> & Partial<Pick<ComponentField, 'enum' | 'pattern' | 'length' | 'secret'>>;
+
+/**
+ * What is wrong with a value, as one sentence that says what is expected (R17); undefined when it fits. Values come as text from a
+ * command line or a form, or as YAML wrote them. A secret is never repeated in the sentence.
+ */
+export function checkValue(rule: FieldRule, value: unknown): string | undefined {
+  const problem = checks[rule.type](value, rule) ?? checkNarrowing(rule, value);
+  if (problem === undefined) return undefined;
+  return rule.secret || rule.type === 'secret-string' ? `The value ${problem}.` : `${shown(value)} ${problem}.`;
+}
+
+/** Continues the sentence that begins with the value. */
+type Check = (value: unknown, rule: FieldRule) => string | undefined;
+
+function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
+  const text = textOf(value);
+  if (rule.enum && rule.type !== 'enum' && !rule.enum.includes(text ?? '')) return `is not one of ${rule.enum.join(', ')}`;
+  if (rule.length !== undefined && [...(text ?? '')].length !== rule.length) {
+    return `must be exactly ${rule.length} characters long, it has ${[...(text ?? '')].length}`;
+  }
+  if (rule.pattern !== undefined && !new RegExp(`^(?:${rule.pattern})$`).test(text ?? '')) return `does not have the form ${rule.pattern}`;
+  return undefined;
+}
+
+/** A check of text alone. */
+const ofText =
+  (check: (text: string, rule: FieldRule) => string | undefined): Check =>
+  (value, rule) => {
+    const text = textOf(value);
+    if (text === undefined) return 'must be text';
+    if (text === '') return 'is empty';
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+    if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return 'holds control characters';
+    return check(text, rule);
+  };
+
+const unless = (holds: boolean, otherwise: string) => (holds ? undefined : otherwise);
+
+const checks: Record<FieldType, Check> = {
+  string: (value) => unless(textOf(value) !== undefined, 'must be text'),
+  'secret-string': ofText((text) => unless(!text.includes('\n'), 'must be one line')),
+  'string-boolean': (value) => unless(value === 'true' || value === 'false', 'must be the text "true" or "false"'),
+  boolean: (value) => unless(typeof value === 'boolean' || value === 'true' || value === 'false', 'must be true or false'),
+  integer: (value) => unless(isInteger(textOf(value)), 'must be a whole number'),
+  'string-integer': (value) => unless(isInteger(textOf(value)), 'must be a whole number'),
+  enum: (value, { enum: allowed = [] }) => unless(allowed.includes(textOf(value) ?? ''), `is not one of ${allowed.join(', ')}`),
+  url: ofText((text) => checkUrl(text, undefined)),
+  'jdbc-url': ofText((text) =>
+    /^jdbc:[a-z0-9]+:/.test(text) ? unless(/^jdbc:[a-z0-9]+:\/\/[^/\s]+\/\S+$/.test(text) || /^jdbc:(?:h2|sqlite):\S+$/.test(text), 'must name a host and a database, such as jdbc:postgresql://db/app') : 'must begin with jdbc:, such as jdbc:postgresql://db/app',
+  ),
+  'database-url': ofText((text) => checkUrl(text, databaseSchemes)),
+  path: ofText((text) => unless(/^(?:\/|\.{1,2}\/)/.test(text) && !text.includes('\n'), 'must be a path that begins with a slash')),
+  hostname: ofText((text) => unless(isHostname(text) || ipaddr.isValid(text), 'must be a host name: letters, digits, dashes and dots')),
+  domain: ofText((text) => unless(isHostname(text), 'must be a domain name, such as example.org')),
+  address: ofText((text) => unless(isAddress(text), 'must be an address with an optional port, such as 0.0.0.0:8080 or :8080')),
+  'ip-address': ofText((text) => unless(isIp(text), 'must be an IPv4 or IPv6 address')),
+  cidr: ofText((text) => unless(isCidr(text), 'must be a network, such as 10.8.0.0/24')),
+  email: ofText((text) => unless(isEmail(text), 'must be a mail address')),
+  timezone: ofText((text) => unless(isTimezone(text), 'must be a time zone, such as Europe/Berlin')),
+  duration: ofText((text) => unless(/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w|y))+$/.test(text), 'must be a duration, such as 24h or 30d')),
+  cron: ofText(checkCron),
+  dn: ofText((text) => unless(isDn(text), 'must be a distinguished name, such as dc=example,dc=org')),
+  'ldap-filter': ofText((text) => unless(filterEnd(text, 0) === text.length, 'must be an LDAP filter, such as (&(uid={input})(objectClass=person))')),
+  list: (value) => unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list: entries with commas between them'),
+  'list of ip-address': (value, { secret }) => {
+    const wrong = itemsOf(value).find((item) => !isIp(item));
+    if (itemsOf(value).length === 0) return 'must be a list of addresses with commas between them';
+    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shown(wrong)} that is no IPv4 or IPv6 address`;
+  },
+  object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
+};
+
+const databaseSchemes = ['postgres', 'postgresql', 'mysql', 'mariadb', 'mongodb', 'mongodb+srv', 'redis', 'rediss', 'sqlite', 'sqlite3'];
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function isInteger(text: string | undefined): boolean {
+  return text !== undefined && /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+function checkUrl(text: string, schemes: readonly string[] | undefined): string | undefined {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
+  if (schemes && !(scheme && schemes.includes(scheme))) return 'must begin with the kind of database, such as postgres://user@db/name';
+  if (scheme === undefined) return 'must be a URL with its scheme, such as https://example.org';
+  if (/\s/.test(text)) return 'must not hold spaces';
+  const url = URL.parse(text);
+  if (url === null) return 'is not a valid URL';
+  return unless(url.host !== '' || scheme === 'file' || scheme.startsWith('sqlite') || scheme === 'unix', 'must name a host');
+}
+
+function isHostname(text: string): boolean {
+  return text.length <= 253 && /^(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*\.?$/i.test(text) && !/^[\d.]+$/.test(text);
+}
+
+function isAddress(text: string): boolean {
+  const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text);
+  if (!match) return ipaddr.isValid(text);
+  const [, six, host = '', port] = match;
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65535)) return false;
+  if (six !== undefined) return ipaddr.IPv6.isValid(six);
+  return host === '' ? port !== undefined : isIp(host) || isHostname(host);
+}
+
+function isIp(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+}
+
+function isCidr(text: string): boolean {
+  return (ipaddr.IPv4.isValidCIDR(text) && isIp(text.split('/')[0] ?? '')) || ipaddr.IPv6.isValidCIDR(text);
+}
+
+function isEmail(text: string): boolean {
+  const at = text.lastIndexOf('@');
+  return at > 0 && at <= 64 && !/[\s<>()[\],;:\\"]/.test(text.slice(0, at)) && isHostname(text.slice(at + 1));
+}
+
+function isTimezone(text: string): boolean {
+  // Offsets such as +02:00 are fine for Intl, but not for TZ in a container.
+  if (!/^[A-Za-z]/.test(text)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function checkCron(text: string): string | undefined {
+  if (!/^@/.test(text) && text.trim().split(/\s+/).length !== 5) return 'must have five parts: minute, hour, day of month, month, day of week';
+  try {
+    new CronPattern(text);
+    return undefined;
+  } catch {
+    return 'is no cron schedule, such as 0 2 * * *';
+  }
+}
+
+function isDn(text: string): boolean {
+  const attribute = String.raw`(?:[a-z][a-z0-9-]*|\d+(?:\.\d+)*)`;
+  const value = String.raw`(?:\\[0-9a-f]{2}|\\[ "#+,;<=>\\]|[^\\,+"<>;\n])+`;
+  const part = `${attribute}\\s*=\\s*${value}`;
+  return new RegExp(`^${part}(?:[,+]\\s*${part})*$`, 'i').test(text);
+}
+
+/** Index behind the filter that begins at `at`, -1 when there is none. Products put `{placeholders}` into attributes and values. */
+function filterEnd(text: string, at: number, depth = 0): number {
+  if (text[at] !== '(' || depth > 50) return -1;
+  let next = at + 1;
+  const operator = text[next];
+  if (operator === '&' || operator === '|' || operator === '!') {
+    next++;
+    let count = 0;
+    while (text[next] === '(') {
+      next = filterEnd(text, next, depth + 1);
+      if (next < 0) return -1;
+      count++;
+    }
+    return text[next] === ')' && count > 0 && (operator !== '!' || count === 1) ? next + 1 : -1;
+  }
+  const item = /^[a-z0-9{}_.;:-]+[~<>:]?=[^()]*/i.exec(text.slice(next));
+  if (!item) return -1;
+  next += item[0].length;
+  return text[next] === ')' ? next + 1 : -1;
+}
+
+function itemsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.map((item) => textOf(item) ?? '');
+  const text = textOf(value);
+  return text === undefined || text.trim() === '' ? [] : text.split(',').map((item) => item.trim());
+}
+
+function isObject(value: unknown): boolean {
+  if (typeof value !== 'string') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  try {
+    return isObject(JSON.parse(value) as unknown) && value.trim().startsWith('{');
+  } catch {
+    return false;
+  }
+}
