@@ -28,6 +28,14 @@ export interface CatalogService {
   oneShot: boolean;
   optional: boolean;
   dependsOn: readonly string[];
+  /** `host`, `service:gateway`; empty for the engine's own network. */
+  networkMode: string;
+  /** As compose.yaml writes them, variables included. */
+  environment: Readonly<Record<string, string>>;
+  mounts: readonly { source: string; target: string; readOnly: boolean }[];
+  devices: readonly string[];
+  capAdd: readonly string[];
+  command: readonly string[];
 }
 
 /** One entry, compiled: component.yaml with its defaults filled in, joined with what compose.yaml says. */

@@ -32,6 +32,8 @@ const port = z.strictObject({
   /** A port of a `network_mode: host` service, which compose.yaml cannot publish. */
   number: z.number().int().min(1).max(65535).optional(),
   protocol: z.enum(['tcp', 'udp']).optional(),
+  /** The container port meant, where compose.yaml publishes it without a variable that names it. */
+  container: z.number().int().min(1).max(65535).optional(),
   source: source.optional(),
 });
 
@@ -70,6 +72,8 @@ const input = z.strictObject({
   meaning: z.string(),
   required: z.boolean().default(true),
   secret: z.boolean().default(false),
+  /** In a multipart body: sent as a file, not as a plain value. */
+  file: z.boolean().default(false),
 });
 
 const http = z.strictObject({
@@ -98,7 +102,8 @@ const call = z
     limit: z.string().regex(/^\d+(ms|s|m)$/).default('3s'),
     inputs: z.record(z.string(), input).default({}),
     http: http.optional(),
-    exec: z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1) }).optional(),
+    /** Secrets may only go to `stdin`: the engine tells everybody who listens what the argv of an exec is. */
+    exec: z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1), stdin: z.string().optional() }).optional(),
     tcp: z.strictObject({ port: z.string() }).optional(),
     file: z.strictObject({ service: z.string(), path: z.string().startsWith('/') }).optional(),
     /** What the engine knows of a service: answer `{state, health, exitCode, restarts, env, uptime, argv, devices}`. */
@@ -234,6 +239,8 @@ export const componentSchema = z.strictObject({
   dependsOn: z.array(name).default([]),
   notes: z.array(z.string()).default([]),
   sources: z.array(z.string()).default([]),
+  /** Why compose.yaml uses a key beyond the usual ones (R3, R4): the key to the reason. */
+  justifies: z.record(z.string(), z.string().min(1)).default({}),
   /** Lines of the specification this entry rests on. */
   lines: z.array(line).default([]),
 });
