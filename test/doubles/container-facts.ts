@@ -64,6 +64,12 @@ export function catalogEntry(
     oneShot: service.oneShot ?? false,
     optional: service.optional ?? false,
     dependsOn: service.dependsOn ?? [],
+    networkMode: '',
+    environment: {},
+    mounts: [],
+    devices: [],
+    capAdd: [],
+    command: [],
   }));
   return {
     id,
@@ -90,6 +96,7 @@ export function catalogEntry(
     firstRun: [],
     dependsOn: [],
     notes: [],
+    justifies: {},
     sources: [],
     lines: [],
     image: list.find((service) => service.main)?.image ?? '',
