@@ -98,6 +98,8 @@ export interface EngineEvent {
   exitCode?: number;
   /** Of `kill`, as the engine gives it: `15`, `SIGTERM`. */
   signal?: string;
+  /** Of `health`. */
+  health?: ContainerHealth;
   attributes: Readonly<Record<string, string>>;
 }
 
@@ -148,6 +150,8 @@ export interface DiskUsage {
   containers: readonly { id: string; name: string; state: string; sizeBytes: number }[];
   volumes: readonly { name: string; sizeBytes: number | undefined; usedBy: number; anonymous: boolean }[];
   buildCache: readonly { id: string; sizeBytes: number; inUse: boolean }[];
+  /** All images together, layers that several share counted once; undefined where the engine does not tell (Podman says 0). */
+  layersBytes?: number;
 }
 
 export interface ExecResult {

@@ -20,6 +20,8 @@ export interface FlowInput {
   /** Further words of the command line, or answers of a form. */
   words: readonly string[];
   options: Readonly<Record<string, string | boolean>>;
+  /** What was piped in, where the verb was told to take it (`--stdin`). */
+  stdin?: Uint8Array;
 }
 
 export interface FlowOutcome {
@@ -46,6 +48,8 @@ export interface Flow {
   right: Right;
   /** What must be selected or named. */
   about: 'component' | 'host';
+  /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
+  subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
   /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */
   usage?: string;
   /** Flags of the verb: name to meaning. */

@@ -1,0 +1,198 @@
+import { posix } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import type { Engine } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import type { CopyCount } from '../hosts/local-archive.ts';
+import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { bytesText, countText } from '../text/quantities.ts';
+import type { Flow, FlowInput } from './flow.ts';
+import { type ServiceTarget, componentOf, hasContainer, oneTarget } from './service-targets.ts';
+import { serviceFlag } from './start.ts';
+
+const limitMs = 24 * 3_600_000;
+const usage = 'Write one side as COMPONENT:/path and the other as a path here: quarterdeck cp media-server:/config ./config';
+
+interface CopyPaths {
+  direction: 'out' | 'in';
+  inside: string;
+  outside: string;
+}
+
+/** `ID:/path`. A lone letter or a path with a slash before the colon is a local file, as with scp. */
+function insideOf(word: string): { name: string; path: string } | undefined {
+  const match = /^([^:/]*(?:\/[^:/]+){0,2}):(.*)$/.exec(word);
+  if (!match || word.startsWith('.') || word.startsWith('/')) return undefined;
+  return { name: match[1] ?? '', path: match[2] ?? '' };
+}
+
+export const copy: Flow = {
+  id: 'copy',
+  verb: 'cp',
+  title: 'Copy files in or out',
+  summary: 'Copies a file or a folder between a container and this machine: COMPONENT:/path on one side, a path here on the other. The container need not run.',
+  right: 'operate',
+  about: 'component',
+  usage: 'SOURCE TARGET',
+  flags: { ...serviceFlag, force: { meaning: 'replace a file that exists here' } },
+  offered: (component) => component.services.some(hasContainer),
+  /** The name goes, the colon stays: `:/path` is inside. */
+  subject(words) {
+    const [source, target] = words.map(insideOf);
+    if (words.length !== 2 || (source === undefined) === (target === undefined)) {
+      throw new Fault({ code: 'usage.copy', message: `cp takes a source and a target, one of them in a container.`, remedy: usage });
+    }
+    return { name: source?.name ?? target?.name, words: [source ? `:${source.path}` : (words[0] ?? ''), target ? `:${target.path}` : (words[1] ?? '')] };
+  },
+  async run(session, input, world) {
+    const component = componentOf(input);
+    const engine = world.engineOf(input.place);
+    const paths = await pathsOf(session, input);
+    const container = await oneTarget(session, input, engine, { running: false });
+    const { name } = container;
+    if (!posix.isAbsolute(paths.inside)) {
+      throw new Fault({ code: 'usage.copy', message: `"${cleanLine(paths.inside)}" is no path inside ${name}.`, remedy: `It starts with a slash. ${usage}` });
+    }
+    const onBytes = ({ files, bytes }: CopyCount) => session.progress({ id: 'copy', label: `Copying, ${countText(files, 'file')}, ${bytesText(bytes)}` });
+    const target = { host: input.place, component: component.key };
+    const count =
+      paths.direction === 'out'
+        ? await copyOut(session, engine, container, paths, { target, replace: input.options.force === true, onBytes })
+        : await copyIn(session, engine, container, paths, { target, onBytes });
+    session.progress({ id: 'copy', label: 'Copied', fraction: 1, done: true });
+    if (count === undefined) return { message: 'Rehearsed: nothing was copied.' };
+    const skipped = count.skipped.length > 0 ? ` Left out, neither file nor folder nor link: ${count.skipped.map(cleanLine).join(', ')}.` : '';
+    const [from, to] = paths.direction === 'out' ? [`${name}:${paths.inside}`, paths.outside] : [paths.outside, `${name}:${paths.inside}`];
+    return {
+      message: `Copied ${countText(count.files, 'file')} (${bytesText(count.bytes)}) from ${cleanLine(from)} to ${cleanLine(to)}.${skipped}`,
+      data: { files: count.files, bytes: count.bytes, skipped: count.skipped },
+    };
+  },
+};
+
+async function pathsOf(session: Session, input: FlowInput): Promise<CopyPaths> {
+  const [source, target] = input.words;
+  if (source?.startsWith(':') && target !== undefined) return { direction: 'out', inside: source.slice(1), outside: target };
+  if (source !== undefined && target?.startsWith(':')) return { direction: 'in', inside: target.slice(1), outside: source };
+  const direction = await session.ask.choice({
+    id: 'direction',
+    label: 'Which way?',
+    choices: [
+      { value: 'out', label: 'Out of the container, to this machine' },
+      { value: 'in', label: 'Into the container, from this machine' },
+    ],
+  });
+  const absolute = (path: string) => (path.startsWith('/') ? undefined : 'A path inside starts with a slash.');
+  const given = (path: string) => (path === '' ? 'Name a path.' : undefined);
+  const inside = await session.ask.text({ id: 'inside', label: 'Path inside the container', check: absolute });
+  const outside = await session.ask.text({ id: 'outside', label: 'Path on this machine', check: given });
+  return { direction: direction === 'out' ? 'out' : 'in', inside, outside };
+}
+
+interface CopyOptions {
+  target: { host: string; component?: string };
+  onBytes: (count: CopyCount) => void;
+}
+
+async function copyOut(
+  session: Session,
+  engine: Engine,
+  { id, name }: ServiceTarget,
+  { inside, outside }: CopyPaths,
+  { target, replace, onBytes }: CopyOptions & { replace: boolean },
+): Promise<CopyCount | undefined> {
+  // Loaded here: the tar library is of no use to the other flows.
+  const { landingPlace, unpackLocal } = await import('../hosts/local-archive.ts');
+  const place = await landingPlace(outside, posix.basename(posix.normalize(inside)) || name);
+  return session.act({
+    id: 'copy',
+    right: 'operate',
+    request: `GET /containers/${name}/archive?path=${inside}, into ${place}`,
+    target,
+    limitMs,
+    run: async (grant) => {
+      const archive = await engine.getArchive(id, inside, grant.signal);
+      return unpackLocal(grant, Readable.from(archive), place, { replace, onBytes });
+    },
+  });
+}
+
+async function copyIn(
+  session: Session,
+  engine: Engine,
+  { id, name }: ServiceTarget,
+  { inside, outside }: CopyPaths,
+  { target, onBytes }: CopyOptions,
+): Promise<CopyCount | undefined> {
+  const { localKind, nameOf, packLocal } = await import('../hosts/local-archive.ts');
+  const kind = await localKind(outside);
+  if (kind !== 'file' && kind !== 'folder') {
+    throw new Fault({
+      code: 'usage.copy',
+      message: `${outside} ${kind === 'missing' ? 'does not exist' : 'is neither a file nor a folder'}.`,
+      remedy: usage,
+    });
+  }
+  const { folder, root } = await placeInside(engine, id, inside, nameOf(outside), kind, session.signal);
+  return session.act({
+    id: 'copy',
+    right: 'operate',
+    request: `PUT /containers/${name}/archive?path=${folder}, with ${root} from ${outside}`,
+    target,
+    limitMs,
+    run: async (grant) => {
+      const { archive, count } = packLocal(outside, root, grant.signal, onBytes);
+      // A plain stream: what reads it need not know the library's own.
+      const plain = new PassThrough();
+      archive.on('error', (cause) => plain.destroy(cause));
+      await engine.writer(grant).putArchive(id, folder, archive.pipe(plain));
+      return count;
+    },
+  });
+}
+
+/** Into a folder under its own name; onto a file or into nothing under the target's name. */
+async function placeInside(engine: Engine, id: string, inside: string, name: string, source: 'file' | 'folder', signal: AbortSignal) {
+  const plain = posix.normalize(inside).replace(/(.)\/$/, '$1');
+  const kind = await kindInside(engine, id, plain, signal);
+  if (kind === 'folder') return { folder: plain, root: name };
+  const parent = { folder: posix.dirname(plain), root: posix.basename(plain) };
+  if (kind === 'file' && source === 'folder') {
+    throw new Fault({ code: 'usage.target', message: `${cleanLine(inside)} is a file there; a folder cannot replace it.`, remedy: 'Name another target.' });
+  }
+  if (kind === 'missing') {
+    const missingParent = (await kindInside(engine, id, parent.folder, signal)) !== 'folder';
+    if (missingParent || (inside.endsWith('/') && source === 'file')) {
+      throw new Fault({
+        code: 'usage.target',
+        message: `There is no folder ${cleanLine(missingParent ? parent.folder : inside)} in the container.`,
+        remedy: 'Name a folder that exists.',
+      });
+    }
+  }
+  return parent;
+}
+
+async function kindInside(engine: Engine, id: string, path: string, signal: AbortSignal): Promise<'file' | 'folder' | 'missing'> {
+  const { topEntry } = await import('../hosts/local-archive.ts');
+  const look = async (at: string, isAbsence: (fault: Fault) => boolean) => {
+    // Its own signal: only the beginning of the archive is read.
+    const enough = new AbortController();
+    try {
+      const archive = await engine.getArchive(id, at, AbortSignal.any([signal, enough.signal]));
+      return await topEntry(Readable.from(archive));
+    } catch (thrown) {
+      if (thrown instanceof Fault && isAbsence(thrown)) return undefined;
+      throw thrown;
+    } finally {
+      enough.abort();
+    }
+  };
+  // Docker words it "No such container:path" for a path that is not there.
+  const header = await look(path, ({ code }) => code === 'engine.missing' || code === 'engine.noContainer');
+  if (header === undefined) return 'missing';
+  if (header.type === 'directory') return 'folder';
+  // A link to a folder is a folder to whoever copies into it.
+  if (header.type === 'symlink') return (await look(`${path}/.`, ({ kind }) => kind === 'engine'))?.type === 'directory' ? 'folder' : 'file';
+  return 'file';
+}

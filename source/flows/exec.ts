@@ -1,0 +1,98 @@
+import { Fault } from '../faults/fault.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { Flow } from './flow.ts';
+import { runInTerminal } from './inner-terminal.ts';
+import { componentOf, isUp, oneTarget } from './service-targets.ts';
+import { serviceFlag } from './start.ts';
+
+const limitMs = 3_600_000;
+
+export const exec: Flow = {
+  id: 'exec',
+  verb: 'exec',
+  title: 'Run a program inside',
+  summary: 'Runs a program in a running container and ends with its exit code. Its output goes on byte for byte. Secrets do not belong in its arguments: the engine shows them to everybody.',
+  right: 'operate',
+  about: 'component',
+  usage: '-- PROGRAM [ARGUMENT...]',
+  flags: {
+    ...serviceFlag,
+    stdin: { meaning: 'give it what is piped in, up to 64 MB' },
+    tty: { meaning: 'give it the terminal, for programs that draw or ask' },
+  },
+  offered: (component) => component.services.some(isUp),
+  async run(session, input, world) {
+    const component = componentOf(input);
+    const engine = world.engineOf(input.place);
+    const argv =
+      input.words.length > 0
+        ? input.words
+        : splitWords(await session.ask.text({ id: 'command', label: 'Program and arguments', check: (text) => (text.trim() === '' ? 'Name a program.' : undefined) }));
+    const { id, name } = await oneTarget(session, input, engine, { running: true });
+    const act = {
+      id: 'exec',
+      right: 'operate' as const,
+      request: `exec in ${name}: ${argv.map(quoted).join(' ')}`,
+      target: { host: input.place, component: component.key },
+    };
+    if (input.options.tty === true) {
+      const end = await session.act({
+        ...act,
+        limitMs: Number.POSITIVE_INFINITY,
+        run: (grant) => session.lend((terminal) => runInTerminal(engine.writer(grant), id, argv, terminal, grant.signal)),
+      });
+      if (end === undefined) return { message: 'Rehearsed: nothing was run.' };
+      if (end.left) return { message: `Left ${name}. The program may go on.`, data: { left: true } };
+      return { message: `The program ended with exit code ${end.exitCode}.`, data: { exitCode: end.exitCode }, exitCode: end.exitCode };
+    }
+
+    const result = await session.act({ ...act, limitMs, run: (grant) => engine.writer(grant).exec(id, argv, { stdin: input.stdin }) });
+    if (result === undefined) return { message: 'Rehearsed: nothing was run.' };
+    if (result.stdout.length > 0) session.show({ kind: 'output', stream: 'stdout', bytes: result.stdout });
+    if (result.stderr.length > 0) session.show({ kind: 'output', stream: 'stderr', bytes: result.stderr });
+    if (result.cut) {
+      throw new Fault({
+        code: 'failed.outputCut',
+        message: `The program wrote more than is kept; its output was cut. It ended with exit code ${result.exitCode}.`,
+        remedy: 'Let it write into a file inside, and fetch that with quarterdeck cp.',
+      });
+    }
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return {
+      message: `The program ended with exit code ${result.exitCode}.`,
+      data: { exitCode: result.exitCode, stdout: text(result.stdout), stderr: text(result.stderr) },
+      exitCode: result.exitCode,
+    };
+  },
+};
+
+function quoted(word: string): string {
+  const clean = cleanLine(word);
+  return /^[\w@%+=:,./-]+$/.test(clean) ? clean : `'${clean.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Words of a line, with single and double quotes around what belongs together. No shell reads it: nothing is expanded. */
+export function splitWords(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote: string | undefined;
+  for (const character of line) {
+    if (quote !== undefined) {
+      if (character === quote) quote = undefined;
+      else word = (word ?? '') + character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      word ??= '';
+    } else if (/\s/.test(character)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else {
+      word = (word ?? '') + character;
+    }
+  }
+  if (quote !== undefined) {
+    throw new Fault({ code: 'usage.quote', message: `A ${quote} is never closed.`, remedy: 'Close it.' });
+  }
+  if (word !== undefined) words.push(word);
+  return words;
+}

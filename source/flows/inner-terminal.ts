@@ -1,0 +1,153 @@
+import type { EngineWriter, TerminalSession } from '../engine/engine.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { TerminalLoan } from '../session/session.ts';
+
+/** Ctrl-], as with telnet and machinectl: three times within a second leaves without ending what runs inside. */
+const leaveKey = 0x1d;
+const leaveCount = 3;
+const leaveWithinMs = 1_000;
+
+export type TerminalEnd = { left: false; exitCode: number } | { left: true };
+
+/**
+ * Connects the operator's terminal with a program inside a container, both ways, until the program ends or the operator leaves. Resizes are passed on.
+ * Afterwards the terminal is as it was, whatever the program did to it and however it ended.
+ */
+export async function runInTerminal(writer: EngineWriter, id: string, argv: readonly string[], { input, output }: TerminalLoan, signal: AbortSignal): Promise<TerminalEnd> {
+  const inner = await writer.openTerminal(id, argv, sizeOf(output));
+  const modes = new ModeWatch();
+  const wasRaw = input.isRaw;
+  let leave: (() => void) | undefined;
+  const left = new Promise<'left'>((resolve) => {
+    leave = () => resolve('left');
+  });
+  let interrupt: (() => void) | undefined;
+  const interrupted = new Promise<never>((_, reject) => {
+    interrupt = () => reject(signal.reason as Error);
+    if (signal.aborted) interrupt();
+    signal.addEventListener('abort', interrupt, { once: true });
+  });
+  const watch = leaveWatch(() => leave?.());
+
+  const onInput = (chunk: Buffer | string) => {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    const passed = watch(bytes);
+    if (passed.length > 0 && !inner.stream.write(passed)) {
+      input.pause();
+      inner.stream.once('drain', () => input.resume());
+    }
+  };
+  const onInputEnd = () => inner.stream.end();
+  const onOutput = (chunk: Buffer) => {
+    modes.see(chunk);
+    if (!output.write(chunk)) {
+      inner.stream.pause();
+      output.once('drain', () => inner.stream.resume());
+    }
+  };
+  // A resize that comes too late for the program is no error.
+  const onResize = () => void inner.resize(sizeOf(output).columns, sizeOf(output).rows).catch(() => {});
+
+  try {
+    input.setRawMode?.(true);
+    input.on('data', onInput);
+    input.once('end', onInputEnd);
+    input.resume();
+    output.on('resize', onResize);
+    inner.stream.on('data', onOutput);
+    const end = await Promise.race([endOf(inner), left, interrupted]);
+    return end === 'left' ? { left: true } : { left: false, exitCode: end };
+  } finally {
+    signal.removeEventListener('abort', interrupt as () => void);
+    input.off('data', onInput);
+    input.off('end', onInputEnd);
+    output.off('resize', onResize);
+    inner.stream.off('data', onOutput);
+    // What still arrives on a broken connection is of no use.
+    inner.stream.on('error', () => {});
+    inner.stream.destroy();
+    input.pause();
+    input.setRawMode?.(wasRaw ?? false);
+    output.write(modes.undo());
+  }
+}
+
+function sizeOf(output: NodeJS.WriteStream): { columns: number; rows: number } {
+  return { columns: output.columns || 80, rows: output.rows || 24 };
+}
+
+/** All of the output, then the exit code. */
+async function endOf({ stream, exitCode }: TerminalSession): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    if (stream.readableEnded || stream.destroyed) resolve();
+    stream.once('end', resolve);
+    stream.once('close', resolve);
+    stream.once('error', (cause) =>
+      reject(
+        new Fault({
+          code: 'unreachable.terminal',
+          message: `The connection to the terminal inside broke: ${messageOf(cause)}.`,
+          remedy: 'The program may go on. Look whether the engine still answers: quarterdeck status',
+          cause,
+        }),
+      ),
+    );
+  });
+  return exitCode();
+}
+
+/** Calls `leave` on the third Ctrl-] in a row, and answers with what goes to the program. */
+function leaveWatch(leave: () => void): (bytes: Buffer) => Buffer {
+  let pressed: number[] = [];
+  return (bytes) => {
+    const now = performance.now();
+    for (const byte of bytes) {
+      pressed = byte === leaveKey ? [...pressed.filter((at) => now - at < leaveWithinMs), now] : [];
+      if (pressed.length >= leaveCount) {
+        leave();
+        return Buffer.alloc(0);
+      }
+    }
+    return bytes;
+  };
+}
+
+/** Private modes that a program sets and, when it is left behind or dies, does not take back: alternate screen, mouse, paste, cursor keys, hidden cursor. */
+const watchedModes = new Map<string, 'h' | 'l'>([
+  ['1', 'l'],
+  ['25', 'h'],
+  ['47', 'l'],
+  ['1000', 'l'],
+  ['1002', 'l'],
+  ['1003', 'l'],
+  ['1004', 'l'],
+  ['1006', 'l'],
+  ['1015', 'l'],
+  ['1047', 'l'],
+  ['1049', 'l'],
+  ['2004', 'l'],
+]);
+
+class ModeWatch {
+  readonly #changed = new Set<string>();
+  #rest = '';
+
+  see(chunk: Buffer): void {
+    if (this.#rest === '' && !chunk.includes(0x1b)) return;
+    const text = this.#rest + chunk.toString('latin1');
+    for (const [, numbers = '', end] of text.matchAll(/\x1b\[\?([\d;]+)([hl])/g)) {
+      for (const number of numbers.split(';')) {
+        if (!watchedModes.has(number)) continue;
+        if (watchedModes.get(number) === end) this.#changed.delete(number);
+        else this.#changed.add(number);
+      }
+    }
+    // A sequence can be split between chunks.
+    const escape = text.lastIndexOf('\x1b');
+    this.#rest = escape !== -1 && /^\x1b(\[(\?[\d;]*)?)?$/.test(text.slice(escape)) ? text.slice(escape, escape + 32) : '';
+  }
+
+  undo(): string {
+    return `${[...this.#changed].map((number) => `\x1b[?${number}${watchedModes.get(number)}`).join('')}\x1b[0m`;
+  }
+}

@@ -1,0 +1,112 @@
+import type { ContainerDetail } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { Flow } from './flow.ts';
+import { componentOf, hasContainer, namesText, serviceTargets } from './service-targets.ts';
+import { serviceFlag } from './start.ts';
+import { isStopped } from './stop.ts';
+import { watchContainer } from './watch-container.ts';
+
+const seenLimitMs = 30_000;
+
+export const remove: Flow = {
+  id: 'remove',
+  verb: 'remove',
+  title: "Remove the component's containers",
+  summary: 'Removes the containers of a component. Images and named volumes stay; what is lost is listed before it is confirmed.',
+  right: 'destroy',
+  about: 'component',
+  flags: {
+    ...serviceFlag,
+    force: { meaning: 'also remove running containers: their programs are killed' },
+    volumes: { meaning: 'also remove their unnamed volumes, with what is in them' },
+  },
+  offered: (component) => component.services.some(hasContainer),
+  async run(session, input, world) {
+    const component = componentOf(input);
+    const engine = world.engineOf(input.place);
+    const force = input.options.force === true;
+    const volumes = input.options.volumes === true;
+    const targets = (await serviceTargets(input, engine, session.signal)).reverse();
+    const details: ContainerDetail[] = [];
+    for (const { id } of targets) {
+      const detail = await engine.inspect(id, session.signal);
+      if (detail) details.push(detail);
+    }
+    const running = details.filter((detail) => !isStopped(detail));
+    if (running.length > 0 && !force) {
+      throw new Fault({
+        code: 'refused.running',
+        message: `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`,
+        remedy: `Stop first (quarterdeck stop ${component.id}), or use --force to kill.`,
+      });
+    }
+    const names = details.map(({ name }) => cleanLine(name));
+    const removed: string[] = [];
+    await session.act({
+      id: 'remove',
+      right: 'destroy',
+      title: `Remove the container${names.length === 1 ? '' : 's'} ${namesText(names)}`,
+      request: names.map((name) => `DELETE /containers/${name}?force=${force}&v=${volumes}`).join(', '),
+      target: { host: input.place, component: component.key },
+      consequences: details.flatMap((detail) => consequencesOf(detail, component, { force, volumes })),
+      done: async () => details.length === 0,
+      run: async (grant) => {
+        const writer = engine.writer(grant);
+        for (const [index, { id, name }] of details.entries()) {
+          session.progress({ id: 'remove', label: `Removing ${cleanLine(name)}`, fraction: index / details.length });
+          await writer.remove(id, { force, volumes });
+          await watchContainer(engine, id, (detail) => detail === undefined, {
+            signal: grant.signal,
+            limitMs: seenLimitMs,
+            otherwise: 'was not seen to go',
+            name: cleanLine(name),
+          });
+          removed.push(cleanLine(name));
+        }
+      },
+    });
+    session.progress({ id: 'remove', label: `Removed ${component.id}`, fraction: 1, done: true });
+    world.fleet.refresh(component.key);
+    if (session.rehearsing) return { message: 'Rehearsed: nothing was removed.' };
+    return { message: `${component.id}: ${namesText(removed)} ${removed.length === 1 ? 'is' : 'are'} removed.` };
+  },
+};
+
+/** An engine names a volume that nobody named with 64 hex digits; its place on the disk carries the name where only that is told. */
+export function unnamedVolume(source: string): string | undefined {
+  return /(?:^|\/)([0-9a-f]{64})(?:\/_data)?$/.exec(source)?.[1];
+}
+
+function consequencesOf(detail: ContainerDetail, component: ComponentView, { force, volumes }: { force: boolean; volumes: boolean }): string[] {
+  const name = cleanLine(detail.name);
+  const lines = [`${name} (${cleanLine(detail.image)}): the container, and what was written in it outside of volumes.`];
+  if (force && !isStopped(detail)) lines.push(`${name} is running: its programs are killed.`);
+  const kept: string[] = [];
+  for (const mount of detail.mounts) {
+    if (mount.kind !== 'volume') continue;
+    const unnamed = unnamedVolume(mount.source);
+    const target = cleanLine(mount.target);
+    if (unnamed === undefined) kept.push(`${cleanLine(mount.source)} (${target})`);
+    else if (volumes) lines.push(`The unnamed volume ${unnamed.slice(0, 12)} at ${target} of ${name}, with everything in it.`);
+    else lines.push(`The unnamed volume ${unnamed.slice(0, 12)} at ${target} of ${name} stays, but no container uses it any more.`);
+  }
+  if (kept.length > 0) lines.push(`Stays: ${kept.length === 1 ? 'volume' : 'volumes'} ${kept.join(', ')}.`);
+  lines.push(remakerOf(detail, component));
+  return lines;
+}
+
+/** Who makes it again, as its labels claim. */
+function remakerOf(detail: ContainerDetail, component: ComponentView): string {
+  const name = cleanLine(detail.name);
+  const unit = detail.labels['PODMAN_SYSTEMD_UNIT'];
+  if (unit) return `The systemd unit ${cleanLine(unit)} makes ${name} again when it starts.`;
+  const project = detail.labels['com.docker.compose.project'] ?? detail.labels['io.podman.compose.project'];
+  if (project) {
+    const folder = detail.labels['com.docker.compose.project.working_dir'];
+    return `Compose makes ${name} again: "up" of project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''}.`;
+  }
+  if (component.origin) return `${name} was made by ${component.origin}, which may make it again.`;
+  return `Nothing makes ${name} again by itself: its options and environment are known to this container alone.`;
+}

@@ -1,0 +1,58 @@
+import type { ContainerDetail, Engine } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+
+/** Resolves after `ms`; rejects with the signal's reason. */
+export function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+export interface Watch {
+  signal: AbortSignal;
+  limitMs: number;
+  /** For the fault, behind the container's name: `was not seen to stop`. */
+  otherwise: string;
+  name: string;
+}
+
+/**
+ * Looks at a container until what was asked for is seen: an engine that says "done" has only taken the order. Asks again after 100 ms, later once a
+ * second. Throws `failed.notSeen` at the limit. What `seen` throws ends it.
+ */
+export async function watchContainer(
+  engine: Engine,
+  id: string,
+  seen: (detail: ContainerDetail | undefined) => boolean,
+  { signal, limitMs, otherwise, name }: Watch,
+): Promise<ContainerDetail | undefined> {
+  const deadline = Date.now() + limitMs;
+  for (let pauseMs = 100; ; pauseMs = Math.min(1_000, pauseMs * 1.5)) {
+    const detail = await engine.inspect(id, signal);
+    if (seen(detail)) return detail;
+    if (Date.now() + pauseMs > deadline) {
+      throw new Fault({
+        code: 'failed.notSeen',
+        message: `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; it is ${detail?.state ?? 'gone'} now.`,
+        remedy: 'Look at its log and at the status.',
+      });
+    }
+    await pauseFor(pauseMs, signal);
+  }
+}
+
+export function exitText(detail: ContainerDetail | undefined): string {
+  return detail?.exitCode === undefined ? 'an unknown exit code' : `exit code ${detail.exitCode}`;
+}

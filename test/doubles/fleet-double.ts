@@ -1,0 +1,124 @@
+import type { ContainerDetail } from '../../source/engine/engine.ts';
+import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, ServiceView, StateName, Tone } from '../../source/fleet/model.ts';
+
+export function serviceView(name: string, overrides: Partial<ServiceView> = {}): ServiceView {
+  return {
+    key: `local/stack/${name}`,
+    name,
+    containerId: `id-of-${name}`,
+    containerName: name,
+    image: `${name}:1`,
+    state: 'running',
+    tone: 'good',
+    detail: 'up; it declares no health check',
+    health: 'none',
+    sinceMs: undefined,
+    exitCode: undefined,
+    restarts: 0,
+    ports: [],
+    tty: false,
+    main: false,
+    role: undefined,
+    ...overrides,
+  };
+}
+
+export function componentView(id: string, overrides: Partial<ComponentView> = {}): ComponentView {
+  return {
+    key: `local/stack/${id}`,
+    host: 'local',
+    project: 'stack',
+    id,
+    known: true,
+    group: 'security',
+    kind: '',
+    product: id,
+    state: 'running',
+    tone: 'good',
+    word: 'running',
+    detail: '',
+    health: 'none',
+    sinceMs: undefined,
+    restarts: 0,
+    services: [serviceView(id, { main: true })],
+    probe: undefined,
+    findings: [],
+    origin: '',
+    url: undefined,
+    ...overrides,
+  };
+}
+
+export function placeView(name = 'local', overrides: Partial<PlaceView> = {}): PlaceView {
+  return {
+    name,
+    hostKind: 'local',
+    engine: {
+      kind: 'docker',
+      version: '28.5.1',
+      apiVersion: '1.51',
+      rootless: false,
+      address: 'unix:///var/run/docker.sock',
+      origin: 'default Docker socket',
+      reachable: true,
+    },
+    link: { state: 'connected', sinceMs: 0, message: undefined, remedy: undefined, retryAtMs: undefined },
+    notes: [],
+    ...overrides,
+  };
+}
+
+export function portView(port: number, owner: string, overrides: Partial<PortView> = {}): PortView {
+  return {
+    host: 'local',
+    address: '127.0.0.1',
+    port,
+    protocol: 'tcp',
+    exposure: 'loopback',
+    owner,
+    component: undefined,
+    service: undefined,
+    containerPort: undefined,
+    role: undefined,
+    open: true,
+    conflictWith: [],
+    note: undefined,
+    ...overrides,
+  };
+}
+
+/** The view of containers that an engine double has, one component of them all. */
+export function componentOf(id: string, details: readonly ContainerDetail[], state: StateName = 'running', tone: Tone = 'good'): ComponentView {
+  return componentView(id, {
+    state,
+    services: details.map((detail, index) => serviceView(detail.name, { containerId: detail.id, state, tone, main: index === 0 })),
+  });
+}
+
+export class FleetDouble implements Fleet {
+  readonly refreshed: (string | undefined)[] = [];
+  current: FleetSnapshot;
+
+  constructor(facts: Partial<FleetSnapshot> = {}) {
+    this.current = { revision: 1, settled: true, places: [placeView()], components: [], ports: [], ...facts };
+  }
+  snapshot() {
+    return this.current;
+  }
+  subscribe() {
+    return () => {};
+  }
+  async settle() {
+    return this.current;
+  }
+  watchStats() {
+    return () => {};
+  }
+  stats() {
+    return undefined;
+  }
+  refresh(key?: string) {
+    this.refreshed.push(key);
+  }
+  close() {}
+}
