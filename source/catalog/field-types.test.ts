@@ -71,11 +71,11 @@ describe('checkValue', () => {
   });
 
   it.each([
-    ['WG_DEFAULT_ADDRESS', { type: 'string', pattern: '10\\.8\\.0\\.x' }, '10.8.0.x', '10.8.0.1'],
-    ['DEFAULT_MODEL', { type: 'string', pattern: '[a-z0-9-]+/\\S+' }, 'ollama/llama3', 'llama3'],
+    ['WG_DEFAULT_ADDRESS', { type: 'string', pattern: '^10\\.8\\.0\\.x$' }, '10.8.0.x', '10.8.0.1'],
+    ['DEFAULT_MODEL', { type: 'string', pattern: '^[a-z0-9-]+/\\S+$' }, 'ollama/llama3', 'llama3'],
     ['a duration string', { type: 'duration' }, '24h', 'a day'],
     ['AllowedIPs', { type: 'cidr' }, '0.0.0.0/0', '0.0.0.0'],
-    ['the last ingress entry', { type: 'string', pattern: 'http_status:404' }, 'http_status:404', 'http_status:200'],
+    ['the last ingress entry', { type: 'string', pattern: '^http_status:404$' }, 'http_status:404', 'http_status:200'],
   ] as [string, FieldRule, string, string][])('checks the pattern of %s (R24)', (_, rule, right, wrong) => {
     expect(checkValue(rule, right)).toBeUndefined();
     expect(checkValue(rule, wrong)).toBeDefined();

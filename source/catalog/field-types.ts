@@ -24,7 +24,7 @@ function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
   if (rule.length !== undefined && [...(text ?? '')].length !== rule.length) {
     return `must be exactly ${rule.length} characters long, it has ${[...(text ?? '')].length}`;
   }
-  if (rule.pattern !== undefined && !new RegExp(`^(?:${rule.pattern})$`).test(text ?? '')) return `does not have the form ${rule.pattern}`;
+  if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(text ?? '')) return `does not have the form ${rule.pattern}`;
   return undefined;
 }
 

@@ -37,12 +37,12 @@ export async function readOwnFile(path: string): Promise<string | undefined> {
 
 /**
  * Writes a file whole or not at all: readers see the old or the new text. Missing folders are made, for the operator alone; the
- * file is readable for the operator alone. Throws `config.unwritable`.
+ * file is readable for the operator alone, unless another mode is asked for. Throws `config.unwritable`.
  */
-export async function writeOwnFile(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeOwnFile(path: string, content: string | Uint8Array, { mode = fileMode } = {}): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: folderMode });
-    await writeFileAtomic(path, typeof content === 'string' ? content : Buffer.from(content), { mode: fileMode });
+    await writeFileAtomic(path, typeof content === 'string' ? content : Buffer.from(content), { mode });
   } catch (cause) {
     throw unwritable(path, cause);
   }

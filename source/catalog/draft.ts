@@ -1,0 +1,65 @@
+import type { YamlDocument, YamlPath } from '../config/yaml-document.ts';
+import type { ComposeFile, ComposePort, ComposeService } from './compose-file.ts';
+import type { Component } from './schema.ts';
+
+/** A catalog folder that has been read and fits the schema, before it is joined into an entry. What the rules look at. */
+export interface Draft {
+  component: Component;
+  componentDocument: YamlDocument;
+  /** Missing for entries that do not deploy. */
+  compose: ComposeFile | undefined;
+  composeDocument: YamlDocument | undefined;
+  /** From the operator's own catalog folder? */
+  own: boolean;
+  /** Names of the folder and of the one above it, where the catalog is grouped. */
+  folderName: string;
+  groupName: string | undefined;
+  /** `id port/protocol` of every port that the specification allows beyond loopback (R7); undefined outside the built-in catalog. */
+  widePorts: ReadonlySet<string> | undefined;
+}
+
+/** What a rule found. `file` says in which of the two files the path is. */
+export interface RuleFinding {
+  file: 'component' | 'compose';
+  path: YamlPath;
+  part?: 'key' | 'value';
+  /** Characters into the text at that path. */
+  offset?: number;
+  message: string;
+  remedy: string;
+  level?: 'error' | 'warning';
+}
+
+/** One rule of the lint. */
+export interface LintRule {
+  /** `R7` of the specification, or a name of our own. */
+  id: string;
+  check(draft: Draft): Iterable<RuleFinding>;
+}
+
+export const portAnnotation = (component: Component, port: ComposePort): [string, Component['ports'][string]] | undefined => {
+  const annotations = Object.entries(component.ports);
+  if (port.name !== undefined) return annotations.find(([name]) => name === port.name);
+  return annotations.find(
+    ([name, annotation]) =>
+      (annotation.container === port.container && (annotation.protocol ?? port.protocol) === port.protocol && (annotation.service ?? port.service) === port.service) ||
+      (annotation.container === undefined && annotation.number === undefined && name === port.service),
+  );
+};
+
+export function servicesOf(draft: Draft): ComposeService[] {
+  return [...(draft.compose?.services.values() ?? [])];
+}
+
+export function portsOf(draft: Draft): ComposePort[] {
+  return servicesOf(draft).flatMap(({ ports }) => ports);
+}
+
+/** The variable of compose.yaml that a field fills; undefined for fields that go elsewhere and name none. */
+export function variableOf(field: Component['fields'][number]): string | undefined {
+  return field.env ?? (/^[A-Z][A-Z0-9_]*$/.test(field.name) ? field.name : undefined);
+}
+
+export function isLoopback(address: string): boolean {
+  return address === '::1' || /^127\./.test(address);
+}

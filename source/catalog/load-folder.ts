@@ -1,0 +1,192 @@
+import { basename, join } from 'node:path';
+import { listOwnFolder, readOwnFile } from '../config/own-files.ts';
+import { type SchemaIssue, SchemaIssues } from '../config/schema-issues.ts';
+import { fieldText, YamlDocument } from '../config/yaml-document.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
+import type { CatalogEntry, CatalogProblem } from './catalog.ts';
+import { readCompose } from './compose-file.ts';
+import type { Draft, RuleFinding } from './draft.ts';
+import { groups } from './groups.ts';
+import { joinEntry } from './join-entry.ts';
+import { lintRules } from './lint.ts';
+import { referenceRules } from './references.ts';
+import { componentSchema } from './schema.ts';
+
+export interface LoadOptions {
+  /** The operator's own folder: may be flat, and answers for its wide ports itself. */
+  own: boolean;
+  /** See `Draft.widePorts`. */
+  widePorts?: ReadonlySet<string>;
+  /** Ids of entries that are there besides this folder. */
+  alsoKnown?: readonly string[];
+}
+
+export interface LoadedFolder {
+  /** Those without errors, by id. */
+  entries: CatalogEntry[];
+  problems: CatalogProblem[];
+}
+
+const componentFile = 'component.yaml';
+const composeFile = 'compose.yaml';
+let issues: SchemaIssues | undefined;
+
+/**
+ * Reads a catalog folder: `<group>/<id>/component.yaml`, or `<id>/component.yaml` in an operator's own. What is wrong with one entry is
+ * told with file, line, column, field and remedy, and never keeps the others from loading. Loads the YAML parser and the validator.
+ */
+export async function loadFolder(folder: string, options: LoadOptions): Promise<LoadedFolder> {
+  const problems: CatalogProblem[] = [];
+  const found = await discover(folder, problems);
+  const loaded = await Promise.all(found.map((place) => loadComponent(folder, place, options)));
+  const entries: { entry: CatalogEntry; file: string; document: YamlDocument }[] = [];
+  for (const one of loaded) {
+    problems.push(...one.problems);
+    if (one.loaded) entries.push(one.loaded);
+  }
+  const known = new Set([...entries.map(({ entry }) => entry.id), ...loaded.flatMap(({ id }) => id ?? []), ...(options.alsoKnown ?? [])]);
+  const seen = new Map<string, string>();
+  const kept: CatalogEntry[] = [];
+  for (const { entry, file, document } of entries.sort((a, b) => (a.file < b.file ? -1 : 1))) {
+    const earlier = seen.get(entry.id);
+    if (earlier !== undefined) {
+      problems.push({ level: 'error', file, ...document.place(['id']), field: 'id', message: `The id "${entry.id}" is already used by ${earlier}.`, remedy: 'Choose another id.' });
+      continue;
+    }
+    seen.set(entry.id, file);
+    kept.push(entry);
+    for (const [index, id] of entry.dependsOn.entries()) {
+      if (known.has(id)) continue;
+      const path = ['dependsOn', index];
+      problems.push({ level: 'warning', file, ...document.place(path), field: fieldText(path), message: `There is no component "${id}".`, remedy: nameRemedy(id, known, 'Remove it.') });
+    }
+  }
+  problems.sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1));
+  return { entries: kept.sort(byGroupThenId), problems };
+}
+
+/** In the order of the specification's groups, then by id. */
+export function byGroupThenId(a: CatalogEntry, b: CatalogEntry): number {
+  return groups.indexOf(a.group) - groups.indexOf(b.group) || (a.id < b.id ? -1 : 1);
+}
+
+interface ComponentPlace {
+  /** Inside the catalog folder: `security/password-vault`. */
+  folder: string;
+  groupName: string | undefined;
+}
+
+async function discover(folder: string, problems: CatalogProblem[]): Promise<ComponentPlace[]> {
+  const top = await listOwnFolder(folder);
+  if (top === undefined) {
+    throw new Fault({ code: 'catalog.missing', message: `There is no catalog folder ${folder}.`, remedy: 'Check the path, or make the folder.', where: { file: folder } });
+  }
+  const places: ComponentPlace[] = [];
+  const holdsComponent = (names: readonly { name: string }[]) => names.some(({ name }) => name === componentFile || name === composeFile);
+  if (holdsComponent(top)) return [{ folder: '', groupName: undefined }];
+  for (const { name, kind } of top) {
+    if (kind !== 'folder' || name.startsWith('.')) continue;
+    const inner = await listSafely(join(folder, name), problems);
+    if (holdsComponent(inner)) {
+      places.push({ folder: name, groupName: undefined });
+      continue;
+    }
+    for (const below of inner) {
+      if (below.kind !== 'folder' || below.name.startsWith('.')) continue;
+      const files = await listSafely(join(folder, name, below.name), problems);
+      if (files.length > 0) places.push({ folder: join(name, below.name), groupName: name });
+    }
+  }
+  return places;
+}
+
+async function listSafely(folder: string, problems: CatalogProblem[]): Promise<{ name: string; kind: string }[]> {
+  try {
+    return (await listOwnFolder(folder)) ?? [];
+  } catch (thrown) {
+    problems.push(unreadable(folder, thrown));
+    return [];
+  }
+}
+
+async function loadComponent(
+  root: string,
+  place: ComponentPlace,
+  options: LoadOptions,
+): Promise<{ loaded?: { entry: CatalogEntry; file: string; document: YamlDocument }; id?: string; problems: CatalogProblem[] }> {
+  const file = join(root, place.folder, componentFile);
+  const compose = join(root, place.folder, composeFile);
+  const problems: CatalogProblem[] = [];
+  try {
+    const [componentDocument, composeDocument] = await Promise.all([readYaml(file, problems), readYaml(compose, problems)]);
+    if (componentDocument === undefined) {
+      if (problems.length === 0) problems.push({ level: 'error', file, line: 1, column: 1, field: '', message: 'component.yaml is missing.', remedy: 'Add it beside compose.yaml; an entry of the built-in catalog shows how.' });
+      return { problems };
+    }
+    if (componentDocument.problems.length > 0 || (composeDocument?.problems.length ?? 0) > 0) return { problems };
+
+    const read = composeDocument && readCompose(composeDocument);
+    for (const problem of read?.problems ?? []) {
+      const { path, part, field, message, remedy } = problem;
+      problems.push({ level: 'error', file: compose, ...(composeDocument?.place(path, part) ?? { line: 1, column: 1 }), field, message, remedy });
+    }
+
+    const checked = componentSchema.safeParse(componentDocument.value);
+    if (!checked.success) {
+      issues ??= new SchemaIssues(componentSchema);
+      for (const issue of issues.describe(checked.error.issues, componentDocument.value)) problems.push(schemaProblem(file, issue, componentDocument));
+      return { problems };
+    }
+    const component = checked.data;
+    const draft: Draft = {
+      component,
+      componentDocument,
+      compose: read?.compose,
+      composeDocument,
+      own: options.own,
+      folderName: place.folder === '' ? basename(root) : basename(place.folder),
+      groupName: place.groupName,
+      widePorts: options.widePorts,
+    };
+    for (const rule of [...referenceRules, ...lintRules]) {
+      for (const finding of rule.check(draft)) problems.push(ruleProblem(rule.id, finding, { component: file, compose }, draft));
+    }
+    if (problems.some(({ level }) => level === 'error')) return { id: component.id, problems };
+    const folder = options.own ? join(root, place.folder) : place.folder;
+    return { loaded: { entry: joinEntry(component, read?.compose, folder, options.own), file, document: componentDocument }, id: component.id, problems };
+  } catch (thrown) {
+    problems.push(unreadable(file, thrown));
+    return { problems };
+  }
+}
+
+async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlDocument | undefined> {
+  let text: string | undefined;
+  try {
+    text = await readOwnFile(file);
+  } catch (thrown) {
+    problems.push(unreadable(file, thrown));
+    return undefined;
+  }
+  if (text === undefined) return undefined;
+  const document = new YamlDocument(text);
+  for (const { line, column, message, remedy } of document.problems) problems.push({ level: 'error', file, line, column, field: '', message, remedy });
+  return document;
+}
+
+function schemaProblem(file: string, { path, part, field, message, remedy }: SchemaIssue, document: YamlDocument): CatalogProblem {
+  return { level: 'error', file, ...document.place(path, part), field, message, remedy };
+}
+
+function ruleProblem(rule: string, finding: RuleFinding, files: { component: string; compose: string }, draft: Draft): CatalogProblem {
+  const document = finding.file === 'compose' ? draft.composeDocument : draft.componentDocument;
+  const scalar = finding.offset === undefined ? undefined : document?.scalar(finding.path);
+  const place = scalar?.placeOf(finding.offset ?? 0) ?? document?.place(finding.path, finding.part) ?? { line: 1, column: 1 };
+  return { level: finding.level ?? 'error', file: files[finding.file], ...place, field: fieldText(finding.path), message: finding.message, remedy: finding.remedy, rule };
+}
+
+function unreadable(file: string, thrown: unknown): CatalogProblem {
+  const remedy = thrown instanceof Fault ? thrown.remedy : 'Check the file.';
+  return { level: 'error', file, line: 1, column: 1, field: '', message: messageOf(thrown), remedy };
+}

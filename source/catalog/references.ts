@@ -1,0 +1,288 @@
+import { nameRemedy } from '../text/nearest-name.ts';
+import { type Draft, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf, variableOf } from './draft.ts';
+import { compileExpression, type ExpressionScope, isProblem, isTemplateProblem, readTemplate, scopeVariables } from './expressions.ts';
+import type { ComponentCall } from './schema.ts';
+
+/** Everything that names something else must name something that is there. */
+export const referenceRules: readonly LintRule[] = [
+  { id: 'services', check: checkServices },
+  { id: 'ports', check: checkPorts },
+  { id: 'volumes', check: checkVolumes },
+  { id: 'fields', check: checkFields },
+  { id: 'calls', check: checkCalls },
+  { id: 'call-users', check: checkCallUsers },
+  { id: 'expressions', check: checkExpressions },
+];
+
+const inComponent = (path: RuleFinding['path'], message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({
+  file: 'component',
+  path,
+  part,
+  message,
+  remedy,
+});
+
+const unknown = (path: RuleFinding['path'], what: string, written: string, known: Iterable<string>, part: 'key' | 'value' = 'value') =>
+  inComponent(path, `There is no ${what} "${written}".`, nameRemedy(written, known, `Declare the ${what} first, or remove this.`), part);
+
+function* checkServices(draft: Draft): Generator<RuleFinding> {
+  const { component, compose } = draft;
+  const names = servicesOf(draft).map(({ name }) => name);
+  if (compose === undefined) {
+    if (component.deploy === 'compose') yield inComponent(['deploy'], 'A component that deploys with compose needs a compose.yaml beside this file.', 'Add compose.yaml, or change deploy.');
+    return;
+  }
+  for (const name of Object.keys(component.services)) if (!names.includes(name)) yield unknown(['services', name], 'service in compose.yaml called', name, names, 'key');
+  for (const name of names) {
+    if (component.services[name]) continue;
+    yield { file: 'compose', path: ['services', name], part: 'key', message: `The service "${name}" is not described in component.yaml.`, remedy: `Add it there under services: ${name}: {role: ...}.` };
+  }
+  const mains = Object.entries(component.services).filter(([, { main }]) => main);
+  if (mains.length !== 1) {
+    yield inComponent(['services'], mains.length === 0 ? 'No service is the main one.' : 'More than one service is the main one.', 'Put main: true at exactly one service.', 'key');
+  }
+}
+
+function* checkPorts(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
+  const published = portsOf(draft);
+  const annotated = new Set<string>();
+  for (const port of published) {
+    const annotation = portAnnotation(component, port);
+    if (annotation) {
+      annotated.add(annotation[0]);
+      continue;
+    }
+    const name = port.name ?? port.service;
+    const near = nameRemedy(name, Object.keys(component.ports), '');
+    yield {
+      file: 'compose',
+      path: port.path,
+      message: `The port "${name}" (${port.container}/${port.protocol}) is not described in component.yaml.`,
+      remedy: near.startsWith('Did') ? `${near} Or add it under ports.` : `Add it there under ports: ${name}: {role: ..., exposure: loopback${port.name === undefined ? `, container: ${port.container}` : ''}}.`,
+    };
+  }
+  for (const [name, annotation] of Object.entries(component.ports)) {
+    const path = ['ports', name];
+    if (annotation.service !== undefined && draft.compose && !draft.compose.services.has(annotation.service)) {
+      yield unknown([...path, 'service'], 'service called', annotation.service, draft.compose.services.keys());
+    }
+    if (annotated.has(name) || annotation.number !== undefined || component.deploy !== 'compose') continue;
+    const names = published.flatMap((port) => port.name ?? []);
+    yield inComponent(
+      path,
+      `No port of compose.yaml is called "${name}".`,
+      nameRemedy(name, names, `Publish it there as "\${${variable(name)}_BIND:-127.0.0.1}:\${${variable(name)}_PORT:-8080}:80", or give its number when its service uses the host's network.`),
+      'key',
+    );
+  }
+}
+
+const variable = (name: string) => name.toUpperCase().replaceAll('-', '_');
+
+function* checkVolumes(draft: Draft): Generator<RuleFinding> {
+  if (!draft.compose) return;
+  const targets = servicesOf(draft).flatMap(({ mounts }) => mounts.map(({ target }) => target));
+  for (const target of Object.keys(draft.component.volumes)) {
+    if (!targets.includes(target)) yield unknown(['volumes', target], 'mount in compose.yaml at', target, targets, 'key');
+  }
+}
+
+function* checkFields(draft: Draft): Generator<RuleFinding> {
+  const { component, compose } = draft;
+  const names = component.fields.map(({ name }) => name);
+  const environment = new Set(servicesOf(draft).flatMap((service) => [...service.environment.keys()]));
+  for (const [index, field] of component.fields.entries()) {
+    const path = ['fields', index];
+    if (names.indexOf(field.name) !== index) yield inComponent([...path, 'name'], `The field "${field.name}" is declared twice.`, 'Keep one of the two.');
+    for (const [other, name] of field.excludes.entries()) {
+      if (!names.includes(name)) yield unknown([...path, 'excludes', other], 'field', name, names);
+    }
+    if (field.goes !== 'environment') continue;
+    const wanted = variableOf(field);
+    if (wanted === undefined) {
+      yield inComponent([...path, 'name'], `"${field.name}" goes to the environment, but is no name of a variable.`, 'Name the variable with env.');
+    } else if (compose && !environment.has(wanted) && !compose.variables.has(wanted)) {
+      yield inComponent(path, `"${field.name}" goes to the environment, but no service of compose.yaml gets ${wanted}.`, nameRemedy(wanted, [...environment, ...compose.variables.keys()], `Add ${wanted}: "\${${wanted}}" to the service.`));
+    }
+  }
+  for (const [set, members] of component.oneOf.entries()) {
+    for (const [index, name] of members.entries()) {
+      // A set may name a group of fields by what their names begin with.
+      if (!names.some((known) => known === name || known.startsWith(`${name}.`))) yield unknown(['oneOf', set, index], 'field', name, names);
+    }
+  }
+  if (!compose) return;
+  const declared = new Set([...component.fields.flatMap((field) => variableOf(field) ?? []), ...Object.keys(component.ports).flatMap((name) => [`${variable(name)}_PORT`, `${variable(name)}_BIND`])]);
+  for (const [name, places] of compose.variables) {
+    if (declared.has(name) || /_(?:PORT|BIND)$/.test(name)) continue;
+    yield { file: 'compose', path: places[0]?.path ?? [], message: `\${${name}} is no declared field.`, remedy: nameRemedy(name, declared, `Declare the field ${name} in component.yaml.`) };
+  }
+}
+
+function* checkCalls(draft: Draft): Generator<RuleFinding> {
+  const { component, compose } = draft;
+  const services = compose ? [...compose.services.keys()] : Object.keys(component.services);
+  for (const [name, call] of Object.entries(component.calls)) {
+    const path = ['calls', name];
+    const port = call.http?.port ?? call.tcp?.port;
+    if (port !== undefined && !Object.hasOwn(component.ports, port)) yield unknown([...path, call.http ? 'http' : 'tcp', 'port'], 'port', port, Object.keys(component.ports));
+    for (const kind of ['exec', 'file', 'engine'] as const) {
+      const service = call[kind]?.service;
+      if (service !== undefined && !services.includes(service)) yield unknown([...path, kind, 'service'], 'service', service, services);
+    }
+    yield* checkInputs(path, call);
+    if (call.http) {
+      const bodies = (['json', 'form', 'multipart', 'text'] as const).filter((kind) => call.http?.[kind] !== undefined);
+      if (bodies.length > 1) yield inComponent([...path, 'http', bodies[1] ?? ''], `A request has one body, not ${bodies.join(' and ')}.`, 'Keep one of them.', 'key');
+      if (call.http.path.includes('?')) yield inComponent([...path, 'http', 'path'], 'The query is part of the path here.', 'Move it to query: {name: value}.');
+    }
+    if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method)) {
+      yield inComponent([...path, 'reads'], `A ${call.http.method} does not only read.`, 'Remove reads: true.');
+    }
+  }
+}
+
+/** Placeholders and inputs belong together; secrets stay out of what others can read. */
+function* checkInputs(path: RuleFinding['path'], call: ComponentCall): Generator<RuleFinding> {
+  const inputs = Object.keys(call.inputs);
+  const used = new Set<string>();
+  for (const { at, text } of textsOf([...path], call)) {
+    for (const placeholder of placeholdersIn(text)) {
+      used.add(placeholder);
+      if (!inputs.includes(placeholder)) yield unknown(at, 'input', placeholder, inputs);
+      else if (call.inputs[placeholder]?.secret && at.includes('argv')) {
+        yield inComponent(at, `The secret "${placeholder}" would be seen in the arguments of a program.`, 'Give it on stdin.');
+      }
+    }
+  }
+  for (const name of inputs) {
+    if (!used.has(name)) yield inComponent([...path, 'inputs', name], `The input "${name}" is not used.`, `Write <${name}> where it goes, or remove it.`, 'key');
+  }
+}
+
+/** `<name>` in texts of a call. */
+export function placeholdersIn(text: string): string[] {
+  return [...text.matchAll(/<([A-Za-z][\w-]*)>/g)].map((match) => match[1] ?? '');
+}
+
+function* textsOf(path: PropertyKey[], call: ComponentCall): Generator<{ at: PropertyKey[]; text: string }> {
+  const { http, exec, file } = call;
+  for (const [name, part] of Object.entries({ http, exec, file })) {
+    if (part) yield* textsIn([...path, name], part);
+  }
+}
+
+function* textsIn(at: PropertyKey[], value: unknown): Generator<{ at: PropertyKey[]; text: string }> {
+  if (typeof value === 'string') yield { at, text: value };
+  else if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* textsIn([...at, index], item);
+  else if (typeof value === 'object' && value !== null) for (const [key, item] of Object.entries(value)) yield* textsIn([...at, key], item);
+}
+
+function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
+  const calls = component.calls;
+  const quiet = function* (path: RuleFinding['path'], name: string, who: string): Generator<RuleFinding> {
+    const call = calls[name];
+    if (!call) yield unknown(path, 'call', name, Object.keys(calls));
+    else if (!call.reads) yield inComponent(path, `${who} may only use calls that read, "${name}" does more.`, 'Use another call, or mark it reads: true if nothing changes over there.');
+    else if (call.auth !== 'none') yield inComponent(path, `${who} may not log in, "${name}" does: a wrong password would lock accounts.`, 'Use a call with auth none.');
+    else if (Object.values(call.inputs).some(({ required }) => required)) yield inComponent(path, `${who} has nobody to ask, but "${name}" needs inputs.`, 'Use a call without required inputs.');
+  };
+  if (component.probe) {
+    yield* quiet(['probe', 'call'], component.probe.call, 'A probe');
+    for (const [index, name] of component.probe.also.entries()) yield* quiet(['probe', 'also', index], name, 'A probe');
+  }
+  for (const [index, check] of component.checks.entries()) {
+    for (const [at, name] of check.calls.entries()) yield* quiet(['checks', index, 'calls', at], name, 'A check');
+  }
+  for (const [index, operation] of component.operations.entries()) {
+    const call = calls[operation.call];
+    const path = ['operations', index];
+    if (!call) yield unknown([...path, 'call'], 'call', operation.call, Object.keys(calls));
+    else if (operation.right === 'read' && !call.reads) yield inComponent([...path, 'right'], `"${operation.id}" changes something, so it needs more than the right to read.`, 'Use operate, reveal or destroy.');
+    if (operation.right === 'destroy' && operation.consequences.length === 0) yield inComponent(path, `"${operation.id}" destroys, but does not say what is lost.`, 'Add consequences: a line each.');
+  }
+  for (const list of ['checks', 'operations', 'firstRun'] as const) {
+    const ids = component[list].map(({ id }) => id);
+    for (const [index, id] of ids.entries()) if (ids.indexOf(id) !== index) yield inComponent([list, index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');
+  }
+}
+
+function* checkExpressions(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
+  const { probe } = component;
+  if (probe) {
+    const asked = new Set([probe.call, ...probe.also]);
+    if (probe.version !== undefined) yield* checkExpression(draft, ['probe', 'version'], probe.version, 'probe', asked, 'any');
+    for (const [index, saying] of probe.says.entries()) {
+      const path = ['probe', 'says', index];
+      yield* checkExpression(draft, [...path, 'when'], saying.when, 'probe', asked, 'bool');
+      yield* checkTemplate(draft, [...path, 'word'], saying.word, 'probe', asked);
+      yield* checkTemplate(draft, [...path, 'detail'], saying.detail, 'probe', asked);
+    }
+  }
+  for (const [index, check] of component.checks.entries()) {
+    const asked = new Set(check.calls);
+    yield* checkExpression(draft, ['checks', index, 'when'], check.when, 'check', asked, 'bool');
+    yield* checkTemplate(draft, ['checks', index, 'message'], check.message, 'check', asked);
+    yield* checkTemplate(draft, ['checks', index, 'remedy'], check.remedy, 'check', asked);
+  }
+  for (const [index, duty] of component.firstRun.entries()) {
+    if (duty.done !== undefined) yield* checkExpression(draft, ['firstRun', index, 'done'], duty.done, 'check', new Set(Object.keys(component.calls)), 'bool');
+  }
+}
+
+function* checkTemplate(draft: Draft, path: RuleFinding['path'], text: string, scope: ExpressionScope, asked: ReadonlySet<string>): Generator<RuleFinding> {
+  const template = readTemplate(text);
+  if (isTemplateProblem(template)) {
+    yield { ...inComponent(path, `This text cannot be filled: ${template.message}.`, 'Put CEL between single braces, and double a brace that is meant as one.'), offset: template.offset };
+    return;
+  }
+  const secrets = new Set(draft.component.fields.filter(({ secret }) => secret).flatMap((field) => variableOf(field) ?? []));
+  for (const part of template) {
+    if (typeof part === 'string') continue;
+    yield* checkExpression(draft, path, part.source, scope, asked, 'any', part.offset);
+    const expression = compileExpression(part.source, scope);
+    if (isProblem(expression)) continue;
+    for (const [name, at] of expression.names.env) {
+      if (secrets.has(name)) yield { ...inComponent(path, `This text would show the secret ${name} (R2).`, 'Say something about it instead, such as its length.'), offset: part.offset + at };
+    }
+  }
+}
+
+function* checkExpression(
+  { component, compose }: Draft,
+  path: RuleFinding['path'],
+  source: string,
+  scope: ExpressionScope,
+  asked: ReadonlySet<string>,
+  wanted: 'bool' | 'any',
+  shift = 0,
+): Generator<RuleFinding> {
+  const expression = compileExpression(source, scope);
+  if (isProblem(expression)) {
+    const name = /^Unknown variable: (\w+)$/.exec(expression.message)?.[1];
+    const remedy = name === undefined ? 'Correct the CEL expression here.' : nameRemedy(name, scopeVariables[scope], '');
+    yield { ...inComponent(path, `This condition cannot be read: ${expression.message}.`, remedy), offset: shift + expression.offset };
+    return;
+  }
+  if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
+    yield { ...inComponent(path, `This condition gives a value of type ${expression.type}, not true or false.`, 'Compare it with something.'), offset: shift };
+  }
+  const known: Record<'calls' | 'services', Iterable<string>> = { calls: asked, services: compose?.services.keys() ?? Object.keys(component.services) };
+  for (const [kind, names] of Object.entries(known) as ['calls' | 'services', Iterable<string>][]) {
+    const list = [...names];
+    for (const [name, at] of expression.names[kind]) {
+      if (list.includes(name)) continue;
+      const declared = kind === 'calls' && Object.hasOwn(component.calls, name);
+      yield {
+        ...(declared
+          ? inComponent(path, `The call "${name}" is used here, but not made.`, scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`)
+          : unknown(path, kind === 'calls' ? 'call' : 'service', name, kind === 'calls' ? Object.keys(component.calls) : list)),
+        offset: shift + at,
+      };
+    }
+  }
+  const fields = component.fields.map(({ name }) => name);
+  for (const [name, at] of expression.names.fields) if (!fields.includes(name)) yield { ...unknown(path, 'field', name, fields), offset: shift + at };
+}
