@@ -4,6 +4,7 @@ import type {
   ContainerFacts,
   DiskUsage,
   Engine,
+  EngineEvent,
   EngineFacts,
   EngineWriter,
   ExecResult,
@@ -91,7 +92,7 @@ export class EngineDouble implements Engine {
     signal.throwIfAborted();
     return this.containers.get(id);
   }
-  async *events() {}
+  async *events(): AsyncGenerator<EngineEvent> {}
   async *logs(): AsyncGenerator<readonly LogLine[]> {}
   async *stats(): AsyncGenerator<StatsSample> {}
   async images(): Promise<ImageFacts[]> {

@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
+import { hostDouble, LiveEngine, placeOf } from '../../test/doubles/live-engine.ts';
+import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
+import type { Host } from '../hosts/host.ts';
+import { openFleet, type OpenFleet } from './open-fleet.ts';
+import { placeLimits } from './place-watch.ts';
+
+const entries = [
+  catalogEntry('rss-reader', { reader: { image: 'miniflux/miniflux', main: true }, db: { image: 'postgres' } }, { group: 'productivity' }),
+  catalogEntry('reverse-proxy', { caddy: { image: 'caddy', main: true } }, { group: 'networking' }),
+];
+const open: OpenFleet[] = [];
+afterEach(() => {
+  for (const fleet of open.splice(0)) fleet.close();
+});
+
+function catalogOf(list: CatalogEntry[]): Catalog {
+  return { entries: list, get: (id) => list.find((entry) => entry.id === id), problems: [] };
+}
+
+async function fleetOn(engine: LiveEngine, { host = hostDouble(), catalog = entries }: { host?: Host; catalog?: CatalogEntry[] } = {}): Promise<OpenFleet> {
+  const fleet = openFleet({
+    places: [placeOf(engine, host)],
+    catalog: catalogOf(catalog),
+    stackFolder: '~/stack',
+    execAllowed: true,
+    limits: { ...placeLimits, retryMs: [10, 20], connectMs: 500 },
+  });
+  open.push(fleet);
+  await fleet.settle(AbortSignal.timeout(5_000));
+  return fleet;
+}
+
+/** Waits for what an operator would see. */
+function sees(fleet: OpenFleet, id: string, expected: object): Promise<void> {
+  return vi.waitFor(() => expect(fleet.snapshot().components.find((component) => component.id === id)).toMatchObject(expected), { timeout: 3_000, interval: 5 });
+}
+
+function engineWithReader(): LiveEngine {
+  const engine = new LiveEngine();
+  engine.add('news-reader-1', { image: 'miniflux/miniflux', labels: composeLabels('news', 'reader', ['db']), health: 'healthy', startedMs: Date.now() - 3_600_000 });
+  engine.add('news-db-1', { image: 'postgres:16-alpine', labels: composeLabels('news', 'db'), startedMs: Date.now() - 3_600_000 });
+  return engine;
+}
+
+describe('the fleet', () => {
+  test('shows what runs, matched with the catalog', async () => {
+    const fleet = await fleetOn(engineWithReader());
+    expect(fleet.snapshot().components).toMatchObject([{ id: 'rss-reader', project: 'news', state: 'healthy', services: [{ name: 'reader', main: true }, { name: 'db' }] }]);
+    expect(fleet.snapshot().places).toMatchObject([{ name: 'local', engine: { kind: 'docker', reachable: true }, link: { state: 'connected' } }]);
+  });
+
+  test('lives from events: a stop by an operator and a failure are told apart, without another list (R5)', async () => {
+    const engine = engineWithReader();
+    const fleet = await fleetOn(engine);
+    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    engine.happen('news-reader-1', 'kill', {}, { signal: '15' });
+    engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 143, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 143 });
+    await sees(fleet, 'rss-reader', { state: 'stopped', word: 'stopped' });
+    engine.happen('news-reader-1', 'start', { state: 'running', startedMs: Date.now(), health: 'none' });
+    await sees(fleet, 'rss-reader', { state: 'running' });
+    engine.happen('news-db-1', 'die', { state: 'exited', exitCode: 1, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 1 });
+    await sees(fleet, 'rss-reader', { word: 'db failed', tone: 'bad' });
+    expect(engine.asked.list).toBe(1);
+  });
+
+  test('a container that is made appears, one that is removed goes', async () => {
+    const engine = engineWithReader();
+    const fleet = await fleetOn(engine);
+    engine.add('edge', { image: 'caddy:2' });
+    engine.happen('edge', 'create');
+    await sees(fleet, 'reverse-proxy', { state: 'running', group: 'networking' });
+    engine.happen('edge', 'remove');
+    await vi.waitFor(() => expect(fleet.snapshot().components.map((component) => component.id)).toEqual(['rss-reader']));
+  });
+
+  test('says when the engine goes away and keeps what was seen last; comes back by itself', async () => {
+    const engine = engineWithReader();
+    const fleet = await fleetOn(engine);
+    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    engine.crash();
+    await sees(fleet, 'rss-reader', { state: 'unknown' });
+    const [place] = fleet.snapshot().places;
+    expect(place).toMatchObject({ engine: { reachable: false }, link: { state: 'away', message: expect.stringMatching(/\w/), remedy: 'Start the engine.' } });
+    expect(place?.link.retryAtMs).toBeGreaterThan(0);
+    engine.change('news-reader-1', { health: 'unhealthy' });
+    engine.reachable = true;
+    await sees(fleet, 'rss-reader', { state: 'unhealthy' });
+    expect(fleet.snapshot().places[0]?.link.state).toBe('connected');
+  });
+
+  test('an engine that hangs is away after its limit, not for ever', async () => {
+    const engine = new LiveEngine();
+    engine.connect = () => new Promise(() => {});
+    const fleet = await fleetOn(engine);
+    expect(fleet.snapshot().places[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not answer.' });
+  });
+
+  test('a storm of events is one frame', async () => {
+    const engine = engineWithReader();
+    const fleet = await fleetOn(engine);
+    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    let commits = 0;
+    fleet.subscribe(() => commits++);
+    const before = engine.asked.inspect;
+    for (let number = 0; number < 500; number++) engine.happen('news-reader-1', 'health', { health: number % 2 === 0 ? 'unhealthy' : 'healthy' });
+    engine.happen('news-reader-1', 'health', { health: 'unhealthy' });
+    await sees(fleet, 'rss-reader', { state: 'unhealthy' });
+    expect(commits).toBeLessThan(10);
+    expect(engine.asked.inspect - before).toBeLessThan(10);
+  });
+
+  test('a service that its compose file declares and that has no container is missing', async () => {
+    const engine = engineWithReader();
+    const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n  debug: {image: x, profiles: [debug]}\n';
+    const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
+    await sees(fleet, 'rss-reader', { word: 'cache missing', tone: 'warn' });
+  });
+
+  test('a component of our stack folder with no container at all is a row that says missing', async () => {
+    const host = hostDouble({ files: { '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n' } });
+    const fleet = await fleetOn(engineWithReader(), { host });
+    await sees(fleet, 'reverse-proxy', { state: 'missing', project: 'reverse-proxy', known: true });
+  });
+
+  test('a compose file that is rubbish breaks nothing', async () => {
+    const host = hostDouble({ files: { '/srv/news/compose.yaml': 'services: [\x00', '/home/op/stack/x/compose.yaml': '&a [*a, *a]' } });
+    const fleet = await fleetOn(engineWithReader(), { host });
+    await sees(fleet, 'rss-reader', { state: 'healthy' });
+  });
+
+  test('stats flow only while somebody looks', async () => {
+    const engine = engineWithReader();
+    const fleet = await fleetOn(engine);
+    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    expect(engine.statsOf.size).toBe(0);
+    const stop = fleet.watchStats('local/news/rss-reader');
+    await vi.waitFor(() => expect(fleet.stats('local/news/rss-reader')?.memoryBytes.length).toBeGreaterThan(0), { timeout: 3_000 });
+    expect(engine.statsOf.size).toBe(2);
+    stop();
+    await vi.waitFor(() => expect(engine.statsOf.size).toBe(0));
+  });
+
+  test('sockets of other programs are among the ports', async () => {
+    const host = hostDouble({ listeners: [{ address: '0.0.0.0', port: 22, protocol: 'tcp', process: { pid: 1, name: 'sshd' } }] });
+    const fleet = await fleetOn(engineWithReader(), { host });
+    await vi.waitFor(() => expect(fleet.snapshot().ports).toMatchObject([{ owner: 'sshd', exposure: 'lan' }]));
+  });
+
+  test('is shown with 300 containers, each inspected once', async () => {
+    const engine = new LiveEngine();
+    for (let number = 0; number < 300; number++) engine.add(`box-${number}`, { labels: composeLabels(`p${number % 20}`, `s${number}`) });
+    const fleet = await fleetOn(engine);
+    expect(fleet.snapshot().components).toHaveLength(300);
+    await vi.waitFor(() => expect(engine.asked.inspect).toBe(300));
+  });
+});
