@@ -132,7 +132,8 @@ const probe = z.strictObject({
    * could not be made (an exec in read-only mode) is there with `ok` false: the conditions then say what can be said without it.
    */
   also: z.array(z.string()).default([]),
-  every: z.string().regex(/^\d+(s|m)$/).default('15s'),
+  /** Missing: the interval of the settings (R81). */
+  every: z.string().regex(/^\d+(s|m)$/).optional(),
   /** CEL that gives the product's version out of the answer, or an empty string. */
   version: condition.optional(),
   /** The first that holds wins. None: the container's own state stands. */

@@ -16,6 +16,8 @@ export interface FleetOptions {
   stackFolder: string;
   /** False in read-only mode: then probes that run a program inside a container are not asked. */
   execAllowed: boolean;
+  /** How often a probe is asked whose entry does not say, milliseconds (R81). */
+  probeIntervalMs?: number;
   limits?: PlaceLimits;
 }
 
@@ -36,11 +38,11 @@ export interface OpenFleet extends Fleet {
 }
 
 /** Starts following every place. One writer: all that is learnt ends in `commit`, once per frame. */
-export function openFleet({ places, catalog, stackFolder, execAllowed, limits }: FleetOptions): OpenFleet {
+export function openFleet({ places, catalog, stackFolder, execAllowed, probeIntervalMs, limits }: FleetOptions): OpenFleet {
   const index = new CatalogIndex(catalog.entries);
   const listeners = new Set<() => void>();
   const watches = places.map((source) => new PlaceWatch(source, changed, limits));
-  const probes = new ProbeWatch(changed, { execAllowed });
+  const probes = new ProbeWatch(changed, { execAllowed, ...(probeIntervalMs !== undefined && { defaultIntervalMs: probeIntervalMs }) });
   const stats = new StatsWatch(changed);
   const declared = new DeclaredServices(watches, stackFolder, changed);
   let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();

@@ -50,12 +50,14 @@ export class ProbeWatch {
   readonly #changed: () => void;
   readonly #execAllowed: boolean;
   readonly #limits: ProbeLimits;
+  readonly #defaultIntervalMs: number;
   readonly #askings = new Map<string, Asking>();
   readonly #queue: Asking[] = [];
   #active = 0;
   #closed = false;
 
-  constructor(changed: () => void, { execAllowed, limits = probeLimits }: { execAllowed: boolean; limits?: ProbeLimits }) {
+  constructor(changed: () => void, { execAllowed, defaultIntervalMs = 15_000, limits = probeLimits }: { execAllowed: boolean; defaultIntervalMs?: number; limits?: ProbeLimits }) {
+    this.#defaultIntervalMs = defaultIntervalMs;
     this.#changed = changed;
     this.#execAllowed = execAllowed;
     this.#limits = limits;
@@ -176,7 +178,7 @@ export class ProbeWatch {
     } finally {
       asking.running = undefined;
       if (!this.#closed && this.#askings.get(target.key) === asking) {
-        this.#later(asking, eager ? this.#limits.eagerMs : intervalMs(entry.probe?.every ?? '30s'));
+        this.#later(asking, eager ? this.#limits.eagerMs : entry.probe?.every ? intervalMs(entry.probe.every) : this.#defaultIntervalMs);
       }
     }
   }

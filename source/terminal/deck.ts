@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Fleet } from '../fleet/model.ts';
 import type { Logs } from '../fleet/log-store.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../flows/flow.ts';
@@ -17,6 +18,7 @@ export interface DeckOptions {
 /** Everything put together once per process: the stores, the flows and the way to run one. Used by verbs and console alike. */
 export interface Deck {
   readonly options: DeckOptions;
+  readonly settings: Settings;
   readonly catalog: Catalog;
   readonly fleet: Fleet;
   readonly logs: Logs;

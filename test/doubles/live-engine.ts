@@ -94,7 +94,7 @@ export function hostDouble({ listeners = [], files = {} }: { listeners?: Listene
     }),
     files: {
       read: async (path) => (path in files ? new TextEncoder().encode(files[path]) : undefined),
-      facts: async (path) => (path in files ? { kind: 'file', sizeBytes: files[path]?.length ?? 0, modifiedMs: 0, device: 1 } : undefined),
+      facts: async (path) => (path in files ? { kind: 'file', sizeBytes: files[path]?.length ?? 0, modifiedMs: 0, device: 1, inode: 1 } : undefined),
       list: async (path) => [...new Set(Object.keys(files).filter((file) => file.startsWith(`${path}/`)).map((file) => file.slice(path.length + 1).split('/')[0] ?? ''))],
       write: async () => {
         throw new Error('nothing is written here');

@@ -1,0 +1,162 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { openCatalog } from '../catalog/open-catalog.ts';
+import { installationFolder } from '../config/installation.ts';
+import { ownPaths } from '../config/paths.ts';
+import { loadSettings } from '../config/settings.ts';
+import type { Engine, EngineAddress } from '../engine/engine.ts';
+import { findEngines } from '../engine/find-engines.ts';
+import { Fault, isAbort } from '../faults/fault.ts';
+import { openLogs } from '../fleet/log-rings.ts';
+import { openFleet } from '../fleet/open-fleet.ts';
+import type { PlaceSource } from '../fleet/place-watch.ts';
+import { flows } from '../flows/registry.ts';
+import type { Host } from '../hosts/host.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
+import type { Deck, DeckOptions } from './deck.ts';
+
+/**
+ * Puts a process together: settings, catalog, the machine's engines, the stores. Throws what is wrong with the settings and the options; an engine
+ * that is missing or away is not a fault here but a state of its place, which goes on looking for it.
+ */
+export async function openDeck(options: DeckOptions): Promise<Deck> {
+  const env = process.env;
+  const home = env.HOME || homedir();
+  const paths = ownPaths(env, home);
+  const settings = await loadSettings(paths, home);
+  const host = openLocalHost();
+  if (options.host !== undefined && options.host !== 'all' && options.host !== host.name && !options.host.startsWith(`${host.name}/`)) {
+    throw new Fault({
+      code: 'usage.host',
+      message: `There is no host called "${options.host}".`,
+      remedy: 'Only this machine, "local", can be operated so far; leave --host out.',
+    });
+  }
+  const [catalog, allPlaces] = await Promise.all([
+    openCatalog({
+      compiledFile: join(installationFolder(), 'dist', 'catalog.json'),
+      // Somebody else's catalog can run programs inside containers: not where only reading is allowed.
+      ...(settings.catalogFolder !== undefined && !options.readOnly && { ownFolder: settings.catalogFolder }),
+    }),
+    placesOn(host, options.signal),
+  ]);
+  const places = options.host === undefined || options.host === 'all' || options.host === host.name ? allPlaces : allPlaces.filter((place) => place.name === options.host);
+  if (places.length === 0) {
+    throw new Fault({
+      code: 'usage.host',
+      message: `There is no engine called "${options.host}".`,
+      remedy: `The engines of this machine are ${allPlaces.map((place) => place.name).join(', ')}.`,
+    });
+  }
+  const fleet = openFleet({ places, catalog, stackFolder: settings.stackFolder, execAllowed: !options.readOnly, probeIntervalMs: settings.probeIntervalMs });
+  const logs = openLogs(fleet);
+
+  const world = {
+    fleet,
+    engineOf(place: string): Engine {
+      const watch = fleet.place(place);
+      if (watch?.engine && watch.link.state === 'connected') return watch.engine;
+      throw new Fault({
+        code: 'unreachable.engine',
+        message: watch?.link.message ?? `The engine of "${place}" is not connected.`,
+        remedy: watch?.link.remedy ?? 'Start the engine; the connection comes back by itself.',
+      });
+    },
+    hostOf(place: string): Host {
+      return fleet.place(place)?.host ?? host;
+    },
+  };
+
+  return {
+    options,
+    settings,
+    catalog,
+    fleet,
+    logs,
+    world,
+    flows,
+    async run(flow, input, operator, signal) {
+      // What only a flow needs is not loaded on the way to the first frame.
+      const [{ openSession }, { openJournal }, { openAudit }, { identityOf }, { auditKeyFile, keychainStore }] = await Promise.all([
+        import('../session/open-session.ts'),
+        import('../session/journal.ts'),
+        import('../session/audit.ts'),
+        import('../session/identity.ts'),
+        import('../secrets/secret-store.ts'),
+      ]);
+      const { session, end } = openSession({
+        flow: flow.id,
+        operator,
+        policy: { readOnly: options.readOnly, rehearsing: options.rehearsing, productionHosts: new Set() },
+        journal: await openJournal({
+          folder: join(paths.state, 'journal'),
+          flow: flow.id,
+          place: input.place,
+          ...(input.component && { component: input.component.id }),
+        }),
+        audit: openAudit({
+          path: join(paths.state, 'audit.jsonl'),
+          stores: [keychainStore(env), auditKeyFile(join(paths.state, 'audit-key.json'))],
+          identity: identityOf(env),
+        }),
+        signal,
+      });
+      try {
+        const outcome = await flow.run(session, input, world);
+        await end('done');
+        return outcome;
+      } catch (thrown) {
+        const walkedAway = signal.aborted || isAbort(thrown) || (thrown instanceof Fault && thrown.kind === 'interrupted');
+        await end(walkedAway ? 'cancelled' : 'failed');
+        throw thrown;
+      }
+    },
+    async close() {
+      logs.close();
+      fleet.close();
+      await host.close();
+    },
+  };
+}
+
+/**
+ * The engines of a machine, each a place. One is called as the host is; further ones are told apart by what they are. Where there is none, the host is a place
+ * all the same, and looks again with every attempt.
+ */
+async function placesOn(host: Host, signal: AbortSignal): Promise<PlaceSource[]> {
+  let found: EngineAddress[];
+  try {
+    found = await findEngines(host, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    return [
+      {
+        name: host.name,
+        host,
+        open: async (retrySignal) => {
+          const [first] = await findEngines(host, retrySignal);
+          if (!first) throw thrown;
+          return await openAt(first, host);
+        },
+      },
+    ];
+  }
+  const names = new Set<string>();
+  return found.map((address, position) => {
+    let name = position === 0 ? host.name : `${host.name}/${placeWord(address)}`;
+    for (let number = 2; names.has(name); number++) name = `${host.name}/${placeWord(address)}-${number}`;
+    names.add(name);
+    return { name, host, open: () => openAt(address, host) };
+  });
+}
+
+async function openAt(address: EngineAddress, host: Host): Promise<Engine> {
+  const { openEngine } = await import('../engine/dockerode-engine.ts');
+  return openEngine(address, host);
+}
+
+/** `podman`, `podman-rootless`, `docker-rootless`, `colima`: out of where it listens. */
+function placeWord({ url }: EngineAddress): string {
+  const kind = url.includes('podman') ? 'podman' : url.includes('colima') ? 'colima' : 'docker';
+  return /\/run\/user\/|\/tmp\/.*run-/.test(url) ? `${kind}-rootless` : kind;
+}
