@@ -38,10 +38,16 @@ export interface FileFacts {
   modifiedMs: number;
   /** Device number: two paths with the same one are on one filesystem (R27). */
   device: number;
+  /** With the device the identity of a file: two paths that agree in both are the same one, behind links and bind mounts too. */
+  inode: number;
 }
 
 /** Reading on the operated machine. Missing files answer `undefined`; other failures throw a Fault. */
 export interface HostFiles {
+  /**
+   * The first `limitBytes` of a file; whoever gives a limit can work with a part. Without one a file beyond 16 MiB is a Fault.
+   * Only plain files are read: a named pipe or a device would hold us for ever.
+   */
   read(path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined>;
   facts(path: string, signal: AbortSignal): Promise<FileFacts | undefined>;
   list(path: string, signal: AbortSignal): Promise<string[] | undefined>;

@@ -1,0 +1,127 @@
+import { addressesOf, fullImageId, healthOf, type NetworkEndpoint, protocolOf, runStateOf } from './container-facts.ts';
+import type { ContainerDetail, PublishedPort } from './engine.ts';
+
+type PortBindings = Record<string, { HostIp?: string; HostPort?: string }[] | null> | null;
+
+/** What is used of `GET /containers/{id}/json`, Docker's and Podman's. */
+export interface InspectedContainer {
+  Id: string;
+  Name?: string;
+  Created?: string;
+  Path?: string;
+  Args?: string[] | null;
+  Image?: string;
+  RestartCount?: number;
+  State?: {
+    Status?: string;
+    ExitCode?: number;
+    OOMKilled?: boolean;
+    Error?: string;
+    StartedAt?: string;
+    FinishedAt?: string;
+    Health?: { Status?: string; Log?: { Start?: string; End?: string; ExitCode?: number; Output?: string }[] | null } | null;
+  };
+  Config?: { Image?: string; Tty?: boolean; Env?: string[] | null; Labels?: Record<string, string> | null } | null;
+  HostConfig?: {
+    NetworkMode?: string;
+    RestartPolicy?: { Name?: string } | null;
+    CapAdd?: string[] | null;
+    Devices?: { PathOnHost?: string }[] | null;
+    DeviceRequests?: { Driver?: string; Capabilities?: string[][] | null }[] | null;
+    PortBindings?: PortBindings;
+  } | null;
+  NetworkSettings?: { Ports?: PortBindings; Networks?: Record<string, NetworkEndpoint | null> | null } | null;
+  Mounts?: { Type?: string; Name?: string; Source?: string; Destination?: string; RW?: boolean }[] | null;
+}
+
+/** What only Podman's own inspect tells. */
+export interface LibpodInspected {
+  State?: { StoppedByUser?: boolean };
+}
+
+export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected | undefined): ContainerDetail {
+  const { State: state = {}, Config: config, HostConfig: host, NetworkSettings: network } = raw;
+  const runState = runStateOf(state.Status);
+  const running = runState === 'running' || runState === 'paused';
+  const error = state.Error ?? '';
+  const networks = network?.Networks ?? {};
+  const argv = [raw.Path ?? '', ...(raw.Args ?? [])].filter((word, index) => index > 0 || word !== '');
+  return {
+    id: raw.Id,
+    name: (raw.Name ?? raw.Id.slice(0, 12)).replace(/^\//, ''),
+    image: config?.Image || raw.Image || '',
+    imageId: fullImageId(raw.Image ?? ''),
+    command: argv.join(' '),
+    createdMs: momentOf(raw.Created) ?? 0,
+    state: runState,
+    health: running ? healthOf(state.Health?.Status) : 'none',
+    statusText: '',
+    // What is configured stays so while the container is stopped; what is bound is told only while it runs.
+    ports: portsOf(running ? network?.Ports : host?.PortBindings),
+    labels: config?.Labels ?? {},
+    networkMode: host?.NetworkMode ?? '',
+    networkAddresses: addressesOf(Object.values(networks)),
+    // Docker says 0 of a container that never ended; of one that could not be started it says why, and 127 or the like.
+    exitCode: running || runState === 'removing' || (runState === 'created' && !error) ? undefined : state.ExitCode,
+    startedMs: momentOf(state.StartedAt),
+    finishedMs: momentOf(state.FinishedAt),
+    restartCount: raw.RestartCount ?? 0,
+    restartPolicy: restartPolicyOf(host?.RestartPolicy?.Name),
+    outOfMemory: state.OOMKilled === true,
+    error,
+    stoppedByUser: libpod?.State?.StoppedByUser,
+    tty: config?.Tty === true,
+    env: (config?.Env ?? []).map(splitVariable),
+    mounts: (raw.Mounts ?? []).map((mount) => ({
+      kind: mount.Type ?? 'bind',
+      source: (mount.Type === 'volume' && mount.Name) || mount.Source || '',
+      target: mount.Destination ?? '',
+      readOnly: mount.RW === false,
+    })),
+    devices: [
+      ...(host?.Devices ?? []).flatMap((device) => device.PathOnHost ?? []),
+      ...(host?.DeviceRequests ?? []).map(({ Driver, Capabilities }) => Driver || Capabilities?.flat().join(',') || 'device'),
+    ],
+    capabilitiesAdded: (host?.CapAdd ?? []).map((name) => name.toUpperCase().replace(/^CAP_/, '')),
+    healthLog: (state.Health?.Log ?? []).map((entry) => ({
+      atMs: momentOf(entry.End) ?? momentOf(entry.Start) ?? 0,
+      exitCode: entry.ExitCode ?? 0,
+      output: entry.Output ?? '',
+    })),
+    argv,
+    networks: Object.keys(networks),
+    raw,
+  };
+}
+
+/** `0001-01-01T00:00:00Z` is how both engines say never. */
+export function momentOf(text: string | undefined): number | undefined {
+  if (!text || text.startsWith('0001-')) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) || ms <= 0 ? undefined : ms;
+}
+
+function restartPolicyOf(name: string | undefined): ContainerDetail['restartPolicy'] {
+  return name === 'always' || name === 'unless-stopped' || name === 'on-failure' ? name : 'no';
+}
+
+function splitVariable(variable: string): readonly [string, string] {
+  const at = variable.indexOf('=');
+  return at < 0 ? [variable, ''] : [variable.slice(0, at), variable.slice(at + 1)];
+}
+
+function portsOf(bindings: PortBindings | undefined): PublishedPort[] {
+  return Object.entries(bindings ?? {}).flatMap(([key, places]): PublishedPort[] => {
+    const [port = '', protocol] = key.split('/');
+    const containerPort = Number(port);
+    if (!Number.isInteger(containerPort)) return [];
+    const exposed = { containerPort, protocol: protocolOf(protocol) };
+    if (!places?.length) return [{ address: undefined, hostPort: undefined, ...exposed }];
+    return places.map(({ HostIp, HostPort }) => ({
+      address: HostIp || '0.0.0.0',
+      // Empty or 0: the engine picks one at each start.
+      hostPort: Number(HostPort) || undefined,
+      ...exposed,
+    }));
+  });
+}

@@ -1,0 +1,273 @@
+import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import type { Host } from '../hosts/host.ts';
+import { fileFrom, openArchive } from './archive.ts';
+import { type InspectedContainer, inspectedDetail, type LibpodInspected } from './container-detail.ts';
+import { type LibpodContainer, type ListedContainer, listedFacts } from './container-facts.ts';
+import { dockerDiskUsage, type LibpodDiskUsage, podmanDiskUsage, type RawDiskUsage } from './disk-usage.ts';
+import type { ContainerDetail, ContainerFacts, DiskUsage, Engine, EngineAddress, EngineEvent, EngineFacts, EngineWriter, ImageFacts, LogLine, LogOptions, StatsSample } from './engine.ts';
+import { brokenFault, refusalFault } from './engine-faults.ts';
+import { EngineLink } from './engine-link.ts';
+import { engineEvent } from './events.ts';
+import { execIn } from './exec.ts';
+import { ImageLabels } from './image-labels.ts';
+import { imageFacts, type ListedImage } from './images.ts';
+import { JsonLines } from './json-lines.ts';
+import { LogLines } from './log-lines.ts';
+import { atLeast, type EngineTraits, negotiate } from './negotiate.ts';
+import { dockerSample, isStopped, podmanSample, type RawStats } from './stats.ts';
+import { engineWriter } from './writer.ts';
+
+/** Measuring volumes takes as long as the disk takes. */
+const diskUsageLimitMs = 5 * 60_000;
+/** The first byte of a stream can be as far away as the first line. */
+const streamHeadLimitMs = 30_000;
+const samplePauseMs = 1_000;
+const inspectsAtOnce = 8;
+
+/** An engine spoken to with dockerode over connections of its host. Nothing is sent before `connect` or the first question. */
+export function openEngine(address: EngineAddress, host: Host): Engine {
+  return new DockerodeEngine(address, host);
+}
+
+class DockerodeEngine implements Engine {
+  readonly address: EngineAddress;
+  readonly #link: EngineLink;
+  readonly #labels: ImageLabels;
+  #traits: EngineTraits | undefined;
+  /** Podman's lists leave it out; it stays with a container for life. */
+  readonly #networkModes = new Map<string, string>();
+
+  constructor(address: EngineAddress, host: Host) {
+    this.address = address;
+    this.#link = new EngineLink(address, host);
+    this.#labels = new ImageLabels(this.#link);
+  }
+
+  async connect(signal: AbortSignal): Promise<EngineFacts> {
+    const traits = await this.#link.limited(signal, undefined, (limit) => negotiate(this.#link, limit));
+    this.#traits = traits;
+    const { kind, version, apiVersion, rootless, operatingSystem, swarmManager } = traits;
+    return { kind, version, apiVersion, rootless, operatingSystem, swarmManager };
+  }
+
+  async #ready(signal: AbortSignal): Promise<EngineTraits> {
+    if (!this.#traits) await this.connect(signal);
+    return this.#traits as EngineTraits;
+  }
+
+  async list(signal: AbortSignal): Promise<ContainerFacts[]> {
+    const { libpodVersion } = await this.#ready(signal);
+    const [listed, libpod] = await Promise.all([
+      this.#link.get<ListedContainer[] | null>('/containers/json', { signal, query: { all: true } }),
+      libpodVersion ? this.#link.get<LibpodContainer[] | null>('/libpod/containers/json', { signal, query: { all: true }, libpodVersion }) : null,
+    ]);
+    const byId = new Map(libpod?.map((one) => [one.Id, one]));
+    const facts = (listed ?? []).map((one) => listedFacts(one, byId.get(one.Id)));
+    if (libpodVersion) await this.#addNetworkModes(facts, signal);
+    return this.#labels.withoutThoseOfImages(facts, signal);
+  }
+
+  /** Those with a network are on a network; of the others only an inspect tells whether they share the host's. */
+  async #addNetworkModes(containers: ContainerFacts[], signal: AbortSignal): Promise<void> {
+    const ids = new Set(containers.map(({ id }) => id));
+    for (const id of this.#networkModes.keys()) if (!ids.has(id)) this.#networkModes.delete(id);
+    const open = containers.filter(({ id, networkMode, networkAddresses }) => networkMode === '' && networkAddresses.length === 0 && !this.#networkModes.has(id));
+    const next = async (): Promise<void> => {
+      for (let one = open.shift(); one; one = open.shift()) {
+        const raw = await this.#inspectRaw(one.id, signal);
+        if (raw) this.#networkModes.set(one.id, raw.HostConfig?.NetworkMode ?? '');
+      }
+    };
+    await Promise.all(Array.from({ length: inspectsAtOnce }, next));
+    for (const one of containers) one.networkMode ||= this.#networkModes.get(one.id) ?? 'bridge';
+  }
+
+  async inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined> {
+    const { libpodVersion } = await this.#ready(signal);
+    const raw = await this.#inspectRaw(id, signal);
+    if (!raw) return undefined;
+    const ended = raw.State?.Status !== 'running' && raw.State?.Status !== 'created';
+    const libpod = libpodVersion && ended ? await unlessMissing(this.#link.get<LibpodInspected>(`/libpod/containers/${encodeURIComponent(id)}/json`, { signal, libpodVersion })) : undefined;
+    const [detail] = await this.#labels.withoutThoseOfImages([inspectedDetail(raw, libpod)], signal);
+    return detail;
+  }
+
+  #inspectRaw(id: string, signal: AbortSignal): Promise<InspectedContainer | undefined> {
+    return unlessMissing(this.#link.get<InspectedContainer>(`/containers/${encodeURIComponent(id)}/json`, { signal }));
+  }
+
+  async *events({ sinceMs, signal }: { sinceMs?: number; signal: AbortSignal }): AsyncIterable<EngineEvent> {
+    const { kind } = await this.#ready(signal);
+    // Podman takes whole seconds only: those of the same second come again, none is missed.
+    const since = sinceMs === undefined ? undefined : kind === 'podman' ? Math.floor(sinceMs / 1000) : unixTime(sinceMs);
+    const answer = await this.#link.open('/events', { signal, query: { since }, limitMs: streamHeadLimitMs });
+    const lines = new JsonLines();
+    try {
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        for (const raw of lines.push(chunk)) {
+          const event = engineEvent(raw);
+          if (event) yield event;
+        }
+      }
+    } catch (thrown) {
+      if (signal.aborted) return;
+      throw this.#link.faultOf(thrown);
+    } finally {
+      answer.destroy();
+    }
+    if (!signal.aborted) throw brokenFault(this.address);
+  }
+
+  async *logs(id: string, { signal, follow, tail, sinceMs, untilMs, tty }: LogOptions): AsyncIterable<readonly LogLine[]> {
+    await this.#ready(signal);
+    const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
+      signal,
+      limitMs: streamHeadLimitMs,
+      query: {
+        stdout: true,
+        stderr: true,
+        timestamps: true,
+        follow,
+        tail: tail ?? 'all',
+        since: sinceMs === undefined ? undefined : unixTime(sinceMs),
+        until: untilMs === undefined ? undefined : unixTime(untilMs),
+      },
+    });
+    const kind = String(answer.headers['content-type'] ?? '');
+    // Newer engines say what it is; the others leave it to the container's configuration.
+    const raw = kind.includes('vnd.docker.raw-stream') ? true : kind.includes('vnd.docker.multiplexed-stream') ? false : tty;
+    const lines = new LogLines({ tty: raw });
+    try {
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        const batch = lines.push(chunk);
+        if (batch.length > 0) yield batch;
+      }
+      const rest = lines.end();
+      if (rest.length > 0) yield rest;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      throw this.#link.faultOf(thrown);
+    } finally {
+      answer.destroy();
+    }
+    // Removed while it was followed is an end like any other.
+    if (lines.engineSaid && !/no such container|marked for removal/i.test(lines.engineSaid)) {
+      throw refusalFault(this.address, { statusCode: 500, sentence: lines.engineSaid });
+    }
+  }
+
+  async *stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample> {
+    const { kind, memoryBytes } = await this.#ready(signal);
+    try {
+      if (kind === 'podman') yield* this.#podmanStats(id, memoryBytes, signal);
+      else yield* this.#dockerStats(id, memoryBytes, signal);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      throw this.#link.faultOf(thrown);
+    }
+  }
+
+  async *#dockerStats(id: string, memoryBytes: number, signal: AbortSignal): AsyncIterable<StatsSample> {
+    const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: true }, limitMs: streamHeadLimitMs });
+    const lines = new JsonLines();
+    try {
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        for (const raw of lines.push(chunk) as RawStats[]) {
+          if (isStopped(raw)) return;
+          yield dockerSample(raw, memoryBytes);
+        }
+      }
+    } finally {
+      answer.destroy();
+    }
+  }
+
+  /** Podman's stream has no CPU share in it; two answers a second apart have. */
+  async *#podmanStats(id: string, memoryBytes: number, signal: AbortSignal): AsyncIterable<StatsSample> {
+    let before: RawStats | undefined;
+    for (;;) {
+      const raw = await unlessMissing(this.#link.get<RawStats>(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }));
+      if (!raw || isStopped(raw)) return;
+      const ended = before?.cpu_stats?.cpu_usage?.total_usage !== undefined && !raw.cpu_stats?.cpu_usage?.total_usage;
+      if (ended) return;
+      yield podmanSample(raw, before, memoryBytes);
+      before = raw;
+      await pause(samplePauseMs, signal);
+    }
+  }
+
+  async images(signal: AbortSignal): Promise<ImageFacts[]> {
+    await this.#ready(signal);
+    const images = await this.#link.get<ListedImage[] | null>('/images/json', { signal });
+    return (images ?? []).map(imageFacts);
+  }
+
+  async diskUsage(signal: AbortSignal): Promise<DiskUsage> {
+    const { libpodVersion, apiVersion } = await this.#ready(signal);
+    if (!libpodVersion) {
+      const query = atLeast(apiVersion, '1.52') ? { verbose: true } : {};
+      return dockerDiskUsage(await this.#link.get<RawDiskUsage>('/system/df', { signal, query, limitMs: diskUsageLimitMs }));
+    }
+    const [raw, images, volumes] = await Promise.all([
+      this.#link.get<LibpodDiskUsage>('/libpod/system/df', { signal, libpodVersion, limitMs: diskUsageLimitMs }),
+      this.images(signal),
+      this.#link.get<{ Volumes?: { Name: string; Labels?: Record<string, string> | null }[] | null }>('/volumes', { signal }),
+    ]);
+    return podmanDiskUsage(raw, images, new Map(volumes.Volumes?.map(({ Name, Labels }) => [Name, Labels ?? {}])));
+  }
+
+  async execReading(id: string, argv: readonly string[], { signal, limitBytes }: { signal: AbortSignal; limitBytes?: number }) {
+    await this.#ready(signal);
+    return execIn(this.#link, id, { argv, signal, limitBytes });
+  }
+
+  async readFile(id: string, path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined> {
+    await this.#ready(options.signal);
+    return fileFrom(this.#link, id, path, options);
+  }
+
+  async getArchive(id: string, path: string, signal: AbortSignal): Promise<NodeJS.ReadableStream> {
+    await this.#ready(signal);
+    return openArchive(this.#link, id, path, signal);
+  }
+
+  writer(grant: Grant): EngineWriter {
+    return engineWriter(this.#link, grant, { ready: (signal) => this.#ready(signal), diskUsage: (signal) => this.diskUsage(signal) });
+  }
+
+  close(): void {
+    this.#link.close();
+    this.#traits = undefined;
+  }
+}
+
+/** Undefined for what is gone. */
+async function unlessMissing<T>(asking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking;
+  } catch (thrown) {
+    if (thrown instanceof Fault && (thrown.code === 'engine.noContainer' || thrown.code === 'engine.missing')) return undefined;
+    throw thrown;
+  }
+}
+
+/** Seconds with a fraction, as engines take them. */
+function unixTime(ms: number): string {
+  return `${Math.floor(ms / 1000)}.${String(Math.floor(ms % 1000)).padStart(3, '0')}000000`;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,270 @@
+import { Agent, type AgentOptions, type ClientRequestArgs, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { inspect } from 'node:util';
+import type Docker from 'dockerode';
+import type { DialAddress, Host } from '../hosts/host.ts';
+import type { EngineAddress } from './engine.ts';
+import { brokenFault, hangingFault, requestFault, senselessFault } from './engine-faults.ts';
+
+/** For answers that an engine puts together from what it knows. */
+const answerLimitMs = 20_000;
+const answerLimitBytes = 256 * 1024 * 1024;
+
+export interface EngineQuery {
+  signal: AbortSignal;
+  query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  limitMs?: number;
+  /** Without a version in the path. */
+  bare?: boolean;
+  /** For Podman's own API, `/libpod/...`: its version stands in the path instead. */
+  libpodVersion?: string | undefined;
+}
+
+/**
+ * The way to one engine: dockerode over connections that the host makes, so that one way serves local sockets, TCP, TLS, and whatever
+ * another kind of host tunnels through.
+ *
+ * Reading goes through dockerode's modem as streams: dockerode's own collecting of answers never ends when the connection breaks in
+ * the middle of one, and its non-following logs would be held in memory whole.
+ */
+export class EngineLink {
+  readonly address: EngineAddress;
+  readonly host: Host;
+  #agent: EngineAgent | undefined;
+  #Dockerode: typeof Docker | undefined;
+  #bare: Docker | undefined;
+  #docker: Docker | undefined;
+
+  constructor(address: EngineAddress, host: Host) {
+    this.address = address;
+    this.host = host;
+  }
+
+  /** dockerode is loaded with the first engine, not with the program. */
+  async load(signal: AbortSignal): Promise<void> {
+    if (this.#bare) return;
+    const [{ default: Dockerode }, tls] = await Promise.all([import('dockerode'), this.#tls(signal)]);
+    signal.throwIfAborted();
+    this.#Dockerode = Dockerode;
+    this.#agent ??= new EngineAgent(this.host, dialAddressOf(this.address), tls);
+    this.#bare = this.#make(undefined);
+  }
+
+  /** From now on requests carry this version. */
+  useVersion(apiVersion: string): void {
+    this.#docker = this.#make(apiVersion);
+  }
+
+  #make(apiVersion: string | undefined): Docker {
+    const { Dockerode, agent } = { Dockerode: this.#Dockerode, agent: this.#agent };
+    if (!Dockerode || !agent) throw brokenFault(this.address);
+    const options = {
+      // Never dialled: the agent makes the connections. It keeps the modem from looking for an engine of its own.
+      socketPath: '/engine',
+      protocol: 'http',
+      agent,
+      version: apiVersion === undefined ? undefined : `v${apiVersion}`,
+      headers: this.address.url.startsWith('unix://') ? {} : { Host: new URL(this.address.url).host },
+    };
+    return withoutEngineEnvironment(() => new Dockerode(options as unknown as Docker.DockerOptions));
+  }
+
+  get docker(): Docker {
+    if (!this.#docker) throw brokenFault(this.address);
+    return this.#docker;
+  }
+
+  close(): void {
+    this.#agent?.destroy();
+    this.#agent = undefined;
+    this.#bare = undefined;
+    this.#docker = undefined;
+  }
+
+  /** Answer of a GET as it streams in, to be read to its end or destroyed. The limit is for the head of the answer; the signal for all of it. */
+  async open(path: string, { signal, query = {}, limitMs = answerLimitMs, bare = false, libpodVersion }: EngineQuery): Promise<IncomingMessage> {
+    const docker = bare || libpodVersion ? this.#bare : this.docker;
+    if (!docker) throw brokenFault(this.address);
+    signal.throwIfAborted();
+    const ending = new AbortController();
+    const forward = () => ending.abort(signal.reason);
+    signal.addEventListener('abort', forward, { once: true });
+    const timer = setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
+    try {
+      const answer = await raced(ending.signal, (resolve: (answer: IncomingMessage) => void, reject) => {
+        docker.modem.dial(
+          {
+            path: `${libpodVersion ? `/v${libpodVersion}` : ''}${path}?`,
+            method: 'GET',
+            options: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
+            isStream: true,
+            abortSignal: ending.signal,
+            statusCodes: { 200: true },
+          } as Parameters<typeof docker.modem.dial>[0],
+          (error: unknown, stream: unknown) => (error ? reject(error) : resolve(stream as IncomingMessage)),
+        );
+      });
+      answer.once('close', () => signal.removeEventListener('abort', forward));
+      return answer;
+    } catch (thrown) {
+      signal.removeEventListener('abort', forward);
+      throw this.faultOf(thrown, signal, ending.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The JSON answer of a GET, read whole. */
+  async get<T>(path: string, query: EngineQuery): Promise<T> {
+    const { text } = await this.getText(path, query);
+    try {
+      return JSON.parse(text) as T;
+    } catch (cause) {
+      throw senselessFault(this.address, `its answer to GET ${path}`, cause);
+    }
+  }
+
+  async getText(path: string, query: EngineQuery): Promise<{ headers: IncomingMessage['headers']; text: string }> {
+    return this.limited(query.signal, query.limitMs ?? answerLimitMs, async (signal) => {
+      const answer = await this.open(path, { ...query, signal });
+      const chunks: Buffer[] = [];
+      let sizeBytes = 0;
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        sizeBytes += chunk.length;
+        if (sizeBytes > answerLimitBytes) throw senselessFault(this.address, `an answer of more than ${answerLimitBytes / 1024 / 1024} MiB`);
+      }
+      return { headers: answer.headers, text: Buffer.concat(chunks).toString('utf8') };
+    });
+  }
+
+  /** Runs a request under the signal and a limit, and turns what it throws into a Fault. */
+  async limited<T>(signal: AbortSignal, limitMs: number | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const ending = new AbortController();
+    const forward = () => ending.abort(signal.reason);
+    signal.addEventListener('abort', forward, { once: true });
+    const timer = limitMs === undefined ? undefined : setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
+    try {
+      return await raced(ending.signal, (resolve: (value: T) => void, reject) => run(ending.signal).then(resolve, reject));
+    } catch (thrown) {
+      throw this.faultOf(thrown, signal, ending.signal);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', forward);
+    }
+  }
+
+  /** What a request or a stream threw: the reason of a signal that ended it, or a Fault. */
+  faultOf(thrown: unknown, ...signals: readonly AbortSignal[]): unknown {
+    const ended = signals.find((signal) => signal.aborted);
+    return ended ? ended.reason : requestFault(this.address, thrown);
+  }
+
+  async #tls(signal: AbortSignal): Promise<TlsMaterial | undefined> {
+    const { tls, url } = this.address;
+    if (!tls) return url.startsWith('https://') ? { verify: true } : undefined;
+    const read = async (name: string) => {
+      const content = await this.host.files.read(`${tls.folder}/${name}`, { signal, limitBytes: 1024 * 1024 });
+      return content && Buffer.from(content);
+    };
+    const [ca, cert, key] = await Promise.all([read('ca.pem'), read('cert.pem'), read('key.pem')]);
+    return { verify: tls.verify, ca, cert, key };
+  }
+}
+
+interface TlsMaterial {
+  verify: boolean;
+  ca?: Buffer | undefined;
+  cert?: Buffer | undefined;
+  key?: Buffer | undefined;
+}
+
+/**
+ * dockerode's modem reads DOCKER_HOST and friends even when it is told everything, and throws when they are wrong. They were read by
+ * `find-engines.ts`, and an engine that is opened by address has nothing to do with them.
+ */
+function withoutEngineEnvironment<T>(make: () => T): T {
+  const { DOCKER_HOST } = process.env;
+  delete process.env.DOCKER_HOST;
+  try {
+    return make();
+  } finally {
+    if (DOCKER_HOST !== undefined) process.env.DOCKER_HOST = DOCKER_HOST;
+  }
+}
+
+/** A promise that does not wait for `start` once the signal has ended. */
+function raced<T>(signal: AbortSignal, start: (resolve: (value: T) => void, reject: (reason: unknown) => void) => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    start(resolve, reject);
+  });
+}
+
+function dialAddressOf({ url, tls }: EngineAddress): DialAddress {
+  if (url.startsWith('unix://')) return { socket: url.slice('unix://'.length) };
+  const { hostname, port, protocol } = new URL(url);
+  const usual = protocol === 'https:' ? 443 : protocol === 'http:' ? 80 : tls ? 2376 : 2375;
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port ? Number(port) : usual };
+}
+
+/** A connection per request: on a local socket that costs a tenth of a millisecond, and none can go stale. */
+class EngineAgent extends Agent {
+  readonly #host: Host;
+  readonly #address: DialAddress;
+  readonly #tls: TlsMaterial | undefined;
+  readonly #closing = new AbortController();
+
+  constructor(host: Host, address: DialAddress, tls: TlsMaterial | undefined) {
+    super({ keepAlive: false } satisfies AgentOptions);
+    this.#host = host;
+    this.#address = address;
+    this.#tls = tls;
+  }
+
+  override createConnection(options: ClientRequestArgs, callback?: (error: Error | null, stream: Duplex) => void): undefined {
+    const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
+    const done = callback as (error: Error | null, stream?: Duplex) => void;
+    this.#host
+      .dial(this.#address, signal)
+      .then((socket) => (this.#tls ? secured(socket, this.#tls, this.#address, signal) : socket))
+      .then(
+        (socket) => done(null, socket),
+        (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
+      );
+  }
+
+  override destroy(): void {
+    this.#closing.abort();
+    super.destroy();
+  }
+
+  /** The modem formats its options, agent and all sockets included, for a debug log that nobody reads: for each request. */
+  [inspect.custom](): string {
+    return 'EngineAgent';
+  }
+}
+
+function secured(socket: Duplex, { verify, ca, cert, key }: TlsMaterial, address: DialAddress, signal: AbortSignal): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const host = 'host' in address ? address.host : 'localhost';
+    const secure = connectTls({ socket, host, servername: /^[\d.]+$|:/.test(host) ? undefined : host, ca, cert, key, rejectUnauthorized: verify });
+    const fail = (error: Error) => {
+      signal.removeEventListener('abort', onAbort);
+      secure.destroy();
+      reject(error);
+    };
+    const onAbort = () => fail(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    secure.once('error', fail);
+    secure.once('secureConnect', () => {
+      signal.removeEventListener('abort', onAbort);
+      secure.off('error', fail);
+      resolve(secure);
+    });
+  });
+}

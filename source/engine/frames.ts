@@ -1,0 +1,57 @@
+/** Of a frame's header: 0 is what was sent to the program, 3 what the engine itself has to say. */
+export type FrameStream = 'stdin' | 'stdout' | 'stderr' | 'engine';
+
+/** A stretch of one stream, in one piece of memory with its chunk: copy what is kept. */
+export interface FramePart {
+  stream: FrameStream;
+  bytes: Buffer;
+  /** True for the first part of a frame. */
+  opens: boolean;
+}
+
+const streams: readonly FrameStream[] = ['stdin', 'stdout', 'stderr', 'engine'];
+const headerBytes = 8;
+
+/**
+ * Takes apart what engines send for programs without a terminal: frames of `[stream, 0, 0, 0, length as uint32 BE]` and as many bytes.
+ * Chunks break anywhere, in headers too. Bytes that are no header mean that there are no frames: everything from there on is stdout.
+ */
+export class FrameSplitter {
+  readonly #header = Buffer.alloc(headerBytes);
+  #headerFill = 0;
+  #left = 0;
+  #stream: FrameStream = 'stdout';
+  #opens = false;
+  /** Has it turned out that there are no frames? */
+  plain = false;
+
+  push(chunk: Buffer, take: (part: FramePart) => void): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.plain) return take({ stream: 'stdout', bytes: chunk.subarray(at), opens: false });
+      if (this.#left > 0) {
+        const end = Math.min(chunk.length, at + this.#left);
+        take({ stream: this.#stream, bytes: chunk.subarray(at, end), opens: this.#opens });
+        this.#opens = false;
+        this.#left -= end - at;
+        at = end;
+        continue;
+      }
+      const end = Math.min(chunk.length, at + headerBytes - this.#headerFill);
+      chunk.copy(this.#header, this.#headerFill, at, end);
+      this.#headerFill += end - at;
+      at = end;
+      if (this.#headerFill < headerBytes) return;
+      this.#headerFill = 0;
+      const stream = streams[this.#header[0] ?? 0xff];
+      if (!stream || this.#header.readUIntBE(1, 3) !== 0) {
+        this.plain = true;
+        take({ stream: 'stdout', bytes: Buffer.from(this.#header), opens: false });
+        continue;
+      }
+      this.#stream = stream;
+      this.#left = this.#header.readUInt32BE(4);
+      this.#opens = true;
+    }
+  }
+}

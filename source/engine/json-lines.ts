@@ -1,0 +1,47 @@
+/** A line longer than this is no answer of an engine: it is dropped. */
+const lineLimitBytes = 4 * 1024 * 1024;
+
+/**
+ * Newline-delimited JSON out of chunks that break anywhere, also inside a character. Record separators of `application/json-seq` are
+ * skipped, lines that are no JSON too.
+ */
+export class JsonLines {
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+
+  push(chunk: Buffer): unknown[] {
+    const values: unknown[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
+      this.#take(chunk.subarray(start, end), values);
+      start = end + 1;
+    }
+    if (start < chunk.length) {
+      // Copied: a slice would keep the whole chunk alive.
+      this.#rest.push(Buffer.from(chunk.subarray(start)));
+      this.#restBytes += chunk.length - start;
+      if (this.#restBytes > lineLimitBytes) this.#rest = [];
+    }
+    return values;
+  }
+
+  /** What came after the last newline. */
+  end(): unknown[] {
+    const values: unknown[] = [];
+    this.#take(Buffer.alloc(0), values);
+    return values;
+  }
+
+  #take(end: Buffer, values: unknown[]): void {
+    const whole = this.#restBytes <= lineLimitBytes;
+    const text = Buffer.concat([...this.#rest, end]).toString('utf8').replace(/^\x1e/, '').trim();
+    this.#rest = [];
+    this.#restBytes = 0;
+    if (text === '' || !whole) return;
+    try {
+      values.push(JSON.parse(text));
+    } catch {
+      // Half a line of an engine that died while writing it.
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import type { LogLine } from './engine.ts';
+import { FrameSplitter } from './frames.ts';
+import { parseStamp, stampLimitBytes } from './log-stamp.ts';
+
+/** A longer line is cut: nobody reads it, and one that never ends would fill the memory. */
+export const lineLimitBytes = 256 * 1024;
+/** Docker hands a long line on in pieces of this size. */
+const dockerPieceBytes = 16 * 1024;
+/** Pieces are never smaller than this where they come from reads of a terminal. */
+const leastPieceBytes = 1024;
+const newline = 0x0a;
+const space = 0x20;
+
+/**
+ * Lines out of a log as an engine sends it with `timestamps=1`: framed, or raw from a terminal.
+ *
+ * Long lines come in pieces, each with a timestamp of its own. In frames a piece opens a frame; raw, the next timestamp just stands in
+ * the middle. Docker repeats the timestamp of the first piece to the nanosecond; Podman 4 tells seconds only, and ends whole lines with
+ * a newline, so that what opens a frame while a line is unfinished goes on with it.
+ */
+export class LogLines {
+  readonly #frames: FrameSplitter | undefined;
+  readonly #lines: Record<'stdout' | 'stderr' | 'plain', LineBuilder>;
+  #batch: LogLine[] = [];
+  #engineSaid = '';
+
+  constructor({ tty }: { tty: boolean }) {
+    this.#frames = tty ? undefined : new FrameSplitter();
+    const emit = (line: LogLine) => this.#batch.push(line);
+    this.#lines = { stdout: new LineBuilder('stdout', tty, emit), stderr: new LineBuilder('stderr', tty, emit), plain: new LineBuilder('stdout', true, emit) };
+  }
+
+  push(chunk: Buffer): LogLine[] {
+    if (this.#frames) {
+      this.#frames.push(chunk, ({ stream, bytes, opens }) => {
+        if (this.#frames?.plain) this.#lines.plain.push(bytes, false);
+        else if (stream === 'engine') this.#engineSaid += bytes.toString('utf8').slice(0, 1024);
+        else this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'].push(bytes, opens);
+      });
+    } else {
+      this.#lines.stdout.push(chunk, false);
+    }
+    return this.#take();
+  }
+
+  /** What had no newline yet. */
+  end(): LogLine[] {
+    this.#lines.stdout.end();
+    this.#lines.stderr.end();
+    this.#lines.plain.end();
+    return this.#take();
+  }
+
+  /** What the engine itself wrote into the log's stream: why it cannot go on. Empty otherwise. */
+  get engineSaid(): string {
+    return this.#engineSaid;
+  }
+
+  #take(): LogLine[] {
+    const batch = this.#batch;
+    this.#batch = [];
+    return batch;
+  }
+}
+
+class LineBuilder {
+  readonly #stream: 'stdout' | 'stderr';
+  readonly #raw: boolean;
+  readonly #emit: (line: LogLine) => void;
+  /** Bytes where a timestamp may stand, until it is known whether one does. Undefined in the middle of a line. */
+  #head: Buffer[] | undefined = [];
+  #headBytes = 0;
+  #stamp = '';
+  #timeMs: number | undefined;
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #pieceBytes = 0;
+  #cut = false;
+  /** Is there an unfinished line? */
+  #open = false;
+
+  constructor(stream: 'stdout' | 'stderr', raw: boolean, emit: (line: LogLine) => void) {
+    this.#stream = stream;
+    this.#raw = raw;
+    this.#emit = emit;
+  }
+
+  push(bytes: Buffer, opensFrame: boolean): void {
+    if (opensFrame) {
+      this.#settleHead();
+      this.#head = [];
+      this.#headBytes = 0;
+    }
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#head) at = this.#readHead(bytes, at);
+      else at = this.#readText(bytes, at);
+    }
+  }
+
+  end(): void {
+    this.#settleHead();
+    if (this.#open) this.#finish();
+  }
+
+  /** Collects up to the space behind the timestamp, or until it is clear that there is none. */
+  #readHead(bytes: Buffer, at: number): number {
+    const most = Math.min(bytes.length, at + stampLimitBytes + 1 - this.#headBytes);
+    for (let end = at; end < most; end++) {
+      if (bytes[end] !== space && bytes[end] !== newline) continue;
+      const stamp = this.#head?.length ? Buffer.concat([...this.#head, bytes.subarray(at, end)]) : bytes.subarray(at, end);
+      const timeMs = parseStamp(stamp);
+      if (timeMs === undefined) break;
+      this.#head = undefined;
+      this.#openSegment(stamp.toString('latin1'), timeMs);
+      // An empty line may come as the timestamp and a newline alone.
+      return bytes[end] === space ? end + 1 : end;
+    }
+    if (most - at + this.#headBytes <= stampLimitBytes && most === bytes.length && !bytes.subarray(at, most).includes(newline)) {
+      this.#head?.push(Buffer.from(bytes.subarray(at, most)));
+      this.#headBytes += most - at;
+      return most;
+    }
+    this.#settleHead();
+    return this.#readText(bytes, at);
+  }
+
+  /** There is no timestamp here: what was collected is text. */
+  #settleHead(): void {
+    const head = this.#head;
+    this.#head = undefined;
+    if (!head?.length) return;
+    const bytes = Buffer.concat(head);
+    const timeMs = parseStamp(bytes);
+    if (timeMs !== undefined) this.#openSegment(bytes.toString('latin1'), timeMs);
+    else this.#keep(bytes);
+  }
+
+  #openSegment(stamp: string, timeMs: number): void {
+    if (this.#open && this.#continues(stamp)) {
+      this.#pieceBytes = 0;
+      return;
+    }
+    if (this.#open) this.#finish();
+    this.#open = true;
+    this.#stamp = stamp;
+    this.#timeMs = timeMs;
+    this.#pieceBytes = 0;
+  }
+
+  /** Does a piece with this timestamp go on with the line that has no newline yet, or did that one end without (its program ended)? */
+  #continues(stamp: string): boolean {
+    return stamp === this.#stamp || !this.#stamp.includes('.') || this.#pieceBytes === dockerPieceBytes;
+  }
+
+  #readText(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(newline, at);
+    if (end < 0) {
+      this.#keep(bytes.subarray(at));
+      return bytes.length;
+    }
+    if (this.#kept.length === 0 && !this.#raw && end - at <= lineLimitBytes) {
+      // The common case, without a copy in between.
+      this.#give(bytes.toString('utf8', at, trimmedEnd(bytes, at, end)));
+    } else {
+      this.#keep(bytes.subarray(at, end));
+      this.#finish();
+    }
+    // Within a frame what follows belongs to the same message, and has its time.
+    this.#head = this.#raw ? [] : undefined;
+    this.#headBytes = 0;
+    return end + 1;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#open = true;
+    this.#pieceBytes += bytes.length;
+    const room = lineLimitBytes - this.#keptBytes;
+    if (bytes.length > room) this.#cut = true;
+    if (room <= 0 || bytes.length === 0) return;
+    // Copied: a slice would keep the whole chunk alive.
+    const kept = Buffer.from(bytes.length > room ? bytes.subarray(0, room) : bytes);
+    this.#kept.push(kept);
+    this.#keptBytes += kept.length;
+  }
+
+  #finish(): void {
+    let bytes = Buffer.concat(this.#kept);
+    if (this.#raw && bytes.length > leastPieceBytes) bytes = this.#withoutStampsWithin(bytes);
+    const text = bytes.toString('utf8', 0, trimmedEnd(bytes, 0, bytes.length));
+    // The limit may have cut through a character.
+    this.#give(this.#cut ? text.replace(/\ufffd$/, '') : text);
+  }
+
+  #give(text: string): void {
+    const line: LogLine = { timeMs: this.#timeMs, stamp: this.#stamp, stream: this.#stream, text };
+    if (this.#cut) line.cut = true;
+    this.#emit(line);
+    this.#kept = [];
+    this.#keptBytes = 0;
+    this.#pieceBytes = 0;
+    this.#cut = false;
+    this.#open = false;
+    if (this.#raw) {
+      this.#stamp = '';
+      this.#timeMs = undefined;
+    }
+  }
+
+  #withoutStampsWithin(bytes: Buffer): Buffer {
+    if (this.#timeMs === undefined) return bytes;
+    const pieces: Buffer[] = [];
+    const text = bytes.toString('latin1');
+    const within = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) /g;
+    let from = 0;
+    for (let match = within.exec(text); match; match = within.exec(text)) {
+      const stamp = match[0].slice(0, -1);
+      const timeMs = parseStamp(Buffer.from(stamp, 'latin1'));
+      const sameMessage = this.#stamp.includes('.') ? stamp === this.#stamp : !stamp.includes('.') && timeMs !== undefined && Math.abs(timeMs - this.#timeMs) <= 10_000;
+      if (match.index - from < leastPieceBytes || !sameMessage) continue;
+      pieces.push(bytes.subarray(from, match.index));
+      from = match.index + match[0].length;
+    }
+    return from === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(from)]);
+  }
+}
+
+/** A terminal ends its lines with CR LF. */
+function trimmedEnd(bytes: Buffer, start: number, end: number): number {
+  let trimmed = end;
+  while (trimmed > start && bytes[trimmed - 1] === 0x0d) trimmed--;
+  return trimmed;
+}

@@ -1,0 +1,114 @@
+import { Fault, isAbort } from '../faults/fault.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { EngineFacts, EngineKind } from './engine.ts';
+import { rubbishFault } from './engine-faults.ts';
+import type { EngineLink } from './engine-link.ts';
+
+/** The newest API whose answers this console knows. */
+export const newestApiVersion = '1.52';
+const pingLimitMs = 3_000;
+const factsLimitMs = 8_000;
+
+/** What the engine's answers depend on beyond its facts. */
+export interface EngineTraits extends EngineFacts {
+  /** Version in the path of Podman's own API; undefined for Docker. */
+  libpodVersion: string | undefined;
+  /** Memory of the machine: a container whose limit is not below has none. 0 when not known. */
+  memoryBytes: number;
+}
+
+interface VersionAnswer {
+  Version?: string;
+  Components?: { Name?: string; Version?: string }[] | null;
+}
+
+interface InfoAnswer {
+  OperatingSystem?: string;
+  OSVersion?: string;
+  MemTotal?: number;
+  SecurityOptions?: string[] | null;
+  Swarm?: { ControlAvailable?: boolean } | null;
+}
+
+interface LibpodInfo {
+  host?: { security?: { rootless?: boolean }; distribution?: { distribution?: string; version?: string }; memTotal?: number };
+  version?: { Version?: string };
+}
+
+/**
+ * Asks the engine who it is and agrees on an API version: the lower one of its newest and ours. Nothing is pinned: Docker 29 refuses
+ * versions before 1.44, Docker 20.10 those after 1.41.
+ * @throws Fault `unreachable.engine` with the reason.
+ */
+export async function negotiate(link: EngineLink, signal: AbortSignal): Promise<EngineTraits> {
+  await link.load(signal);
+  const { headers, text } = await link.getText('/_ping', { signal, limitMs: pingLimitMs, bare: true }).catch((thrown: unknown) => {
+    // A web server says 404 to a ping; an engine never does.
+    if (thrown instanceof Fault && (thrown.code === 'engine.notSupported' || thrown.code === 'engine.missing')) {
+      throw rubbishFault(link.address, 'it does not know GET /_ping', thrown);
+    }
+    if (thrown instanceof Fault && thrown.code.startsWith('engine.')) {
+      throw new Fault({ code: 'unreachable.engine', message: thrown.message, remedy: thrown.remedy, cause: thrown });
+    }
+    throw thrown;
+  });
+  const offered = one(headers['api-version']);
+  if (!offered || !/^\d+\.\d+$/.test(offered)) {
+    throw rubbishFault(link.address, text.trim() === 'OK' ? 'it names no API version' : 'its answer to a ping is something else');
+  }
+  const apiVersion = lowerVersion(offered, newestApiVersion);
+  link.useVersion(apiVersion);
+
+  const server = cleanLine(one(headers.server) ?? '');
+  const libpodVersion = one(headers['libpod-api-version']) ?? /^Libpod\/(\S+)/.exec(server)?.[1];
+  const kind: EngineKind = libpodVersion ? 'podman' : 'docker';
+  const [version, info, libpod] = await Promise.all([
+    optional(link.get<VersionAnswer>('/version', { signal, limitMs: factsLimitMs })),
+    optional(link.get<InfoAnswer>('/info', { signal, limitMs: factsLimitMs })),
+    libpodVersion ? optional(link.get<LibpodInfo>('/libpod/info', { signal, limitMs: factsLimitMs, libpodVersion })) : undefined,
+  ]);
+  const podman = version?.Components?.find((component) => component.Name === 'Podman Engine')?.Version;
+  return {
+    kind,
+    version: cleanLine((kind === 'podman' ? (libpod?.version?.Version ?? podman) : undefined) ?? version?.Version ?? /^\w+\/(\S+)/.exec(server)?.[1] ?? ''),
+    apiVersion,
+    rootless: libpod?.host?.security?.rootless ?? info?.SecurityOptions?.some((option) => /^name=rootless\b/.test(option)) ?? false,
+    operatingSystem: cleanLine(operatingSystemOf(info, libpod)),
+    swarmManager: info?.Swarm?.ControlAvailable === true,
+    libpodVersion,
+    memoryBytes: info?.MemTotal ?? libpod?.host?.memTotal ?? 0,
+  };
+}
+
+/** Podman says `debian` and `12` apart. */
+function operatingSystemOf(info: InfoAnswer | undefined, libpod: LibpodInfo | undefined): string {
+  const system = info?.OperatingSystem || libpod?.host?.distribution?.distribution || '';
+  const version = info?.OSVersion || libpod?.host?.distribution?.version || '';
+  return version && !system.includes(version) ? `${system} ${version}` : system;
+}
+
+export function lowerVersion(a: string, b: string): string {
+  return atLeast(a, b) ? b : a;
+}
+
+/** `1.9` is before `1.41`. */
+export function atLeast(version: string, wanted: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [wantedMajor = 0, wantedMinor = 0] = wanted.split('.').map(Number);
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+}
+
+/** Socket proxies allow some requests and refuse others: what is not told is not known, and that is no reason to give up. */
+async function optional<T>(asking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking;
+  } catch (thrown) {
+    if (isAbort(thrown)) throw thrown;
+    if (thrown instanceof Fault && thrown.code.startsWith('engine.')) return undefined;
+    throw thrown;
+  }
+}
+
+function one(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

@@ -1,0 +1,113 @@
+import { constants } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import writeFileAtomic from 'write-file-atomic';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import type { FileFacts, HostFiles } from './host.ts';
+
+const wholeFileLimitBytes = 16 * 1024 * 1024;
+const chunkBytes = 64 * 1024;
+
+/** Files of this machine. Every failure but "there is none" is a Fault `failed.file` that names the path. */
+export const localFiles: HostFiles = {
+  read: readFileOf,
+  facts: factsOf,
+  list: listFolder,
+  write: writeFileOf,
+};
+
+async function readFileOf(path: string, { signal, limitBytes }: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined> {
+  signal.throwIfAborted();
+  try {
+    // Without O_NONBLOCK a named pipe would hold the open until somebody writes to it.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await file.stat();
+    if (facts.isDirectory()) throw fileFault(path, 'it is a folder', 'Name a file.');
+    if (!facts.isFile()) throw fileFault(path, 'it is not a plain file', 'Name a plain file.');
+    const most = limitBytes ?? wholeFileLimitBytes;
+    const chunks: Buffer[] = [];
+    let sizeBytes = 0;
+    // Files under /proc say that they are empty, so the size is no guide: read to the end or to the limit.
+    while (sizeBytes < most) {
+      signal.throwIfAborted();
+      const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, most - sizeBytes));
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
+      if (bytesRead === 0) return Buffer.concat(chunks, sizeBytes);
+      chunks.push(chunk.subarray(0, bytesRead));
+      sizeBytes += bytesRead;
+    }
+    if (limitBytes === undefined && facts.size > most) {
+      throw fileFault(path, 'it is larger than 16 MiB', 'Nothing that is read whole should be that big: is it the right file?');
+    }
+    return Buffer.concat(chunks, sizeBytes);
+  } catch (cause) {
+    return missingOr(path, cause, signal);
+  }
+}
+
+async function factsOf(path: string, signal: AbortSignal): Promise<FileFacts | undefined> {
+  signal.throwIfAborted();
+  try {
+    const facts = await stat(path);
+    const kind = facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : facts.isSocket() ? 'socket' : 'other';
+    return { kind, sizeBytes: facts.size, modifiedMs: facts.mtimeMs, device: facts.dev, inode: facts.ino };
+  } catch (cause) {
+    return missingOr(path, cause, signal);
+  }
+}
+
+async function listFolder(path: string, signal: AbortSignal): Promise<string[] | undefined> {
+  signal.throwIfAborted();
+  try {
+    return (await readdir(path)).sort();
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOTDIR' && (await factsOf(path, signal))) throw fileFault(path, 'it is not a folder', 'Name a folder.', cause);
+    return missingOr(path, cause, signal);
+  }
+}
+
+async function writeFileOf(grant: Grant, path: string, content: Uint8Array, { mode }: { mode: number }): Promise<void> {
+  grant.signal.throwIfAborted();
+  try {
+    // Beside the target, synced, renamed over it; a link is followed, and an existing file keeps its owner.
+    await writeFileAtomic(path, Buffer.from(content), { mode });
+  } catch (cause) {
+    const missing = codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR';
+    throw new Fault({
+      code: 'failed.file',
+      message: `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonOf(cause)}.`,
+      remedy: missing ? 'Make the folder first.' : 'Check who owns the folder, and the room on its filesystem.',
+      cause,
+    });
+  }
+}
+
+function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined {
+  if (cause instanceof Fault || signal.aborted) throw cause;
+  const code = codeOf(cause);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+  throw fileFault(path, reasonOf(cause), code === 'EACCES' || code === 'EPERM' ? 'Run as a user who may read it.' : 'Check the path.', cause);
+}
+
+function fileFault(path: string, reason: string, remedy: string, cause?: unknown): Fault {
+  return new Fault({ code: 'failed.file', message: `${path} cannot be read: ${reason}.`, remedy, where: { file: path }, cause });
+}
+
+function codeOf(cause: unknown): string | undefined {
+  return (cause as NodeJS.ErrnoException | undefined)?.code;
+}
+
+const reasons: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EISDIR: 'it is a folder',
+  ELOOP: 'its links go in a circle',
+  ENAMETOOLONG: 'the name is too long',
+  ENOSPC: 'no space is left on the filesystem',
+  EROFS: 'the filesystem is read-only',
+  ENXIO: 'it is a socket',
+};
+
+function reasonOf(cause: unknown): string {
+  return reasons[codeOf(cause) ?? ''] ?? messageOf(cause);
+}

@@ -1,0 +1,53 @@
+import { endianness } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+export type ProcNetFile = 'tcp' | 'tcp6' | 'udp' | 'udp6';
+
+/** A socket that takes what comes, as the kernel lists it. */
+export interface KernelSocket {
+  address: string;
+  port: number;
+  protocol: 'tcp' | 'udp';
+  uid: number;
+  /** Names the socket for its whole life. */
+  inode: string;
+}
+
+const listening = '0A';
+const unconnected = '07';
+
+/**
+ * The listening sockets in `/proc/net/{tcp,tcp6,udp,udp6}`. UDP knows no listening: there it is every socket with a port of its own
+ * that is not connected to anybody, which leaves the clients out that called `connect`. Lines that cannot be read are skipped.
+ */
+export function parseProcNet(text: string, file: ProcNetFile): KernelSocket[] {
+  const protocol = file.startsWith('udp') ? 'udp' : 'tcp';
+  const sockets: KernelSocket[] = [];
+  for (const line of text.split('\n')) {
+    const [slot, local, remote, state, , , , uid, , inode] = line.trim().split(/\s+/);
+    if (!slot?.endsWith(':') || !local || !remote || !inode) continue;
+    if (state !== (protocol === 'tcp' ? listening : unconnected)) continue;
+    const port = portOf(local);
+    if (!port || portOf(remote) !== 0) continue;
+    const address = addressOf(local.slice(0, local.indexOf(':')));
+    if (address === undefined) continue;
+    sockets.push({ address, port, protocol, uid: Number(uid), inode });
+  }
+  return sockets;
+}
+
+function portOf(endpoint: string): number | undefined {
+  const hex = endpoint.slice(endpoint.indexOf(':') + 1);
+  return /^[0-9A-Fa-f]{4}$/.test(hex) ? Number.parseInt(hex, 16) : undefined;
+}
+
+/** Addresses stand there as 32-bit words in the machine's own byte order. */
+function addressOf(hex: string): string | undefined {
+  if (!/^(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{32})$/.test(hex)) return undefined;
+  const bytes = Buffer.from(hex, 'hex');
+  if (endianness() === 'LE') bytes.swap32();
+  const address = ipaddr.fromByteArray([...bytes]);
+  // Bound to `::ffff:127.0.0.1` it takes IPv4 only.
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
+  return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+}

@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { ExecOptions, ExecOutcome } from './host.ts';
+
+const defaultLimitBytes = 1024 * 1024;
+/** Between asking a program to end and ending it. */
+const graceMs = 500;
+/** A program that is gone may have left its output open in a child that lives on (`sh -c 'daemon &'`): nobody waits longer for it. */
+const drainMs = 1_000;
+
+/** Output up to a limit; what is beyond it is read and dropped, so that the program never blocks on a full pipe. */
+class Output {
+  #chunks: Buffer[] = [];
+  #sizeBytes = 0;
+  cut = false;
+  readonly #limitBytes: number;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  add(chunk: Buffer): void {
+    const room = this.#limitBytes - this.#sizeBytes;
+    if (chunk.length > room) this.cut = true;
+    if (room <= 0) return;
+    const kept = chunk.length > room ? Buffer.from(chunk.subarray(0, room)) : chunk;
+    this.#chunks.push(kept);
+    this.#sizeBytes += kept.length;
+  }
+
+  bytes(): Uint8Array {
+    return Buffer.concat(this.#chunks);
+  }
+}
+
+/**
+ * Runs a program on this machine, in a process group of its own: when the limit or the signal ends it, its children end too.
+ * Ended by a signal counts as 128 and the signal's number, as shells have it.
+ * @throws Fault `unreachable.program` when it cannot be started, `failed.limit` when it took too long; the signal's reason when aborted.
+ */
+export function runProgram(argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
+  const { signal, limitMs, limitBytes = defaultLimitBytes, stdin, env, cwd } = options;
+  const [program, ...args] = argv;
+  return new Promise((resolve, reject) => {
+    if (program === undefined || program === '') throw new TypeError('a program is needed to run one');
+    signal.throwIfAborted();
+    const child = spawn(program, args, {
+      cwd,
+      env: env ? { ...process.env, ...env } : process.env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A session of its own has no terminal either: nothing it runs can ask questions over the console.
+      detached: true,
+      windowsHide: true,
+    });
+    const stdout = new Output(limitBytes);
+    const stderr = new Output(limitBytes);
+    child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
+
+    let drain: NodeJS.Timeout | undefined;
+    let kill: NodeJS.Timeout | undefined;
+    const limit = setTimeout(() => {
+      endGroup();
+      settle(() => reject(tooSlow(program, limitMs)));
+    }, limitMs);
+    const onAbort = () => {
+      endGroup();
+      settle(() => reject(signal.reason));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+
+    let settled = false;
+    function settle(how: () => void): void {
+      if (settled) return;
+      settled = true;
+      clearTimeout(limit);
+      clearTimeout(drain);
+      signal.removeEventListener('abort', onAbort);
+      child.stdin.destroy();
+      child.stdout.destroy();
+      child.stderr.destroy();
+      how();
+    }
+
+    function endGroup(): void {
+      signalGroup('SIGTERM');
+      kill = setTimeout(() => signalGroup('SIGKILL'), graceMs);
+    }
+
+    function signalGroup(name: 'SIGTERM' | 'SIGKILL'): void {
+      if (child.pid === undefined) return;
+      try {
+        process.kill(-child.pid, name);
+      } catch {
+        // The group is gone already.
+      }
+    }
+
+    const finish = () =>
+      settle(() =>
+        resolve({
+          exitCode: child.exitCode ?? 128 + signalNumber(child.signalCode),
+          stdout: stdout.bytes(),
+          stderr: stderr.bytes(),
+          cut: stdout.cut || stderr.cut,
+        }),
+      );
+    child.on('error', (cause) => settle(() => reject(notStarted(program, cwd, cause))));
+    child.on('exit', () => {
+      // Without children left in it the group is gone, and its number may soon be somebody else's.
+      if (kill && !groupLives(child.pid)) clearTimeout(kill);
+      drain = setTimeout(finish, drainMs);
+    });
+    child.on('close', finish);
+
+    // A program that does not read all of its input closes the pipe: its answer counts, not our EPIPE.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(stdin ?? '');
+  });
+}
+
+function groupLives(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const signalNumbers: Partial<Record<NodeJS.Signals, number>> = {
+  SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGABRT: 6, SIGFPE: 8, SIGKILL: 9, SIGSEGV: 11, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15,
+};
+
+function signalNumber(name: NodeJS.Signals | null): number {
+  return name ? (signalNumbers[name] ?? 0) : 0;
+}
+
+function tooSlow(program: string, limitMs: number): Fault {
+  return new Fault({
+    code: 'failed.limit',
+    message: `${program} did not finish within ${limitMs / 1000} s and was ended.`,
+    remedy: `Run ${program} by hand to see what it waits for.`,
+  });
+}
+
+function notStarted(program: string, cwd: string | undefined, cause: NodeJS.ErrnoException): Fault {
+  const missing = cause.code === 'ENOENT';
+  return new Fault({
+    code: 'unreachable.program',
+    message: missing
+      ? `${program} cannot be started: there is no such program${cwd ? `, or no folder ${cwd}` : ''}.`
+      : `${program} cannot be started: ${cause.code === 'EACCES' ? 'it may not be executed' : messageOf(cause)}.`,
+    remedy: missing ? `Install ${program}, or put it on PATH.` : `Check the file ${program} and its permissions.`,
+    cause,
+  });
+}
