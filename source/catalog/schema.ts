@@ -84,6 +84,8 @@ const http = z.strictObject({
   path: z.string().startsWith('/'),
   query: z.record(z.string(), z.string()).default({}),
   headers: z.record(z.string(), z.string()).default({}),
+  /** HTTP basic auth: encoded into the header when the call is made. May hold `<name>` placeholders. */
+  basic: z.strictObject({ user: z.string(), password: z.string() }).optional(),
   json: z.unknown().optional(),
   form: z.record(z.string(), z.string()).optional(),
   multipart: z.record(z.string(), z.string()).optional(),
@@ -100,6 +102,8 @@ const call = z
     /** How it authenticates: `none`, or the component's scheme in words (R41). A probe's call must be `none`. */
     auth: z.string().default('none'),
     limit: z.string().regex(/^\d+(ms|s|m)$/).default('3s'),
+    /** A probe or a check may use an answer that is no older than this: for what is dear to ask (a program inside a container, a service on the internet). */
+    keep: z.string().regex(/^\d+(s|m|h)$/).default('0s'),
     inputs: z.record(z.string(), input).default({}),
     http: http.optional(),
     /** Secrets may only go to `stdin`: the engine tells everybody who listens what the argv of an exec is. */
