@@ -1,0 +1,162 @@
+import { Box, Text, useApp, useInput, useIsScreenReaderEnabled, usePaste, useWindowSize } from 'ink';
+import { useEffect, useMemo } from 'react';
+import { useParts } from './context.ts';
+import { frontRun } from './flow-runs.ts';
+import { useFleet } from './hooks/use-fleet.ts';
+import { useInterface } from './hooks/use-interface.ts';
+import { useNow } from './hooks/use-now.ts';
+import { useSelected } from './hooks/use-selected.ts';
+import { paneIds, type PaneId, type RunView } from './interface-store.ts';
+import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
+import { type Layout, layoutFor, type Rectangle } from './layout.ts';
+import { ComponentsPane } from './panes/components.tsx';
+import { DetailPane } from './panes/detail.tsx';
+import { LogsPane } from './panes/logs.tsx';
+import { PortsPane } from './panes/ports.tsx';
+import { progressText } from './run-lines.ts';
+import { Help } from './screens/help.tsx';
+import { Linear } from './screens/linear.tsx';
+import { Palette } from './screens/palette.tsx';
+import { RunOverlay } from './screens/run-overlay.tsx';
+import { TooSmall } from './screens/too-small.tsx';
+import { padStyled } from './styled-text.ts';
+import type { TerminalLender } from './terminal-lender.ts';
+import type { Theme } from './theme.ts';
+import { footerLine } from './widgets/footer-line.ts';
+import { bannerLine, headerLine } from './widgets/header-line.ts';
+
+const paneTitles: Readonly<Record<PaneId, string>> = { components: 'Components', detail: 'Details', ports: 'Ports', logs: 'Logs' };
+const panes: Readonly<Record<PaneId, (props: { rectangle: Rectangle; focused: boolean }) => React.ReactNode>> = {
+  components: ComponentsPane,
+  detail: DetailPane,
+  ports: PortsPane,
+  logs: LogsPane,
+};
+
+/** One row of text of its own. */
+function Line({ theme, text }: { theme: Theme; text: string }) {
+  return <Text wrap="truncate">{theme.finish(text)}</Text>;
+}
+
+function paneTabs(theme: Theme, focus: PaneId, columns: number, zoomed: boolean): string {
+  const tabs = paneIds.map((pane, index) => {
+    if (pane !== focus) return ` ${theme.paint('key', String(index + 1))} ${theme.paint('faint', paneTitles[pane])} `;
+    return theme.depth === 'none' ? `[${index + 1} ${paneTitles[pane]}]` : theme.paint('badge', ` ${index + 1} ${paneTitles[pane]} `);
+  });
+  return padStyled(` ${tabs.join(' ')}${zoomed ? theme.paint('faint', '   z shows all panes') : ''}`, columns);
+}
+
+function Panes({ layout, focus }: { layout: Layout; focus: PaneId }) {
+  const pane = (id: PaneId) => {
+    const rectangle = layout.panes[id];
+    const Pane = panes[id];
+    return rectangle && <Pane key={id} rectangle={rectangle} focused={id === focus} />;
+  };
+  return (
+    <Box>
+      <Box flexDirection="column">
+        {pane('components')}
+        {pane('ports')}
+      </Box>
+      <Box flexDirection="column">
+        {pane('detail')}
+        {pane('logs')}
+      </Box>
+    </Box>
+  );
+}
+
+/** What flows are doing right now, or what was last said; over the lowest edge of the panes. */
+function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; runs: readonly RunView[] }) {
+  const { theme, keymap } = useParts();
+  const notice = useInterface((state) => state.notice);
+  const going = runs.filter((run) => run.state === 'running' && !run.dialog);
+  const animated = useNow(120, going.length > 0);
+  const nowMs = useNow(1000, notice !== undefined);
+  const { glyphs } = theme;
+  const run = going.at(-1);
+  let text: string | undefined;
+  if (run) {
+    const spinner = glyphs.spinner[Math.floor(animated / 120) % glyphs.spinner.length];
+    const more = going.length > 1 ? ` (and ${going.length - 1} more)` : '';
+    text = `${theme.paint('busy', `${spinner} ${run.title}${more}`)}  ${progressText(run, theme)}  ${theme.paint('key', keymap.keyOf('back'))} ${theme.paint('faint', 'cancels')}`;
+  } else if (notice && notice.untilMs > nowMs) {
+    text = theme.paint(notice.tone, `${glyphs.tone[notice.tone]} ${notice.text}`);
+  }
+  if (text === undefined) return null;
+  return (
+    <Box position="absolute" top={rows - 2} left={0}>
+      <Line theme={theme} text={padStyled(` ${text}`, columns, glyphs.ellipsis)} />
+    </Box>
+  );
+}
+
+function Screen() {
+  const { theme, deck, keymap, store, commands, logs, practice } = useParts();
+  const size = useWindowSize();
+  const snapshot = useFleet();
+  const state = useInterface((whole) => whole);
+  const component = useSelected();
+  const nowMs = useNow(1000);
+
+  const banner = bannerLine(snapshot, theme, size.columns, nowMs);
+  const layout = layoutFor(size, { focus: state.focus, zoomed: state.zoomed, banner: banner !== undefined });
+  commands.measured.small = layout.kind === 'small';
+
+  const showsLogs = layout.panes.logs !== undefined || (layout.panes.detail !== undefined && state.tab === 'logs');
+  useEffect(() => logs.look(showsLogs ? component?.key : undefined), [logs, showsLogs, component?.key]);
+  // What is selected is remembered as soon as there is something to select: updates then cannot move the selection.
+  useEffect(() => {
+    if (component && store.get().selected === undefined) commands.select(component.key);
+  }, [component, commands, store]);
+
+  if (layout.kind === 'small') return <TooSmall size={size} />;
+  const { columns, rows } = size;
+  const top = banner === undefined ? 1 : 2;
+  const front = frontRun(state.runs);
+  return (
+    <Box flexDirection="column" width={columns} height={rows}>
+      <Line
+        theme={theme}
+        text={headerLine({
+          theme, columns, snapshot, nowMs, readOnly: deck.options.readOnly, rehearsing: deck.options.rehearsing, practice, problems: deck.catalog.problems,
+        })}
+      />
+      {banner !== undefined && <Line theme={theme} text={banner} />}
+      {state.screen === 'help' ? (
+        <Help rectangle={{ x: 0, y: top, width: columns, height: rows - top - 1 }} />
+      ) : (
+        <>
+          {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}
+          <Panes layout={layout} focus={state.focus} />
+        </>
+      )}
+      <Line theme={theme} text={footerLine({ theme, columns, state, keymap, deck, component })} />
+      {state.screen === 'palette' && !front && <Palette size={size} />}
+      <RunOverlay size={size} />
+      <NoticeLine columns={columns} rows={rows} runs={state.runs} />
+    </Box>
+  );
+}
+
+interface ConsoleProps {
+  lender: TerminalLender;
+  /** For tests: how many keys were handled. */
+  onDispatcher?: (dispatcher: KeyDispatcher) => void;
+}
+
+/** The whole console. All keys enter here. */
+export function Console({ lender, onDispatcher }: ConsoleProps) {
+  const { commands } = useParts();
+  const { suspendTerminal } = useApp();
+  const linear = useIsScreenReaderEnabled();
+  const dispatcher = useMemo(() => createKeyDispatcher(commands), [commands]);
+  useInput(dispatcher.input);
+  usePaste(dispatcher.paste);
+  useEffect(() => {
+    lender.attach((callback) => suspendTerminal(callback));
+    onDispatcher?.(dispatcher);
+    return () => lender.attach(undefined);
+  }, [lender, suspendTerminal, dispatcher, onDispatcher]);
+  return linear ? <Linear /> : <Screen />;
+}

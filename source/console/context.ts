@@ -1,0 +1,28 @@
+import { createContext, useContext } from 'react';
+import type { Deck } from '../terminal/deck.ts';
+import type { Commands } from './commands.ts';
+import type { InterfaceStore } from './interface-store.ts';
+import type { Keymap } from './keymap.ts';
+import type { LogHub } from './log-hub.ts';
+import type { Theme } from './theme.ts';
+
+/** What every part of the console can reach. Made once; nothing in here changes. */
+export interface ConsoleParts {
+  deck: Deck;
+  store: InterfaceStore;
+  commands: Commands;
+  keymap: Keymap;
+  logs: LogHub;
+  theme: Theme;
+  /** Epoch milliseconds. */
+  now: () => number;
+  practice: boolean;
+}
+
+export const ConsoleContext = createContext<ConsoleParts | undefined>(undefined);
+
+export function useParts(): ConsoleParts {
+  const parts = useContext(ConsoleContext);
+  if (!parts) throw new Error('outside of the console');
+  return parts;
+}

@@ -1,0 +1,200 @@
+import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import type { Flow, FlowInput } from '../flows/flow.ts';
+import type { Deck } from '../terminal/deck.ts';
+import { cleanLine } from '../text/clean.ts';
+import { ConsoleOperator } from './console-operator.ts';
+import type { Dialog, InterfaceStore, RunView } from './interface-store.ts';
+import type { KeyPress } from './key-press.ts';
+import type { Keymap } from './keymap.ts';
+import type { TerminalLender } from './terminal-lender.ts';
+import { editField, typeInto } from './text-field.ts';
+
+/** Long enough to read a sentence. */
+const noticeMs = 6000;
+
+export interface FlowRuns {
+  start(flow: Flow, input: FlowInput): void;
+  /** The run that has something on the screen that wants an answer or to be read. */
+  front(): RunView | undefined;
+  /** A key for what `front` shows. False when there is nothing. */
+  press(press: KeyPress): boolean;
+  /** True when a text field took it. */
+  paste(text: string): boolean;
+  /** Cancels the youngest run that still goes on. False when there is none. */
+  cancel(): boolean;
+  /** Ends all, for leaving the console. */
+  close(): void;
+}
+
+interface Options {
+  deck: Deck;
+  store: InterfaceStore;
+  keymap: Keymap;
+  lender: TerminalLender;
+  now: () => number;
+  /** Rows of a page in what a run shows. */
+  pageRows: () => { height: number; total: number };
+}
+
+export function frontRun(runs: readonly RunView[]): RunView | undefined {
+  return runs.find((run) => run.dialog) ?? runs.find((run) => run.state === 'failed' || (run.state === 'done' && run.shown.length > 0));
+}
+
+export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: Options): FlowRuns {
+  const live = new Map<number, { operator: ConsoleOperator; stop: AbortController }>();
+  let lastId = 0;
+
+  const change = (id: number, by: (run: RunView) => Partial<RunView>) =>
+    store.update((state) => ({ runs: state.runs.map((run) => (run.id === id ? { ...run, ...by(run) } : run)) }));
+  const drop = (id: number) => store.update((state) => ({ runs: state.runs.filter((run) => run.id !== id) }));
+  const notice = (tone: 'good' | 'idle', text: string) => store.update(() => ({ notice: { tone, text: cleanLine(text), untilMs: now() + noticeMs } }));
+
+  async function run(id: number, flow: Flow, input: FlowInput): Promise<void> {
+    const stop = new AbortController();
+    const operator = new ConsoleOperator((by) => change(id, by), lender);
+    live.set(id, { operator, stop });
+    try {
+      const outcome = await deck.run(flow, input, operator, AbortSignal.any([stop.signal, deck.options.signal]));
+      change(id, (view) => ({ state: 'done', dialog: undefined, progress: [], outcome: cleanLine(outcome.message), scroll: view.scroll }));
+      if (!store.get().runs.some((view) => view.id === id && view.shown.length > 0)) drop(id);
+      notice('good', outcome.message);
+    } catch (thrown) {
+      if (stop.signal.aborted || isAbort(thrown) || (thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'refused.notConfirmed'))) {
+        drop(id);
+        notice('idle', thrown instanceof Fault ? thrown.message : `Cancelled: ${flow.title}`);
+        return;
+      }
+      const fault =
+        thrown instanceof Fault
+          ? { message: cleanLine(thrown.message), remedy: cleanLine(thrown.remedy) }
+          : { message: `Something went wrong inside Quarterdeck: ${cleanLine(messageOf(thrown))}`, remedy: 'Please report it; the rest of the console goes on.' };
+      change(id, () => ({ state: 'failed', dialog: undefined, progress: [], fault }));
+    } finally {
+      live.delete(id);
+    }
+  }
+
+  const is = (press: KeyPress, command: Parameters<Keymap['binding']>[0]) => keymap.binding(command).keys.includes(press.name);
+
+  function editDialog(view: RunView, by: (dialog: Dialog) => Partial<Dialog>): void {
+    change(view.id, (current) => (current.dialog ? { dialog: { ...current.dialog, ...by(current.dialog) } as Dialog } : {}));
+  }
+
+  const moves = { down: 1, up: -1, 'half-down': 0.5, 'half-up': -0.5, 'page-down': 0.9, 'page-up': -0.9, top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY } as const;
+
+  function scrollShown(view: RunView, press: KeyPress, commands: readonly (keyof typeof moves)[]): boolean {
+    const command = commands.find((candidate) => is(press, candidate));
+    if (!command) return false;
+    const { height, total } = pageRows();
+    const amount = moves[command];
+    const step = Math.abs(amount) < 1 ? Math.round(amount * height) : amount;
+    change(view.id, (current) => ({ scroll: Math.max(0, Math.min(Math.max(0, total - height), current.scroll + step)) }));
+    return true;
+  }
+
+  function pressDialog(view: RunView, dialog: Dialog, press: KeyPress): void {
+    if (scrollShown(view, press, ['page-down', 'page-up'])) return;
+    const operator = live.get(view.id)?.operator;
+    if (is(press, 'cancel')) {
+      if (dialog.kind === 'confirm') operator?.answer(false);
+      else operator?.dismiss();
+      return;
+    }
+    if (dialog.kind === 'confirm') {
+      const { typed } = dialog.confirmation;
+      if (typed === undefined) {
+        if (is(press, 'yes')) operator?.answer(true);
+        else if (is(press, 'no')) operator?.answer(false);
+        return;
+      }
+      if (is(press, 'accept')) {
+        if (dialog.field.text === typed) operator?.answer(true);
+        else editDialog(view, () => ({ problem: `That is not "${typed}".` }));
+        return;
+      }
+      const field = editField(dialog.field, press);
+      if (field) editDialog(view, () => ({ field, problem: undefined }));
+      return;
+    }
+    const { question } = dialog;
+    if (question.kind === 'choice' || question.kind === 'several') {
+      const move = is(press, 'choice-down') || press.name === 'j' ? 1 : is(press, 'choice-up') || press.name === 'k' ? -1 : 0;
+      if (move !== 0) {
+        const last = question.choices.length - 1;
+        editDialog(view, () => ({ cursor: Math.min(last, Math.max(0, dialog.cursor + move)) }));
+        return;
+      }
+      const current = question.choices[dialog.cursor]?.value;
+      if (question.kind === 'several' && is(press, 'toggle') && current !== undefined) {
+        const picked = new Set(dialog.picked);
+        if (!picked.delete(current)) picked.add(current);
+        editDialog(view, () => ({ picked, problem: undefined }));
+        return;
+      }
+      if (!is(press, 'accept') || current === undefined) return;
+      const chosen = question.kind === 'several' ? question.choices.map((choice) => choice.value).filter((value) => dialog.picked.has(value)) : current;
+      const problem = [chosen].flat().map((value) => question.check?.(value)).find(Boolean);
+      if (problem) editDialog(view, () => ({ problem }));
+      else operator?.answer(chosen);
+      return;
+    }
+    if (is(press, 'accept')) {
+      const problem = question.check?.(dialog.field.text);
+      if (problem) editDialog(view, () => ({ problem }));
+      else operator?.answer(dialog.field.text);
+      return;
+    }
+    const field = editField(dialog.field, press);
+    if (field) editDialog(view, () => ({ field, problem: undefined }));
+  }
+
+  function pressShown(view: RunView, press: KeyPress): void {
+    if (is(press, 'accept') || is(press, 'back') || is(press, 'quit') || is(press, 'cancel')) {
+      drop(view.id);
+      return;
+    }
+    scrollShown(view, press, Object.keys(moves) as (keyof typeof moves)[]);
+  }
+
+  const front = () => frontRun(store.get().runs);
+
+  return {
+    front,
+    start(flow, input) {
+      const id = ++lastId;
+      const about = input.component ? `: ${input.component.id}` : '';
+      const view: RunView = {
+        id, title: cleanLine(`${flow.title}${about}`), state: 'running', dialog: undefined, shown: [], progress: [], outcome: undefined, fault: undefined, scroll: 0,
+      };
+      store.update((state) => ({ runs: [...state.runs, view] }));
+      void run(id, flow, input);
+    },
+    press(press) {
+      const view = front();
+      if (!view) return false;
+      if (view.dialog) pressDialog(view, view.dialog, press);
+      else pressShown(view, press);
+      return true;
+    },
+    paste(text) {
+      const view = front();
+      const dialog = view?.dialog;
+      if (!view || !dialog) return false;
+      if (dialog.kind === 'confirm' ? dialog.confirmation.typed === undefined : dialog.question.kind === 'choice' || dialog.question.kind === 'several') return false;
+      // What pasted lines end with is no answer: Enter is pressed by a person.
+      // A secret is taken as it is, but for what cannot be typed.
+      const secret = dialog.kind === 'question' && dialog.question.kind === 'secret';
+      const clean = secret ? text.trim().replace(/[\x00-\x1f\x7f]/g, '') : cleanLine(text.trim());
+      editDialog(view, () => ({ field: typeInto(dialog.field, clean), problem: undefined }));
+      return true;
+    },
+    cancel() {
+      const youngest = [...live.entries()].at(-1)?.[1];
+      youngest?.stop.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }));
+      return youngest !== undefined;
+    },
+    close() {
+      for (const { stop } of live.values()) stop.abort(new Fault({ code: 'interrupted.left', message: 'The console was closed.', remedy: 'Start it again.' }));
+    },
+  };
+}

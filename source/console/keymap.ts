@@ -1,0 +1,194 @@
+import { Fault } from '../faults/fault.ts';
+import { isKeyName, keyText } from './key-press.ts';
+
+/** Where a key means something. */
+export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'components' | 'detail' | 'ports' | 'logs' | 'question';
+
+export interface KeyBinding {
+  id: string;
+  keys: readonly string[];
+  context: KeyContext;
+  /** What the help says. */
+  title: string;
+  /** One word for the footer; keys without one are in the help only. */
+  label?: string;
+  /** The flow that the key starts. */
+  flow?: string;
+}
+
+/** The one table of keys. The help screen, the footers and the README's table come from here; the operator's settings can change the keys. */
+const bindings = [
+  { id: 'start', keys: ['S'], context: 'component', title: 'Start the component', label: 'start', flow: 'start' },
+  { id: 'stop', keys: ['s'], context: 'component', title: 'Stop the component', label: 'stop', flow: 'stop' },
+  { id: 'restart', keys: ['r'], context: 'component', title: 'Restart the component', label: 'restart', flow: 'restart' },
+  { id: 'pause', keys: ['p'], context: 'component', title: 'Pause the component', label: 'pause', flow: 'pause' },
+  { id: 'unpause', keys: ['p'], context: 'component', title: 'Let a paused component go on', label: 'unpause', flow: 'unpause' },
+  { id: 'shell', keys: ['e', '!'], context: 'component', title: 'Open a shell inside', label: 'shell', flow: 'shell' },
+  { id: 'exec', keys: ['E'], context: 'component', title: 'Run a program inside', flow: 'exec' },
+  { id: 'remove', keys: ['x', 'delete'], context: 'component', title: 'Remove the container', label: 'remove', flow: 'remove' },
+  { id: 'copy', keys: ['c'], context: 'component', title: 'Copy files in or out', label: 'copy', flow: 'copy' },
+  { id: 'inspect', keys: ['i'], context: 'component', title: 'Inspect, with secrets masked', label: 'inspect' },
+  { id: 'address', keys: ['o'], context: 'component', title: "Copy the address of the component's page" },
+  { id: 'next-service', keys: ['v'], context: 'component', title: 'Look at the next service of the component' },
+  { id: 'refresh', keys: ['R'], context: 'component', title: 'Ask the component again, now' },
+  { id: 'df', keys: ['D'], context: 'host', title: 'Show what takes the disk space', flow: 'df' },
+  { id: 'prune', keys: ['P'], context: 'host', title: 'Free disk space: shows first what would go', flow: 'prune' },
+
+  { id: 'open', keys: ['enter', 'right'], context: 'components', title: 'Go to the details', label: 'details' },
+  { id: 'open-logs', keys: ['l'], context: 'components', title: 'Go to the logs', label: 'logs' },
+  { id: 'next-tab', keys: ['l', 'right'], context: 'detail', title: 'Next tab' },
+  { id: 'previous-tab', keys: ['h', 'left'], context: 'detail', title: 'Previous tab' },
+  { id: 'next-match', keys: ['n'], context: 'detail', title: 'Next match of the search' },
+  { id: 'previous-match', keys: ['N'], context: 'detail', title: 'Previous match of the search' },
+  { id: 'show-owner', keys: ['enter'], context: 'ports', title: 'Go to the component that owns the port', label: 'owner' },
+  { id: 'follow', keys: ['space', 'f'], context: 'logs', title: 'Pause the logs, or follow them again', label: 'pause' },
+  { id: 'wrap', keys: ['w'], context: 'logs', title: 'Wrap long lines, or cut them', label: 'wrap' },
+  { id: 'timestamps', keys: ['t'], context: 'logs', title: 'Show or hide timestamps', label: 'time' },
+
+  { id: 'down', keys: ['j', 'down'], context: 'list', title: 'Down' },
+  { id: 'up', keys: ['k', 'up'], context: 'list', title: 'Up' },
+  { id: 'top', keys: ['g', 'home'], context: 'list', title: 'To the first line' },
+  { id: 'bottom', keys: ['G', 'end'], context: 'list', title: 'To the last line; in the logs: follow' },
+  { id: 'page-down', keys: ['pagedown', 'ctrl+f'], context: 'list', title: 'A page down' },
+  { id: 'page-up', keys: ['pageup', 'ctrl+b'], context: 'list', title: 'A page up' },
+  { id: 'half-down', keys: ['ctrl+d'], context: 'list', title: 'Half a page down' },
+  { id: 'half-up', keys: ['ctrl+u'], context: 'list', title: 'Half a page up' },
+
+  { id: 'next-pane', keys: ['tab'], context: 'everywhere', title: 'Next pane' },
+  { id: 'previous-pane', keys: ['shift+tab'], context: 'everywhere', title: 'Previous pane' },
+  { id: 'pane-1', keys: ['1'], context: 'everywhere', title: 'Components' },
+  { id: 'pane-2', keys: ['2'], context: 'everywhere', title: 'Details' },
+  { id: 'pane-3', keys: ['3'], context: 'everywhere', title: 'Ports' },
+  { id: 'pane-4', keys: ['4'], context: 'everywhere', title: 'Logs' },
+  { id: 'tab-right', keys: [']'], context: 'everywhere', title: 'Next tab of the details' },
+  { id: 'tab-left', keys: ['['], context: 'everywhere', title: 'Previous tab of the details' },
+  { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them' },
+  { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
+  { id: 'back', keys: ['esc'], context: 'everywhere', title: 'Back: close, clear the filter, cancel what runs' },
+  { id: 'palette', keys: [':', 'ctrl+p'], context: 'everywhere', title: 'Find a command, component or host', label: 'commands' },
+  { id: 'help', keys: ['?'], context: 'everywhere', title: 'Help', label: 'help' },
+  { id: 'redraw', keys: ['ctrl+l'], context: 'everywhere', title: 'Draw the screen anew' },
+  { id: 'suspend', keys: ['ctrl+z'], context: 'everywhere', title: 'Back to the shell; `fg` returns' },
+  { id: 'quit', keys: ['q', 'ctrl+c'], context: 'everywhere', title: 'Quit', label: 'quit' },
+
+  { id: 'accept', keys: ['enter'], context: 'question', title: 'Give the answer' },
+  { id: 'cancel', keys: ['esc', 'ctrl+c'], context: 'question', title: 'Cancel' },
+  { id: 'yes', keys: ['y'], context: 'question', title: 'Yes, do it' },
+  { id: 'no', keys: ['n'], context: 'question', title: 'No' },
+  { id: 'toggle', keys: ['space'], context: 'question', title: 'Choose, where several can be chosen' },
+  { id: 'choice-down', keys: ['down', 'ctrl+n'], context: 'question', title: 'Next choice' },
+  { id: 'choice-up', keys: ['up', 'ctrl+p'], context: 'question', title: 'Previous choice' },
+] as const satisfies readonly KeyBinding[];
+
+export type CommandId = (typeof bindings)[number]['id'];
+
+export interface Keymap {
+  readonly bindings: readonly KeyBinding[];
+  /** What the key means in these contexts, the first context first. Several when flows share a key. */
+  resolve(key: string, contexts: readonly KeyContext[]): readonly KeyBinding[];
+  binding(id: CommandId): KeyBinding;
+  /** The first key of a command, as a person reads it. */
+  keyOf(id: CommandId): string;
+}
+
+const panes = ['components', 'detail', 'ports', 'logs'] as const;
+const shared: readonly KeyContext[] = ['list', 'component', 'host', 'everywhere'];
+
+/** Which contexts are active at the same time: within one of these a key can have one meaning only. */
+const together: readonly (readonly KeyContext[])[] = [...panes.map((pane) => [pane, ...shared]), ['question']];
+
+export function contextTitle(context: KeyContext): string {
+  const titles: Record<KeyContext, string> = {
+    everywhere: 'Everywhere',
+    list: 'Moving',
+    component: 'The selected component',
+    host: 'The host',
+    components: 'Components',
+    detail: 'Details',
+    ports: 'Ports',
+    logs: 'Logs',
+    question: 'Questions',
+  };
+  return titles[context];
+}
+
+function badKey(field: string, message: string, remedy: string): Fault {
+  return new Fault({ code: 'usage.keys', message, remedy, where: { field: `keys.${field}` } });
+}
+
+/**
+ * The table with the operator's own keys: command id to key or keys.
+ * Throws `usage.keys` for a command or a key that does not exist, and for a key that would have two meanings.
+ */
+export function createKeymap(overrides: Readonly<Record<string, string | readonly string[]>> = {}): Keymap {
+  const table: KeyBinding[] = bindings.map((binding) => ({ ...binding }));
+  for (const [id, value] of Object.entries(overrides)) {
+    const binding = table.find((candidate) => candidate.id === id);
+    if (!binding) {
+      throw badKey(id, `The settings give a key to "${id}", which is no command.`, `Use one of: ${table.map((each) => each.id).join(', ')}.`);
+    }
+    const keys = typeof value === 'string' ? [value] : value;
+    for (const key of keys) {
+      if (!isKeyName(key)) {
+        throw badKey(id, `The settings give "${id}" the key "${key}", which is no key.`, 'Write keys like j, G, ctrl+d, alt+b, enter, esc, tab, space, pagedown.');
+      }
+    }
+    binding.keys = keys;
+  }
+  for (const contexts of together) {
+    const taken = new Map<string, KeyBinding>();
+    for (const binding of table) {
+      if (!contexts.includes(binding.context)) continue;
+      for (const key of binding.keys) {
+        const other = taken.get(key);
+        // Flows may share a key: of pause and unpause only one is ever offered.
+        if (other && !(other.flow && binding.flow)) {
+          const [mine, theirs] = binding.id in overrides ? [binding, other] : [other, binding];
+          throw badKey(mine.id, `The key "${key}" of "${mine.id}" already means "${theirs.id}".`, `Give "${mine.id}" another key in the settings, or "${theirs.id}" too.`);
+        }
+        taken.set(key, binding);
+      }
+    }
+  }
+  const byId = new Map(table.map((binding) => [binding.id, binding]));
+  const binding = (id: CommandId) => byId.get(id) as KeyBinding;
+  return {
+    bindings: table,
+    resolve(key, contexts) {
+      for (const context of contexts) {
+        const found = table.filter((candidate) => candidate.context === context && candidate.keys.includes(key));
+        if (found.length > 0) return found;
+      }
+      return [];
+    },
+    binding,
+    keyOf: (id) => keyText(binding(id).keys[0] ?? ''),
+  };
+}
+
+export interface KeyTableRow {
+  keys: string;
+  context: string;
+  title: string;
+}
+
+const order: readonly KeyContext[] = ['everywhere', 'list', 'component', 'components', 'detail', 'ports', 'logs', 'host', 'question'];
+
+/** The table as the help shows it: grouped by context. */
+export function keyTable(keymap: Keymap = createKeymap()): KeyTableRow[] {
+  return order.flatMap((context) =>
+    keymap.bindings
+      .filter((binding) => binding.context === context)
+      .map((binding) => ({ keys: binding.keys.map(keyText).join(' '), context: contextTitle(context), title: binding.title })),
+  );
+}
+
+/** The README's table. */
+export function keyTableMarkdown(): string {
+  const escape = (text: string) => text.replaceAll('|', '\\|');
+  const rows = keyTable().map(({ keys, context, title }) => {
+    const shown = keys.split(' ').map((key) => `\`${escape(key)}\``).join(' ');
+    return `| ${shown} | ${context} | ${escape(title)} |`;
+  });
+  return ['| Key | Where | What it does |', '| --- | --- | --- |', ...rows].join('\n');
+}

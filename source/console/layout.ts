@@ -1,0 +1,67 @@
+import type { PaneId } from './interface-store.ts';
+
+export interface Size {
+  columns: number;
+  rows: number;
+}
+
+export interface Rectangle {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** The least that the panes need to be read. */
+export const leastSize: Size = { columns: 60, rows: 15 };
+
+/** From here on all four panes stand side by side. */
+const four: Size = { columns: 100, rows: 28 };
+
+export interface Layout {
+  kind: 'small' | 'tabs' | 'four';
+  size: Size;
+  /** Panes that are on the screen. */
+  panes: Partial<Record<PaneId, Rectangle>>;
+}
+
+/** Where everything is. One row for the header, one for the footer, `banner` rows for what must be said above the panes. */
+export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean; banner: boolean }): Layout {
+  if (size.columns < leastSize.columns || size.rows < leastSize.rows) return { kind: 'small', size, panes: {} };
+  const top = 1 + (options.banner ? 1 : 0);
+  const height = size.rows - top - 1;
+  const wide = size.columns >= four.columns && size.rows >= four.rows;
+  if (!wide || options.zoomed) {
+    return {
+      kind: 'tabs',
+      size,
+      panes: { [options.focus]: { x: 0, y: top + 1, width: size.columns, height: height - 1 } },
+    };
+  }
+  const left = Math.min(96, Math.max(48, Math.round(size.columns * 0.45)));
+  const right = size.columns - left;
+  const upper = Math.round(height * 0.62);
+  const lower = height - upper;
+  return {
+    kind: 'four',
+    size,
+    panes: {
+      components: { x: 0, y: top, width: left, height: upper },
+      detail: { x: left, y: top, width: right, height: upper },
+      ports: { x: 0, y: top + upper, width: left, height: lower },
+      logs: { x: left, y: top + upper, width: right, height: lower },
+    },
+  };
+}
+
+/** The first row of a window of `height` rows that shows `selected` and moves as little as possible. */
+export function windowStart(options: { previous: number; selected: number; height: number; total: number }): number {
+  const { previous, selected, height, total } = options;
+  const last = Math.max(0, total - height);
+  if (selected < 0) return Math.min(Math.max(0, previous), last);
+  const margin = Math.min(2, Math.floor((height - 1) / 2));
+  let start = previous;
+  if (selected < start + margin) start = selected - margin;
+  if (selected > start + height - 1 - margin) start = selected - height + 1 + margin;
+  return Math.min(Math.max(0, start), last);
+}

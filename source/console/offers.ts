@@ -1,0 +1,25 @@
+import type { ComponentView } from '../fleet/model.ts';
+import type { Flow } from '../flows/flow.ts';
+import type { Deck } from '../terminal/deck.ts';
+import type { KeyBinding, Keymap } from './keymap.ts';
+
+/** Can this flow be started here and now? Read-only sessions let through what only reads. */
+export function isOffered(deck: Deck, flow: Flow, component: ComponentView | undefined): boolean {
+  if (deck.options.readOnly && flow.right !== 'read') return false;
+  if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0;
+  return component !== undefined && (flow.offered?.(component) ?? true);
+}
+
+export function flowOf(deck: Deck, id: string): Flow | undefined {
+  return deck.flows.find((flow) => flow.id === id);
+}
+
+/** Keys that act on this component as it is now, in the table's order. */
+export function offeredActs(deck: Deck, keymap: Keymap, component: ComponentView | undefined): KeyBinding[] {
+  return keymap.bindings.filter((binding) => {
+    if (binding.context !== 'component' || component === undefined) return false;
+    if (!binding.flow) return true;
+    const flow = flowOf(deck, binding.flow);
+    return flow !== undefined && isOffered(deck, flow, component);
+  });
+}

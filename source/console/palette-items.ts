@@ -1,0 +1,76 @@
+import fuzzysort from 'fuzzysort';
+import type { ComponentView } from '../fleet/model.ts';
+import type { Deck } from '../terminal/deck.ts';
+import type { Commands } from './commands.ts';
+import { keyText } from './key-press.ts';
+import type { CommandId, Keymap } from './keymap.ts';
+import { isOffered } from './offers.ts';
+
+export interface PaletteItem {
+  /** `do`, `go`, `host`: what kind of thing it is, in one word. */
+  kind: string;
+  title: string;
+  detail: string;
+  key: string;
+  choose(commands: Commands): void;
+}
+
+/** Commands of the console itself that are worth finding by name. */
+const general: readonly CommandId[] = ['pane-1', 'pane-2', 'pane-3', 'pane-4', 'inspect', 'address', 'refresh', 'next-service', 'zoom', 'wrap', 'timestamps', 'follow', 'help', 'quit'];
+
+/** What can be found with these letters, the best first; without letters everything, in a sensible order. */
+export function paletteItems(options: { deck: Deck; keymap: Keymap; component: ComponentView | undefined; query: string }): PaletteItem[] {
+  const { deck, keymap, component, query } = options;
+  const snapshot = deck.fleet.snapshot();
+  const items: PaletteItem[] = [];
+  for (const flow of deck.flows) {
+    if (!isOffered(deck, flow, component)) continue;
+    const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
+    items.push({
+      kind: 'do',
+      title: flow.about === 'component' && component ? `${flow.title}: ${component.id}` : flow.title,
+      detail: flow.summary,
+      key: key ? keyText(key) : '',
+      choose: (commands) => commands.startFlow(flow),
+    });
+  }
+  for (const id of general) {
+    const binding = keymap.binding(id);
+    items.push({
+      kind: id.startsWith('pane-') ? 'pane' : 'key',
+      title: binding.title,
+      detail: '',
+      key: keymap.keyOf(id),
+      choose: (commands) => commands.run(id),
+    });
+  }
+  for (const other of snapshot.components) {
+    items.push({
+      kind: 'go',
+      title: other.id,
+      detail: [other.word, other.product, other.project].filter(Boolean).join(', '),
+      key: '',
+      choose(commands) {
+        commands.select(other.key);
+        commands.focus('components');
+      },
+    });
+  }
+  for (const place of snapshot.places) {
+    items.push({
+      kind: 'host',
+      title: place.name,
+      detail: place.engine.reachable ? `${place.engine.kind ?? 'engine'} ${place.engine.version}` : (place.link.message ?? place.link.state),
+      key: '',
+      choose(commands) {
+        const first = snapshot.components.find((candidate) => candidate.host === place.name);
+        if (first) commands.select(first.key);
+        commands.focus('components');
+      },
+    });
+  }
+  if (query.trim() === '') return items;
+  return fuzzysort
+    .go(query.trim(), items, { keys: [(item) => item.title, (item) => item.detail], threshold: 0.35, limit: 100 })
+    .map((result) => result.obj);
+}

@@ -1,0 +1,155 @@
+import { useRef } from 'react';
+import type { ComponentView, PlaceView, StatsHistory } from '../../fleet/model.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { bytesText, durationText } from '../../text/quantities.ts';
+import { cut, pad, wrap } from '../../text/width.ts';
+import { type ComponentRow, rowsFor, selectedIn } from '../component-rows.ts';
+import { useParts } from '../context.ts';
+import { filterText } from '../filter-text.ts';
+import { useFleet, useStats } from '../hooks/use-fleet.ts';
+import { useInterface } from '../hooks/use-interface.ts';
+import { useNow } from '../hooks/use-now.ts';
+import { type Rectangle, windowStart } from '../layout.ts';
+import { padStyled } from '../styled-text.ts';
+import type { Theme } from '../theme.ts';
+import { PaneFrame } from '../widgets/pane-frame.tsx';
+
+interface Columns {
+  id: number;
+  word: number;
+  product: number;
+  project: number;
+  image: number;
+  load: boolean;
+}
+
+const ageColumns = 4;
+const loadColumns = 16;
+/** States in which a container uses the processor at all. */
+const working: ReadonlySet<string> = new Set(['healthy', 'running', 'unhealthy', 'starting', 'restarting']);
+
+/** Which columns fit. The name and the state come first, then where it belongs, what it costs, what it is. */
+export function columnsFor(width: number): Columns {
+  const columns: Columns = { id: 0, word: 18, product: 0, project: 0, image: 0, load: false };
+  // Pointer, glyph, a space after each column and one at the edge.
+  let room = width - 4 - columns.word - 1 - ageColumns - 1;
+  const take = (size: number, least: number) => {
+    if (room - size - 1 < least) return 0;
+    room -= size + 1;
+    return size;
+  };
+  columns.product = take(16, 24);
+  columns.load = take(loadColumns, 24) > 0;
+  columns.image = take(34, 26);
+  columns.project = take(16, 26);
+  columns.id = Math.max(8, room);
+  if (columns.id > 34) {
+    const spare = columns.id - 34;
+    columns.id -= spare;
+    columns.word += Math.min(spare, 14);
+  }
+  return columns;
+}
+
+export interface RowContext {
+  theme: Theme;
+  width: number;
+  columns: Columns;
+  nowMs: number;
+  focused: boolean;
+  stats: (key: string) => StatsHistory | undefined;
+}
+
+function loadText(history: StatsHistory | undefined): string {
+  const cpu = history?.cpuPercent.at(-1);
+  const memory = history?.memoryBytes.at(-1);
+  return pad(cpu === undefined ? '' : `${cpu.toFixed(1)} %`, 7, 'right') + pad(memory === undefined ? '' : bytesText(memory), 9, 'right');
+}
+
+/** One component in one line, exactly `width` wide. */
+export function componentLine(component: ComponentView, selected: boolean, context: RowContext): string {
+  const { theme, width, columns, nowMs, focused, stats } = context;
+  const { glyphs } = theme;
+  const main = component.services.find((service) => service.main) ?? component.services[0];
+  const age = component.sinceMs === undefined ? '' : durationText(nowMs - component.sinceMs);
+  const quiet = (text: string) => (selected ? text : theme.paint('faint', text));
+  const parts = [
+    `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])} ${pad(cleanLine(component.id), columns.id, 'left', glyphs.ellipsis)}`,
+    theme.paint(component.tone, pad(cleanLine(component.word), columns.word, 'left', glyphs.ellipsis)),
+    quiet(pad(age, ageColumns, 'right')),
+  ];
+  if (columns.load) parts.push(quiet(loadText(stats(component.key))));
+  if (columns.product) parts.push(quiet(pad(cleanLine(component.product), columns.product, 'left', glyphs.ellipsis)));
+  if (columns.image) parts.push(quiet(pad(cleanLine(main?.image ?? ''), columns.image, 'left', glyphs.ellipsis)));
+  // A project named like its only component says nothing new.
+  if (columns.project) parts.push(quiet(pad(component.project === component.id ? '' : cleanLine(component.project), columns.project, 'left', glyphs.ellipsis)));
+  const line = padStyled(parts.join(' '), width);
+  return selected ? theme.paint(focused ? 'selected' : 'resting', line) : line;
+}
+
+export function groupLine(row: Extract<ComponentRow, { kind: 'group' }>, theme: Theme, width: number): string {
+  const count = `${row.well}/${row.total}`;
+  const title = pad(row.title, width - count.length - 3);
+  return ` ${theme.paint('heading', title)} ${theme.paint(row.well === row.total ? 'faint' : 'warn', count)} `;
+}
+
+/** What is said where there is nothing to list. */
+function emptyLines(places: readonly PlaceView[], settled: boolean, filter: string, theme: Theme, width: number): string[] {
+  const room = width - 4;
+  const indent = (lines: string[]) => lines.map((line) => `  ${line}`);
+  if (filter !== '') return ['', ...indent(wrap(`Nothing matches "${filter}". Esc clears the filter.`, room))];
+  const away = places.filter((place) => place.link.state === 'away');
+  if (away.length > 0) {
+    return away.flatMap((place) => [
+      '',
+      ...indent(wrap(`${theme.glyphs.tone.bad} ${cleanLine(place.link.message ?? `The engine of ${place.name} is away.`)}`, room).map((line) => theme.paint('bad', line))),
+      ...indent(wrap(cleanLine(place.link.remedy ?? ''), room)),
+    ]);
+  }
+  if (!settled) return ['', ...indent([`${theme.glyphs.tone.busy} Asking the container engine${theme.glyphs.ellipsis === '…' ? '…' : '...'}`])];
+  return ['', ...indent(wrap('No containers here yet. What you start with docker, podman or compose appears by itself.', room))];
+}
+
+export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; focused: boolean }) {
+  const { theme, commands } = useParts();
+  const { components, places, settled } = useFleet();
+  const filter = useInterface((state) => state.filters.components);
+  const filters = useInterface((state) => state.filters);
+  const editing = useInterface((state) => state.editing);
+  const selectedKey = useInterface((state) => state.selected);
+  const selectedPlace = useInterface((state) => state.selectedPlace);
+  const nowMs = useNow(1000);
+  const start = useRef(0);
+
+  const width = rectangle.width - 2;
+  const height = rectangle.height - 2;
+  const rows = rowsFor(components, filter);
+  const selected = selectedIn(rows, selectedKey, selectedPlace);
+  const index = rows.findIndex((row) => row.kind === 'component' && row.component.key === selected?.key);
+  start.current = windowStart({ previous: start.current, selected: index, height, total: rows.length });
+  commands.measured.list = height;
+
+  const columns = columnsFor(width);
+  const visible = rows.slice(start.current, start.current + height);
+  const stats = useStats(columns.load ? visible.flatMap((row) => (row.kind === 'component' && working.has(row.component.state) ? [row.component.key] : [])) : []);
+  const context: RowContext = { theme, width, columns, nowMs, focused, stats };
+  const lines =
+    rows.length === 0
+      ? emptyLines(places, settled, filter, theme, width)
+      : visible.map((row) => (row.kind === 'group' ? groupLine(row, theme, width) : componentLine(row.component, row.component.key === selected?.key, context)));
+
+  const shownCount = rows.filter((row) => row.kind === 'component').length;
+  const position = rows.slice(0, index + 1).filter((row) => row.kind === 'component').length;
+  const count = filter === '' ? `${position} of ${components.length}` : `${shownCount} of ${components.length} match`;
+  return (
+    <PaneFrame
+      width={rectangle.width}
+      height={rectangle.height}
+      title="Components"
+      aside={filterText(theme, { filters, editing }, 'components')}
+      foot={components.length > 0 ? theme.paint('faint', cut(count, width)) : ''}
+      focused={focused}
+      rows={lines}
+    />
+  );
+}

@@ -1,0 +1,61 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import type { ContainerDetail } from '../../engine/engine.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { pad, textWidth, wrap } from '../../text/width.ts';
+import { isSecretName, maskAddresses } from '../mask-inspect.ts';
+import { cutStyled } from '../styled-text.ts';
+import type { Role, Theme } from '../theme.ts';
+
+interface Options {
+  theme: Theme;
+  width: number;
+  entry: CatalogEntry | undefined;
+  /** Of the container that is looked at; undefined as long as it is not known. */
+  detail: ContainerDetail | undefined;
+  readOnly: boolean;
+  filter: string;
+}
+
+type Field = CatalogEntry['fields'][number];
+
+interface Value {
+  text: string;
+  role: Role | undefined;
+}
+
+function valueOf(field: Field, env: ReadonlyMap<string, string> | undefined, { theme, readOnly }: Options): Value {
+  const hidden = theme.glyphs.mask.repeat(4);
+  const set = field.goes === 'environment' ? env?.get(field.env ?? field.name) : undefined;
+  if (set !== undefined && set !== '') {
+    if (field.secret || isSecretName(field.env ?? field.name)) return { text: `${hidden} set`, role: undefined };
+    // A read-only session shows no value of the environment, only that there is one.
+    return { text: readOnly ? `${hidden} set` : cleanLine(maskAddresses(set)), role: undefined };
+  }
+  if (field.default !== undefined && !field.secret) return { text: `${String(field.default)} (default)`, role: 'faint' };
+  if (field.goes === 'config') return { text: 'in its configuration file', role: 'faint' };
+  if (field.goes === 'credential') return { text: 'kept to talk to it', role: 'faint' };
+  if (field.goes !== 'environment') return { text: `given to the ${field.goes}`, role: 'faint' };
+  if (env === undefined) return { text: 'not known', role: 'faint' };
+  return field.required ? { text: 'missing', role: 'bad' } : { text: 'not set', role: 'faint' };
+}
+
+/** The catalog's fields of a component with the values that its container has. Secrets are never shown (R2). */
+export function fieldsLines(options: Options): string[] {
+  const { theme, width, entry, detail, filter } = options;
+  if (!entry) return wrap('Not in the catalog: its fields are not known. The Inspect tab shows its environment.', width - 2).map((line) => ` ${line}`);
+  const wanted = filter.toLowerCase();
+  const fields = entry.fields.filter((field) => `${field.name} ${field.meaning ?? ''}`.toLowerCase().includes(wanted));
+  if (fields.length === 0) return [` ${theme.paint('faint', filter === '' ? 'This component has no fields.' : `No field matches "${filter}".`)}`];
+  const env = detail && new Map(detail.env);
+  const nameColumns = Math.min(Math.max(...fields.map((field) => textWidth(cleanLine(field.name)))), Math.floor(width * 0.42));
+  return fields.flatMap((field) => {
+    const value = valueOf(field, env, options);
+    const kind = theme.paint(field.secret ? 'warn' : 'faint', `${field.secret ? 'secret' : field.type}${field.required ? ', required' : ''}`);
+    const line = ` ${theme.paint('strong', pad(cleanLine(field.name), nameColumns, 'left', theme.glyphs.ellipsis))}  ${value.role ? theme.paint(value.role, value.text) : value.text}  ${kind}`;
+    const meaning = [field.meaning, field.rule].filter(Boolean).join(`; `);
+    return [
+      cutStyled(line, width, theme.glyphs.ellipsis),
+      ...(meaning ? wrap(cleanLine(meaning), width - 4).map((text) => `   ${theme.paint('faint', text)}`) : []),
+    ];
+  });
+}

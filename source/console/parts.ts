@@ -1,0 +1,50 @@
+import type { Deck } from '../terminal/deck.ts';
+import { createCommands } from './commands.ts';
+import type { ConsoleParts } from './context.ts';
+import { createFlowRuns } from './flow-runs.ts';
+import { createInterfaceStore, type InterfaceState } from './interface-store.ts';
+import { createKeymap } from './keymap.ts';
+import { createLogHub } from './log-hub.ts';
+import type { TerminalLender } from './terminal-lender.ts';
+import type { Theme } from './theme.ts';
+
+interface Options {
+  deck: Deck;
+  theme: Theme;
+  lender: TerminalLender;
+  keys?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  practice?: boolean | undefined;
+  now?: (() => number) | undefined;
+  start?: Partial<InterfaceState> | undefined;
+  quit: () => void;
+  redraw: () => void;
+  suspend: () => void;
+  copy: (text: string) => void;
+}
+
+/** Puts the console's parts together, without a screen. Throws `usage.keys` for bad keys in the settings. */
+export function createParts(options: Options): ConsoleParts & { close(): void } {
+  const { deck, theme, lender, now = Date.now } = options;
+  const keymap = createKeymap(options.keys);
+  const store = createInterfaceStore(options.start);
+  const logs = createLogHub(deck.logs);
+  const runs = createFlowRuns({ deck, store, keymap, lender, now, pageRows: () => commands.measured.run });
+  const commands = createCommands({
+    deck, store, keymap, logs, runs, now, quit: options.quit, redraw: options.redraw, suspend: options.suspend, copy: options.copy,
+  });
+  return {
+    deck,
+    store,
+    commands,
+    keymap,
+    logs,
+    theme,
+    now,
+    practice: options.practice ?? false,
+    close() {
+      runs.close();
+      logs.close();
+      store.close();
+    },
+  };
+}

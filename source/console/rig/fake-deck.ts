@@ -1,0 +1,165 @@
+import { defaultSettings } from '../../config/settings.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { FleetSnapshot, StatsHistory } from '../../fleet/model.ts';
+import type { LogEntry, LogSource } from '../../fleet/log-store.ts';
+import type { Flow, FlowInput } from '../../flows/flow.ts';
+import type { Operator } from '../../session/session.ts';
+import type { Deck, DeckOptions } from '../../terminal/deck.ts';
+import { sampleDetail, sampleEntry, sampleNowMs, sampleSnapshot } from './sample-fleet.ts';
+
+export interface FakeDeck extends Deck {
+  /** What was started, in order. */
+  readonly started: { flow: string; input: FlowInput }[];
+  /** Replaces the snapshot, as the fleet does once per frame. */
+  show(change: (snapshot: FleetSnapshot) => Partial<FleetSnapshot>): void;
+  log(componentKey: string, lines: readonly (string | Partial<LogEntry>)[]): void;
+  /** Log sources that are open now. */
+  openLogs(): string[];
+  watchedStats(): string[];
+  refreshed: (string | undefined)[];
+}
+
+export type FlowBody = (operator: Operator, input: FlowInput, signal: AbortSignal) => Promise<string>;
+
+const standing = (state: string) => ['healthy', 'running', 'unhealthy', 'starting', 'restarting'].includes(state);
+
+function flow(id: string, title: string, rest: Partial<Flow> = {}): Flow {
+  return { id, verb: id, title, summary: `${title}.`, right: 'operate', about: 'component', run: async () => ({ message: '' }), ...rest };
+}
+
+/** The flows of the product by id, without what they do. */
+const flows: readonly Flow[] = [
+  flow('start', 'Start the component', { offered: (component) => !standing(component.state) && component.state !== 'paused' }),
+  flow('stop', 'Stop the component', { offered: (component) => standing(component.state) }),
+  flow('restart', 'Restart the component', { offered: (component) => standing(component.state) }),
+  flow('pause', 'Pause the component', { offered: (component) => standing(component.state) }),
+  flow('unpause', 'Let the component go on', { offered: (component) => component.state === 'paused' }),
+  flow('remove', 'Remove the container', { right: 'destroy' }),
+  flow('shell', 'Open a shell', { offered: (component) => standing(component.state) }),
+  flow('copy', 'Copy files in or out'),
+  flow('df', 'Show disk usage', { right: 'read', about: 'host' }),
+  flow('prune', 'Free disk space', { right: 'destroy', about: 'host' }),
+];
+
+class FakeSource implements LogSource {
+  readonly componentKey: string;
+  readonly #listeners = new Set<() => void>();
+  #entries: readonly LogEntry[] = [];
+  #total = 0;
+
+  constructor(componentKey: string) {
+    this.componentKey = componentKey;
+  }
+
+  entries() {
+    return this.#entries;
+  }
+
+  total() {
+    return this.#total;
+  }
+
+  state() {
+    return { following: true, message: undefined };
+  }
+
+  subscribe(listener: () => void) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  add(lines: readonly (string | Partial<LogEntry>)[], keep: number) {
+    const added = lines.map((line): LogEntry => {
+      const entry = typeof line === 'string' ? { text: line } : line;
+      const index = this.#total++;
+      return { index, timeMs: sampleNowMs - 60_000 + index * 1000, service: 'server', stream: 'stdout', text: '', ...entry };
+    });
+    this.#entries = [...this.#entries, ...added].slice(-keep);
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** A deck without an engine: what the console reads and starts, played by the test. */
+export function createFakeDeck(options: { deck?: Partial<DeckOptions>; snapshot?: FleetSnapshot; flows?: Readonly<Record<string, FlowBody>>; keepLines?: number } = {}): FakeDeck {
+  let snapshot = options.snapshot ?? sampleSnapshot();
+  const listeners = new Set<() => void>();
+  const sources = new Map<string, FakeSource>();
+  const open: string[] = [];
+  const watched: string[] = [];
+  const source = (key: string) => {
+    const known = sources.get(key) ?? new FakeSource(key);
+    sources.set(key, known);
+    return known;
+  };
+  const remove = (list: string[], key: string) => {
+    const at = list.indexOf(key);
+    if (at >= 0) list.splice(at, 1);
+  };
+  const stats = new Map<string, StatsHistory>();
+  const statsOf = (key: string): StatsHistory | undefined => {
+    if (!watched.includes(key)) return undefined;
+    const known = stats.get(key) ?? {
+      cpuPercent: Array.from({ length: 60 }, (_, index) => 1 + 3 * Math.abs(Math.sin(index / 5 + key.length)) + (index % 17 === 0 ? 6 : 0)),
+      memoryBytes: Array.from({ length: 60 }, (_, index) => (80 + key.length + index / 10) * 1e6),
+      memoryLimitBytes: 512e6,
+    };
+    stats.set(key, known);
+    return known;
+  };
+  const engine = { inspect: async (id: string) => sampleDetail(id) } as Partial<Engine> as Engine;
+  const deckOptions: DeckOptions = { readOnly: false, rehearsing: false, verbose: false, signal: new AbortController().signal, ...options.deck };
+  const started: FakeDeck['started'] = [];
+  const refreshed: FakeDeck['refreshed'] = [];
+
+  const fleet: Deck['fleet'] = {
+    snapshot: () => snapshot,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    settle: async () => snapshot,
+    watchStats(key) {
+      watched.push(key);
+      return () => remove(watched, key);
+    },
+    stats: statsOf,
+    refresh: (key) => void refreshed.push(key),
+    close() {},
+  };
+  return {
+    options: deckOptions,
+    settings: defaultSettings,
+    catalog: { entries: [], get: sampleEntry, problems: [] },
+    fleet,
+    logs: {
+      open(key) {
+        open.push(key);
+        return { source: source(key), close: () => remove(open, key) };
+      },
+      close() {},
+    },
+    world: {
+      fleet,
+      engineOf: () => engine,
+      hostOf: () => {
+        throw new Error('the console needs no host');
+      },
+    },
+    flows,
+    async run(chosen, input, operator, signal) {
+      started.push({ flow: chosen.id, input });
+      const body = options.flows?.[chosen.id];
+      return { message: body ? await body(operator, input, signal) : `${chosen.title}: done` };
+    },
+    close: async () => {},
+    started,
+    refreshed,
+    show(change) {
+      snapshot = { ...snapshot, revision: snapshot.revision + 1, ...change(snapshot) };
+      for (const listener of [...listeners]) listener();
+    },
+    log: (key, lines) => source(key).add(lines, options.keepLines ?? 20_000),
+    openLogs: () => [...open],
+    watchedStats: () => [...watched],
+  };
+}

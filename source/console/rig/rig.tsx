@@ -1,0 +1,175 @@
+import { render } from 'ink-testing-library';
+import type { LogEntry } from '../../fleet/log-store.ts';
+import { textWidth } from '../../text/width.ts';
+import { Console } from '../console.tsx';
+import { ConsoleContext } from '../context.ts';
+import type { InterfaceState } from '../interface-store.ts';
+import type { KeyDispatcher } from '../key-dispatcher.ts';
+import type { Size } from '../layout.ts';
+import { createParts } from '../parts.ts';
+import { unstyled } from '../styled-text.ts';
+import { createTerminalLender } from '../terminal-lender.ts';
+import { createTheme, type Theme } from '../theme.ts';
+import { createFakeDeck, type FakeDeck, type FlowBody } from './fake-deck.ts';
+import { sampleNowMs } from './sample-fleet.ts';
+
+const bytes: Readonly<Record<string, string>> = {
+  enter: '\r', esc: '\x1b', tab: '\t', 'shift+tab': '\x1b[Z', space: ' ', backspace: '\x7f', delete: '\x1b[3~', up: '\x1b[A', down: '\x1b[B', right: '\x1b[C', left: '\x1b[D',
+  home: '\x1b[H', end: '\x1b[F', pageup: '\x1b[5~', pagedown: '\x1b[6~', 'ctrl+c': '\x03', 'ctrl+d': '\x04', 'ctrl+u': '\x15', 'ctrl+l': '\x0c', 'ctrl+p': '\x10', 'ctrl+n': '\x0e',
+};
+
+/** How long a test waits for what it wants to see. Nothing here takes as long, except on a machine that is very busy. */
+const patienceMs = 8000;
+
+export interface RigOptions {
+  size?: Size;
+  theme?: Theme;
+  deck?: FakeDeck;
+  readOnly?: boolean;
+  flows?: Readonly<Record<string, FlowBody>>;
+  keys?: Readonly<Record<string, string | readonly string[]>>;
+  practice?: boolean;
+  start?: Partial<InterfaceState>;
+  now?: () => number;
+}
+
+export interface Rig {
+  deck: FakeDeck;
+  /** Keys by name (`j`, `enter`, `ctrl+d`), one after the other. */
+  press(...keys: string[]): Promise<void>;
+  /** Bytes exactly as a terminal sends them, in one read. */
+  send(chunk: string): Promise<void>;
+  type(text: string): Promise<void>;
+  paste(text: string): Promise<void>;
+  resize(size: Size): Promise<void>;
+  /** Waits until the text is on the screen. */
+  sees(...texts: (string | RegExp)[]): Promise<void>;
+  /** Waits until the text is not on the screen. */
+  misses(...texts: (string | RegExp)[]): Promise<void>;
+  until(met: (frame: string) => boolean, what: string): Promise<void>;
+  /** The screen now, without colours. */
+  frame(): string;
+  /** The screen now, byte for byte. */
+  raw(): string;
+  row(containing: string): string;
+  log(componentKey: string, lines: readonly (string | Partial<LogEntry>)[]): void;
+  readonly copied: string[];
+  readonly quitted: () => boolean;
+  close(): void;
+}
+
+export const plainTheme = createTheme({ depth: 'none', background: 'dark', ascii: false });
+export const asciiTheme = createTheme({ depth: 'none', background: 'dark', ascii: true });
+export const colourTheme = createTheme({ depth: 'full', background: 'dark', ascii: false });
+
+/** The console on a screen that a test reads. Nothing sleeps: keys answer when they were handled, `sees` when a frame shows it. */
+export async function openRig(options: RigOptions = {}): Promise<Rig> {
+  const size = options.size ?? { columns: 120, rows: 36 };
+  const deck = options.deck ?? createFakeDeck({ deck: { readOnly: options.readOnly ?? false }, ...(options.flows ? { flows: options.flows } : {}) });
+  const copied: string[] = [];
+  let quit = false;
+  let dispatcher: KeyDispatcher | undefined;
+  const lender = createTerminalLender(process.stdin, process.stdout);
+  const parts = createParts({
+    deck, theme: options.theme ?? plainTheme, lender, keys: options.keys, practice: options.practice, now: options.now ?? (() => sampleNowMs), start: options.start,
+    quit: () => {
+      quit = true;
+    },
+    redraw() {},
+    suspend() {},
+    copy: (text) => copied.push(text),
+  });
+  const screen = render(
+    <ConsoleContext value={parts}>
+      <Console
+        lender={lender}
+        onDispatcher={(value) => {
+          dispatcher = value;
+        }}
+      />
+    </ConsoleContext>,
+  );
+  const watchers = new Set<() => void>();
+  const write = screen.stdout.write;
+  screen.stdout.write = (frame: string) => {
+    write(frame);
+    for (const watcher of [...watchers]) watcher();
+  };
+
+  const raw = () => screen.lastFrame() ?? '';
+  const frame = () => unstyled(raw());
+  const until = (met: (frame: string) => boolean, what: string) =>
+    new Promise<void>((resolve, reject) => {
+      const done = (finish: () => void) => {
+        clearTimeout(timer);
+        watchers.delete(look);
+        finish();
+      };
+      const look = () => met(frame()) && done(resolve);
+      const timer = setTimeout(() => done(() => reject(new Error(`waited for ${what}; the screen is\n${frame()}`))), patienceMs);
+      watchers.add(look);
+      look();
+    });
+  const has = (text: string | RegExp) => (screenText: string) => (typeof text === 'string' ? screenText.includes(text) : text.test(screenText));
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+  async function resize(next: Size) {
+    Object.defineProperty(screen.stdout, 'columns', { value: next.columns, configurable: true });
+    Object.defineProperty(screen.stdout, 'rows', { value: next.rows, configurable: true });
+    screen.stdout.emit('resize');
+    await turn();
+  }
+
+  async function send(chunk: string) {
+    const before = dispatcher?.count() ?? 0;
+    screen.stdin.write(chunk);
+    // A lone Esc is held back for a moment: it could be the start of a longer sequence.
+    if (chunk.endsWith('\x1b')) {
+      const startMs = performance.now();
+      while (dispatcher?.count() === before && performance.now() - startMs < patienceMs) await turn();
+    }
+    await turn();
+    parts.store.flush();
+    await turn();
+  }
+
+  const rig: Rig = {
+    deck,
+    async press(...keys) {
+      for (const key of keys) await send(bytes[key] ?? key);
+    },
+    send,
+    async type(text) {
+      for (const character of text) await send(character);
+    },
+    paste: (text) => send(`\x1b[200~${text}\x1b[201~`),
+    resize,
+    async sees(...texts) {
+      for (const text of texts) await until(has(text), `"${text}"`);
+    },
+    async misses(...texts) {
+      for (const text of texts) await until((screenText) => !has(text)(screenText), `"${text}" to go`);
+    },
+    until,
+    frame,
+    raw,
+    row: (containing) => frame().split('\n').find((line) => line.includes(containing)) ?? '',
+    log: (key, lines) => deck.log(key, lines),
+    copied,
+    quitted: () => quit,
+    close() {
+      screen.unmount();
+      parts.close();
+    },
+  };
+  await resize(size);
+  return rig;
+}
+
+/** What every screen must be: not taller or wider than the terminal. Answers what is wrong. */
+export function misfits(frame: string, size: Size): string[] {
+  const lines = unstyled(frame).split('\n');
+  const wrong = lines.flatMap((line, row) => (textWidth(line) > size.columns ? [`row ${row + 1} is ${textWidth(line)} wide: ${line}`] : []));
+  if (lines.length > size.rows) wrong.push(`${lines.length} rows`);
+  return wrong;
+}

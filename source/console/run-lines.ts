@@ -1,0 +1,124 @@
+import type { Shown } from '../session/session.ts';
+import { tableLines } from '../terminal/table.ts';
+import { cleanLine, cleanLines } from '../text/clean.ts';
+import { pad, wrap } from '../text/width.ts';
+import { fieldText } from './filter-text.ts';
+import type { Dialog, RunView } from './interface-store.ts';
+import { keyText } from './key-press.ts';
+import type { Keymap } from './keymap.ts';
+import { windowStart } from './layout.ts';
+import type { Theme } from './theme.ts';
+import { characters } from './text-field.ts';
+
+const itemTones = { todo: 'idle', running: 'busy', ok: 'good', warning: 'warn', blocked: 'bad', skipped: 'idle' } as const;
+
+function shownTable(table: Extract<Shown, { kind: 'table' }>, theme: Theme, room: number): string[] {
+  const columns = table.columns.map((heading, index) => ({ heading, align: table.align?.[index] ?? ('left' as const), least: 8 }));
+  const rows = table.rows.map((row) => row.map(cleanLine));
+  return [
+    ...(table.title ? [theme.paint('heading', cleanLine(table.title))] : []),
+    ...tableLines(columns, rows, { width: room, heading: (text) => theme.paint('faint', text) }),
+  ];
+}
+
+/** What a flow showed, as lines of at most `room`. */
+export function shownLines(shown: Shown, theme: Theme, room: number): string[] {
+  switch (shown.kind) {
+    case 'text':
+      return cleanLines(shown.text).flatMap((line) => wrap(line, room));
+    case 'output':
+      return cleanLines(new TextDecoder().decode(shown.bytes)).flatMap((line) => wrap(line, room).map((part) => (shown.stream === 'stderr' ? theme.paint('warn', part) : part)));
+    case 'table':
+      return shownTable(shown, theme, room);
+    case 'item': {
+      const tone = itemTones[shown.state];
+      return [
+        ...wrap(`${theme.glyphs.tone[tone]} ${cleanLine(shown.title)}: ${shown.state}`, room).map((line) => theme.paint(tone, line)),
+        ...(shown.evidence ? wrap(cleanLine(shown.evidence), room - 2).map((line) => `  ${theme.paint('faint', line)}`) : []),
+      ];
+    }
+  }
+}
+
+function confirmLines(dialog: Extract<Dialog, { kind: 'confirm' }>, theme: Theme, keymap: Keymap, room: number): string[] {
+  const { confirmation, field, problem } = dialog;
+  const key = (id: 'yes' | 'no' | 'accept' | 'cancel') => theme.paint('key', keyText(keymap.binding(id).keys[0] ?? ''));
+  const lines = wrap(cleanLine(confirmation.title), room).map((line) => theme.paint('strong', line));
+  if (confirmation.consequences.length > 0) {
+    lines.push('');
+    for (const consequence of confirmation.consequences) {
+      lines.push(...wrap(cleanLine(consequence), room - 2).map((line, row) => theme.paint('warn', `${row === 0 ? theme.glyphs.tone.warn : ' '} ${line}`)));
+    }
+  }
+  lines.push('');
+  if (confirmation.typed === undefined) {
+    lines.push(`${key('yes')} yes, do it     ${key('no')} no`);
+    return lines;
+  }
+  lines.push(...wrap(`Type ${cleanLine(confirmation.typed)} to confirm:`, room), `${theme.paint('accent', '>')} ${fieldText(theme, field)}`);
+  if (problem) lines.push(theme.paint('bad', cleanLine(problem)));
+  return lines;
+}
+
+function questionLines(dialog: Extract<Dialog, { kind: 'question' }>, theme: Theme, room: number, height: number): string[] {
+  const { question, field, cursor, picked, problem } = dialog;
+  const { glyphs } = theme;
+  const lines = wrap(cleanLine(question.label), room).map((line) => theme.paint('strong', line));
+  if (question.help) lines.push(...wrap(cleanLine(question.help), room).map((line) => theme.paint('faint', line)));
+  lines.push('');
+  if (question.kind === 'choice' || question.kind === 'several') {
+    const most = Math.max(3, height - lines.length - 2);
+    const start = windowStart({ previous: 0, selected: cursor, height: most, total: question.choices.length });
+    for (const [offset, choice] of question.choices.slice(start, start + most).entries()) {
+      const here = start + offset === cursor;
+      const box = question.kind === 'several' ? `[${picked.has(choice.value) ? 'x' : ' '}] ` : '';
+      const text = pad(`${here ? glyphs.pointer : ' '} ${box}${cleanLine(choice.label)}${choice.detail ? `  ${cleanLine(choice.detail)}` : ''}`, room, 'left', glyphs.ellipsis);
+      lines.push(here ? theme.paint('selected', text) : text);
+    }
+    if (question.choices.length > most) lines.push(theme.paint('faint', `${cursor + 1} of ${question.choices.length}`));
+  } else {
+    const hide = (text: string) => (question.kind === 'secret' ? glyphs.mask.repeat(characters(text).length) : text);
+    // A long answer shows its end, where the cursor mostly is.
+    const all = characters(field.text);
+    const from = Math.max(0, field.cursor - (room - 4));
+    lines.push(`${theme.paint('accent', '>')} ${fieldText(theme, { text: all.slice(from, from + room - 3).join(''), cursor: field.cursor - from }, hide)}`);
+  }
+  if (problem) lines.push(...wrap(cleanLine(problem), room).map((line) => theme.paint('bad', line)));
+  return lines;
+}
+
+export interface RunScreen {
+  lines: string[];
+  /** Of what was shown, for scrolling. */
+  shown: { height: number; total: number };
+}
+
+/** The box of a run: what it showed, then what it asks or how it ended. At most `height` lines; what was shown scrolls. */
+export function runScreen(run: RunView, theme: Theme, keymap: Keymap, room: number, height: number): RunScreen {
+  const ask = run.dialog?.kind === 'confirm' ? confirmLines(run.dialog, theme, keymap, room) : run.dialog ? questionLines(run.dialog, theme, room, height) : [];
+  const end = run.fault
+    ? [...wrap(`${theme.glyphs.tone.bad} ${run.fault.message}`, room).map((line) => theme.paint('bad', line)), '', ...wrap(`${theme.glyphs.arrow} ${run.fault.remedy}`, room)]
+    : run.outcome
+      ? wrap(`${theme.glyphs.tone.good} ${run.outcome}`, room).map((line) => theme.paint('good', line))
+      : [];
+  const bottom = [...ask, ...end].slice(0, height);
+  const all = run.shown.flatMap((shown) => shownLines(shown, theme, room));
+  const shownRoom = Math.max(0, height - bottom.length - (bottom.length > 0 && all.length > 0 ? 1 : 0));
+  const shownHeight = Math.min(all.length, shownRoom);
+  const top = Math.max(0, Math.min(run.scroll, all.length - shownHeight));
+  const visible = all.slice(top, top + shownHeight);
+  return {
+    lines: [...visible, ...(visible.length > 0 && bottom.length > 0 ? [''] : []), ...bottom],
+    shown: { height: shownHeight, total: all.length },
+  };
+}
+
+/** `Pulling 40 %`: the last thing a running flow said about how far it is. */
+export function progressText(run: RunView, theme: Theme): string {
+  const progress = run.progress.at(-1);
+  if (!progress) return '';
+  if (progress.fraction === undefined) return cleanLine(progress.label);
+  const full = Math.round(Math.min(1, Math.max(0, progress.fraction)) * 12);
+  const { bar } = theme.glyphs;
+  return `${cleanLine(progress.label)} ${bar.full.repeat(full)}${bar.empty.repeat(12 - full)} ${Math.round(progress.fraction * 100)} %`;
+}

@@ -1,0 +1,47 @@
+import { pad } from '../../text/width.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { useParts } from '../context.ts';
+import { fieldText } from '../filter-text.ts';
+import { useFleet } from '../hooks/use-fleet.ts';
+import { useInterface } from '../hooks/use-interface.ts';
+import { useSelected } from '../hooks/use-selected.ts';
+import { type Size, windowStart } from '../layout.ts';
+import { type PaletteItem, paletteItems } from '../palette-items.ts';
+import { cutStyled, padStyled } from '../styled-text.ts';
+import type { Theme } from '../theme.ts';
+import { Overlay } from '../widgets/overlay.tsx';
+
+function itemLine(item: PaletteItem, here: boolean, theme: Theme, width: number): string {
+  const { glyphs } = theme;
+  const key = item.key === '' ? '' : ` ${item.key} `;
+  const room = width - 10 - key.length;
+  const title = cleanLine(item.title);
+  const detail = item.detail === '' ? '' : `  ${here ? cleanLine(item.detail) : theme.paint('faint', cleanLine(item.detail))}`;
+  const line = `${here ? theme.paint('accent', glyphs.pointer) : ' '} ${theme.paint('faint', pad(item.kind, 5))} ${padStyled(cutStyled(title + detail, room, glyphs.ellipsis), room)} ${theme.paint('key', key)}`;
+  return here ? theme.paint('selected', padStyled(line, width)) : line;
+}
+
+/** Everything that can be done or looked at, found by a few letters. */
+export function Palette({ size }: { size: Size }) {
+  const { theme, deck, keymap } = useParts();
+  useFleet();
+  const component = useSelected();
+  const { field, cursor } = useInterface((state) => state.palette);
+  const items = paletteItems({ deck, keymap, component, query: field.text });
+  const width = Math.min(size.columns - 4, 96);
+  const height = Math.min(size.rows - 8, 18);
+  const selected = Math.min(cursor, items.length - 1);
+  const start = windowStart({ previous: 0, selected, height, total: items.length });
+  const list = items.slice(start, start + height).map((item, row) => itemLine(item, start + row === selected, theme, width - 4));
+  if (items.length === 0) list.push(theme.paint('faint', 'Nothing is called like that.'));
+  while (list.length < height) list.push('');
+  return (
+    <Overlay
+      size={size}
+      width={width}
+      title="Find"
+      foot={theme.paint('faint', `${Math.max(0, selected + 1)} of ${items.length}`)}
+      rows={[` ${theme.paint('key', ':')} ${cutStyled(fieldText(theme, field), width - 8)}`, '', ...list.map((line) => ` ${line}`)]}
+    />
+  );
+}

@@ -1,0 +1,53 @@
+import { Fault } from '../faults/fault.ts';
+import type { TerminalLoan } from '../session/session.ts';
+
+/** Steps off the terminal, runs the callback, and comes back with a full redraw: Ink's `suspendTerminal`. */
+export type Suspend = (callback: () => Promise<void>) => Promise<unknown>;
+
+/** The one terminal, which at most one flow has at a time. */
+export interface TerminalLender {
+  /** Set while the console is on the screen. */
+  attach(suspend: Suspend | undefined): void;
+  lent(): boolean;
+  lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T>;
+}
+
+export function createTerminalLender(input: NodeJS.ReadStream, output: NodeJS.WriteStream): TerminalLender {
+  let suspend: Suspend | undefined;
+  let lent = false;
+  return {
+    attach(value) {
+      suspend = value;
+    },
+    lent: () => lent,
+    async lend(use) {
+      if (!suspend || lent) {
+        throw new Fault({
+          code: 'refused.noTerminal',
+          message: lent ? 'Another program has the terminal.' : 'The console has no terminal to give.',
+          remedy: 'Leave the other program first.',
+        });
+      }
+      lent = true;
+      let outcome: { value: Awaited<ReturnType<typeof use>> } | undefined;
+      let failure: { thrown: unknown } | undefined;
+      try {
+        await suspend(async () => {
+          try {
+            outcome = { value: await use({ input, output }) };
+          } catch (thrown) {
+            failure = { thrown };
+          } finally {
+            // Whatever the program left behind: our own reading needs a still stream.
+            if (input.isTTY) input.setRawMode(false);
+            input.pause();
+          }
+        });
+      } finally {
+        lent = false;
+      }
+      if (failure) throw failure.thrown;
+      return (outcome as { value: Awaited<ReturnType<typeof use>> }).value;
+    },
+  };
+}

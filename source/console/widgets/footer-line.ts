@@ -1,0 +1,77 @@
+import type { ComponentView } from '../../fleet/model.ts';
+import type { Deck } from '../../terminal/deck.ts';
+import { contextsOf, filterTarget } from '../commands.ts';
+import { frontRun } from '../flow-runs.ts';
+import type { InterfaceState } from '../interface-store.ts';
+import { keyText } from '../key-press.ts';
+import type { CommandId, KeyBinding, Keymap } from '../keymap.ts';
+import { flowOf, isOffered, offeredActs } from '../offers.ts';
+import { padStyled } from '../styled-text.ts';
+import type { Theme } from '../theme.ts';
+
+interface FooterOptions {
+  theme: Theme;
+  columns: number;
+  state: InterfaceState;
+  keymap: Keymap;
+  deck: Deck;
+  component: ComponentView | undefined;
+}
+
+export interface FooterItem {
+  key: string;
+  label: string;
+}
+
+function item(binding: KeyBinding, label = binding.label ?? binding.title): FooterItem {
+  return { key: keyText(binding.keys[0] ?? ''), label };
+}
+
+/** What can be done here and now. The first ones are the nearest; the last ones always stay. */
+export function footerItems({ state, keymap, deck, component }: Omit<FooterOptions, 'theme' | 'columns'>): { near: FooterItem[]; always: FooterItem[] } {
+  const of = (id: CommandId, label?: string) => item(keymap.binding(id), label);
+  const front = frontRun(state.runs);
+  if (front?.dialog) {
+    const { dialog } = front;
+    if (dialog.kind === 'confirm') {
+      if (dialog.confirmation.typed !== undefined) return { near: [of('accept', 'confirm')], always: [of('cancel', 'cancel')] };
+      return { near: [of('yes', 'yes, do it')], always: [of('no', 'no'), of('cancel', 'cancel')] };
+    }
+    const { kind } = dialog.question;
+    const near = kind === 'several' ? [of('choice-down', 'move'), of('toggle', 'choose')] : kind === 'choice' ? [of('choice-down', 'move')] : [];
+    return { near, always: [of('accept', 'continue'), of('cancel', 'cancel')] };
+  }
+  if (front) return { near: [of('page-down', 'more')], always: [of('accept', 'close')] };
+  if (state.editing) return { near: [], always: [of('accept', 'keep'), of('cancel', 'undo')] };
+  if (state.screen === 'palette') return { near: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] };
+  if (state.screen === 'help') return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };
+
+  const contexts = contextsOf(state);
+  const own = keymap.bindings
+    .filter((binding) => binding.label && (binding.context === contexts[0] || binding.context === state.focus))
+    .map((binding) => item(binding, binding.id === 'follow' ? (state.logs.bottom === undefined ? 'pause' : 'follow') : binding.label));
+  const acts = contexts.includes('component') ? offeredActs(deck, keymap, component).filter((binding) => binding.label && (binding.flow || component)).map((binding) => item(binding)) : [];
+  const host = keymap.bindings.flatMap((binding) => {
+    const flow = binding.context === 'host' && binding.label && binding.flow ? flowOf(deck, binding.flow) : undefined;
+    return flow && isOffered(deck, flow, component) ? [item(binding)] : [];
+  });
+  const inLogs = contexts[0] === 'logs';
+  const near = inLogs ? [...own, ...acts] : state.focus === 'components' ? [...acts, ...own] : [...own, ...acts];
+  if (filterTarget(state)) near.splice(inLogs ? own.length : Math.min(near.length, 6), 0, of('filter', state.focus === 'detail' && state.tab === 'inspect' ? 'search' : 'filter'));
+  return { near: [...near, ...host], always: [of('palette'), of('help'), of('quit')] };
+}
+
+export function footerLine(options: FooterOptions): string {
+  const { theme, columns } = options;
+  const { near, always } = footerItems(options);
+  const length = ({ key, label }: FooterItem) => key.length + 1 + label.length + 3;
+  let room = columns - 1 - always.reduce((sum, each) => sum + length(each), 0);
+  const shown: FooterItem[] = [];
+  for (const each of near) {
+    if (length(each) > room) continue;
+    room -= length(each);
+    shown.push(each);
+  }
+  const text = [...shown, ...always].map(({ key, label }) => `${theme.paint('key', key)} ${theme.paint('faint', label)}`).join('   ');
+  return padStyled(` ${text}`, columns);
+}

@@ -1,0 +1,23 @@
+import { Box } from 'ink';
+import type { Size } from '../layout.ts';
+import { padStyled } from '../styled-text.ts';
+import { PaneFrame } from './pane-frame.tsx';
+
+interface OverlayProps {
+  size: Size;
+  /** Of the whole box, edges included. */
+  width: number;
+  title: string;
+  foot?: string;
+  rows: readonly string[];
+}
+
+/** A box over the panes, in the middle of the screen. Its rows are filled up, so that nothing shines through. */
+export function Overlay({ size, width, title, foot = '', rows }: OverlayProps) {
+  const height = Math.min(size.rows - 2, rows.length + 2);
+  return (
+    <Box position="absolute" top={Math.max(1, Math.floor((size.rows - height) / 2))} left={Math.max(0, Math.floor((size.columns - width) / 2))}>
+      <PaneFrame width={width} height={height} title={title} foot={foot} focused rows={rows.map((row) => padStyled(row, width - 2))} />
+    </Box>
+  );
+}

@@ -1,0 +1,60 @@
+import { Box, Text } from 'ink';
+import { useParts } from '../context.ts';
+import { cutStyled, styledWidth } from '../styled-text.ts';
+import type { Theme } from '../theme.ts';
+import { Rows } from './rows.tsx';
+
+interface FrameProps {
+  width: number;
+  height: number;
+  title: string;
+  /** On the right of the upper edge. */
+  aside?: string;
+  /** On the right of the lower edge. */
+  foot?: string;
+  focused: boolean;
+  /** `width - 2` columns each. */
+  rows: readonly string[];
+}
+
+/** `╭ Title ───── aside ╮`, exactly as wide as asked. */
+export function edge(theme: Theme, options: { width: number; title: string; aside: string; focused: boolean; top: boolean }): string {
+  const { width, focused, top } = options;
+  const frame = theme.frame(focused);
+  const role = focused ? 'focused' : 'border';
+  const room = width - 2;
+  const aside = options.aside === '' ? '' : ` ${cutStyled(options.aside, Math.max(0, room - 8))} `;
+  const titleRoom = room - styledWidth(aside) - 4;
+  const title = options.title === '' || titleRoom < 3 ? '' : ` ${cutStyled(options.title, titleRoom)} `;
+  const fill = Math.max(0, room - styledWidth(title) - styledWidth(aside) - (aside ? 1 : 0));
+  const line = (text: string) => theme.paint(role, text);
+  return (
+    line(top ? frame.topLeft : frame.bottomLeft) +
+    title +
+    line(frame.across.repeat(fill)) +
+    aside +
+    line((aside ? frame.across : '') + (top ? frame.topRight : frame.bottomRight))
+  );
+}
+
+/** A pane: an edge with its title, rows, an edge. Sides are texts of their own, so that a row of plain ASCII stays one. */
+export function PaneFrame({ width, height, title, aside = '', foot = '', focused, rows }: FrameProps) {
+  const { theme } = useParts();
+  const inner = Math.max(0, height - 2);
+  const side = theme.paint(focused ? 'focused' : 'border', theme.frame(focused).down);
+  const sides = Array.from({ length: inner }, () => theme.finish(side)).join('\n');
+  const heading = theme.paint(focused ? 'accent' : 'heading', title);
+  return (
+    <Box flexDirection="column" width={width} height={height} flexShrink={0}>
+      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: heading, aside, focused, top: true }))}</Text>
+      <Box height={inner}>
+        <Text>{sides}</Text>
+        <Box flexDirection="column" width={width - 2}>
+          <Rows rows={rows.slice(0, inner)} />
+        </Box>
+        <Text>{sides}</Text>
+      </Box>
+      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: '', aside: foot, focused, top: false }))}</Text>
+    </Box>
+  );
+}
