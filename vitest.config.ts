@@ -29,6 +29,7 @@ export default defineConfig({
           ...common,
           name: 'real',
           include: ['test/real/**/*.test.ts'],
+          globalSetup: ['test/real/global-setup.ts'],
           testTimeout: 180_000,
           hookTimeout: 300_000,
           fileParallelism: false,

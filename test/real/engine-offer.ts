@@ -1,0 +1,23 @@
+/** The kinds of engine that the tests know, each really running where the machine allows. */
+export const engineKinds = ['docker', 'podman', 'podman-rootless', 'docker-rootless'] as const;
+export type RealEngineKind = (typeof engineKinds)[number];
+
+/** The variable that names the socket of an engine that runs already; the same that `test/real/engines` prints. */
+export const engineVariable: Readonly<Record<RealEngineKind, string>> = {
+  docker: 'QUARTERDECK_TEST_DOCKER',
+  podman: 'QUARTERDECK_TEST_PODMAN',
+  'podman-rootless': 'QUARTERDECK_TEST_PODMAN_ROOTLESS',
+  'docker-rootless': 'QUARTERDECK_TEST_DOCKER_ROOTLESS',
+};
+
+/** What the set-up found or started, once for all files: where the engine is, or why there is none. */
+export type EngineOffer = { url: string } | { missing: string };
+export type EngineOffers = Readonly<Record<RealEngineKind, EngineOffer>>;
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    engineOffers: EngineOffers;
+    /** The folder with the compose programs that come with the images; empty when there are no images. */
+    composeFolder: string;
+  }
+}

@@ -1,0 +1,67 @@
+import { rm } from 'node:fs/promises';
+import { describe, expect, inject, it } from 'vitest';
+import { engineVariable, type RealEngineKind } from './engine-offer.ts';
+import { enginesScript, makeEnginesFolder, runOrThrow, variablesOf } from './scripts.ts';
+
+export type { RealEngineKind } from './engine-offer.ts';
+
+/** A container engine that really runs. */
+export interface RealEngine {
+  kind: RealEngineKind;
+  /** `unix:///tmp/x/docker.sock` */
+  url: string;
+  /** The path in it. */
+  socket: string;
+}
+
+const asEngine = (kind: RealEngineKind, url: string): RealEngine => ({ kind, url, socket: url.replace(/^unix:\/\//, '') });
+
+/** The shared engine of this kind. Throws with the reason where there is none: use `describeReal` to skip. */
+export function realEngine(kind: RealEngineKind): RealEngine {
+  const offer = inject('engineOffers')[kind];
+  if ('missing' in offer) throw new Error(`no ${kind}: ${offer.missing}`);
+  return asEngine(kind, offer.url);
+}
+
+/**
+ * A group of tests against a real engine. Without that engine the group is skipped, with the reason in its title; under
+ * QUARTERDECK_REQUIRE_REAL=1 it fails instead.
+ */
+export function describeReal(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void): void {
+  const offer = inject('engineOffers')[kind];
+  if ('url' in offer) {
+    describe(`${name} [${kind}]`, () => tests(asEngine(kind, offer.url)));
+  } else if (process.env.QUARTERDECK_REQUIRE_REAL === '1') {
+    it(`${name} [${kind}]`, () => expect.fail(`must run, and cannot: ${offer.missing}`));
+  } else {
+    describe.skip(`${name} [${kind}] (skipped: ${offer.missing})`, () => tests(asEngine(kind, 'unix:///nonexistent')));
+  }
+}
+
+/** One's own engine, without images, for tests that end it. */
+export interface PrivateEngine extends RealEngine {
+  /** Ends the daemon as a crash does; containers are left as they would be. */
+  kill(): Promise<void>;
+  /** Brings a killed one back, on the same socket with the same containers. */
+  start(): Promise<void>;
+  /** Ends it for good, with everything in it. */
+  down(): Promise<void>;
+}
+
+/** Starts a private engine; it ends with `down()`, and with this process at the latest. */
+export async function startPrivateEngine(kind: RealEngineKind): Promise<PrivateEngine> {
+  // Whether this kind can run here was found out by the set-up, with the reason.
+  realEngine(kind);
+  const folder = await makeEnginesFolder();
+  const env = { QUARTERDECK_ENGINES_OWNER: String(process.pid), QUARTERDECK_REQUIRE_REAL: '1' };
+  const url = variablesOf(await runOrThrow([enginesScript, 'up', folder, kind], { env }))[engineVariable[kind]] ?? '';
+  return {
+    ...asEngine(kind, url),
+    kill: async () => void (await runOrThrow([enginesScript, 'kill', folder, kind])),
+    start: async () => void (await runOrThrow([enginesScript, 'start', folder, kind])),
+    down: async () => {
+      await runOrThrow([enginesScript, 'down', folder]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

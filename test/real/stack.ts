@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, cp, glob, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
+import type { RealEngine } from './real-engines.ts';
+import { runOrThrow } from './scripts.ts';
+
+/**
+ * Who brings a project up. They leave different labels on the containers: compose 2 absolute paths, compose 1 relative ones,
+ * podman-compose both families of labels and none that marks one-off containers.
+ */
+export type Composer = 'compose-2' | 'compose-1' | 'podman-compose';
+
+/** A component of the catalog, really running. */
+export interface RunningComponent {
+  id: string;
+  project: string;
+  engine: RealEngine;
+  /** The project's folder on this machine, with the catalog's own compose.yaml in it. */
+  folder: string;
+  /** Published host ports by the variable that sets them: `{ WEB_PORT: 41123 }`. */
+  ports: Readonly<Record<string, number>>;
+  /** What was given to compose besides. */
+  variables: Readonly<Record<string, string>>;
+  /** Runs any compose command in the project. */
+  compose(args: readonly string[]): Promise<string>;
+  /** Removes containers, volumes, networks and the folder. */
+  down(): Promise<void>;
+}
+
+const catalogFolder = fileURLToPath(new URL('../../catalog/', import.meta.url));
+
+/**
+ * Brings up a component with the catalog's compose.yaml as it is, on free host ports, and waits until compose is done.
+ * Variables that the file demands (`${NAME:?...}`) and that `variables` does not name get a random value.
+ */
+export async function bringUp(
+  engine: RealEngine,
+  id: string,
+  options: { composer?: Composer; project?: string; variables?: Readonly<Record<string, string>> } = {},
+): Promise<RunningComponent> {
+  const composer = options.composer ?? 'compose-2';
+  const project = options.project ?? id;
+  const source = await findComponent(id);
+  const text = await readFile(join(source, 'compose.yaml'), 'utf8');
+
+  const ports: Record<string, number> = {};
+  for (const [, name] of text.matchAll(/\$\{([A-Z0-9_]*PORT):-\d+\}/g)) if (name !== undefined && !(name in ports)) ports[name] = await findFreePort();
+  const variables: Record<string, string> = {};
+  for (const [, name] of text.matchAll(/\$\{([A-Z0-9_]+):\?/g)) if (name !== undefined) variables[name] = randomBytes(12).toString('hex');
+  Object.assign(variables, options.variables);
+
+  const home = await mkdtemp('/tmp/qd-stack-');
+  const folder = join(home, project);
+  await cp(source, folder, { recursive: true });
+  await writeFile(join(folder, '.env'), Object.entries(ports).map(([name, port]) => `${name}=${port}\n`).join(''));
+  // A rootless engine reads the folder, and writes into it, as its own user.
+  await chmod(home, 0o755);
+  await giveTo(home, await stat(engine.socket));
+
+  const { argv, env } = await prepareComposer(composer, engine, home);
+  const compose = async (args: readonly string[]): Promise<string> =>
+    await runOrThrow([...argv, '-p', project, ...args], { cwd: folder, env: { ...env, ...variables }, limitMs: 150_000 });
+  const down = async (): Promise<void> => {
+    await compose(['down', '-v', '-t', '1']);
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    await compose(['up', '-d']);
+  } catch (error) {
+    await down().catch(() => undefined);
+    throw error;
+  }
+  return { id, project, engine, folder, ports, variables, compose, down };
+}
+
+async function findComponent(id: string): Promise<string> {
+  for await (const path of glob(`*/${id}/compose.yaml`, { cwd: catalogFolder })) return join(catalogFolder, path, '..');
+  throw new Error(`the catalog has no ${id} with a compose.yaml`);
+}
+
+/** A TCP port that nothing listens on, on any address. Taken at once, so that a race is unlikely, not impossible. */
+export async function findFreePort(): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '0.0.0.0', () => {
+      const address = server.address();
+      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))));
+    });
+  });
+}
+
+async function giveTo(path: string, owner: { uid: number; gid: number }): Promise<void> {
+  await chown(path, owner.uid, owner.gid);
+  if ((await stat(path)).isDirectory()) for (const name of await readdir(path)) await giveTo(join(path, name), owner);
+}
+
+async function prepareComposer(
+  composer: Composer,
+  engine: RealEngine,
+  home: string,
+): Promise<{ argv: string[]; env: Record<string, string | undefined> }> {
+  // Which engine is meant must come from here alone.
+  const env = { DOCKER_HOST: engine.url, DOCKER_CONTEXT: undefined, COMPOSE_FILE: undefined, COMPOSE_PROJECT_NAME: undefined };
+  const tools = inject('composeFolder');
+  switch (composer) {
+    case 'compose-2':
+      return { argv: [join(tools, 'docker-compose')], env };
+    case 'compose-1':
+      return { argv: ['/usr/bin/docker-compose', '--no-ansi'], env };
+    case 'podman-compose': {
+      // It calls `podman` by name, which would work on the storage of whoever runs the tests.
+      const shim = join(home, 'bin', 'podman');
+      await runOrThrow(['mkdir', '-p', join(home, 'bin')]);
+      await writeFile(shim, `#!/bin/sh\nexec /usr/bin/podman --remote --url '${engine.url}' "$@"\n`, { mode: 0o755 });
+      return { argv: ['/usr/bin/python3', join(tools, 'podman-compose')], env: { ...env, PATH: `${join(home, 'bin')}:${process.env.PATH}` } };
+    }
+  }
+}
