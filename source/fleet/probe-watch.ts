@@ -43,6 +43,8 @@ interface Asking {
   running: AbortController | undefined;
   probe: ProbeView | undefined;
   findings: readonly FindingView[];
+  /** Answers that their call allows to be used again, by its name. */
+  kept: Map<string, { atMs: number; answer: CallAnswer }>;
 }
 
 /** Asks components how they are, in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
@@ -94,6 +96,7 @@ export class ProbeWatch {
         // What was said about the program before its restart says nothing about it now.
         probe: sameContainers ? known.probe : undefined,
         findings: sameContainers ? known.findings : noFindings,
+        kept: sameContainers ? known.kept : new Map(),
       };
       this.#askings.set(target.key, asking);
       this.#later(asking, known === undefined ? 0 : this.#limits.settleMs);
@@ -104,6 +107,7 @@ export class ProbeWatch {
   refresh(key?: string): void {
     for (const asking of this.#askings.values()) {
       if (key !== undefined && asking.target.key !== key) continue;
+      asking.kept.clear();
       if (!asking.running) this.#later(asking, 0);
     }
   }
@@ -146,7 +150,7 @@ export class ProbeWatch {
     try {
       // Both pull in libraries that the first frame does not need.
       const [{ runCall }, conditions] = await Promise.all([import('../calls/run-call.ts'), import('../calls/conditions.ts')]);
-      const answers = await this.#answers(target, runCall, signal);
+      const answers = await this.#answers(asking, runCall, signal);
       if (signal.aborted) return;
       const facts = factsOf(target, answers);
       const before = JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]);
@@ -183,8 +187,8 @@ export class ProbeWatch {
     }
   }
 
-  /** Each call once, whoever uses its answer. */
-  async #answers(target: ProbeTarget, runCall: RunCall, signal: AbortSignal): Promise<Record<string, CallAnswer>> {
+  /** Each call once, whoever uses its answer; one that was asked dearly not again before it is due. */
+  async #answers({ target, kept }: Asking, runCall: RunCall, signal: AbortSignal): Promise<Record<string, CallAnswer>> {
     const { entry, host, engine, containers } = target;
     const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed };
     const names = new Set([...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []), ...entry.checks.flatMap((check) => check.calls)]);
@@ -193,8 +197,15 @@ export class ProbeWatch {
       const call = entry.calls[name];
       // The lint refuses such entries; an operator's own catalog may be newer than its last check.
       if (!call?.reads || call.auth !== 'none') continue;
+      const before = kept.get(name);
+      if (before && Date.now() - before.atMs < keepMs(call.keep)) {
+        answers[name] = before.answer;
+        continue;
+      }
       try {
-        answers[name] = await runCall(callTarget, { name, call, signal });
+        const answer = await runCall(callTarget, { name, call, signal });
+        answers[name] = answer;
+        if (answer.ok) kept.set(name, { atMs: Date.now(), answer });
       } catch (thrown) {
         answers[name] = { ok: false, status: 0, json: undefined, text: '', headers: {}, failure: messageOf(thrown), tookMs: 0 };
       }
@@ -243,6 +254,10 @@ function factsOf({ entry, containers, hostAddresses }: ProbeTarget, calls: Recor
     calls,
     services: Object.fromEntries([...containers].map(([name, container]) => [name, { state: container.state, health: container.health, uptime: uptime(container) }])),
   };
+}
+
+function keepMs(keep: string): number {
+  return intervalMs(keep.endsWith('h') ? `${Number.parseInt(keep, 10) * 60}m` : keep);
 }
 
 function intervalMs(every: string): number {
