@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentCall } from '../catalog/schema.ts';
-import type { ContainerDetail, Engine } from '../engine/engine.ts';
+import type { ContainerDetail, Engine, EngineFacts } from '../engine/engine.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 
@@ -9,6 +9,8 @@ export interface CallTarget {
   entry: CatalogEntry;
   host: Host;
   engine: Engine;
+  /** What the engine said about itself. Without it, ports that are not published count as not reachable. */
+  engineFacts?: EngineFacts;
   /** Running containers by the catalog's service names. */
   containers: ReadonlyMap<string, ContainerDetail>;
   /** False in read-only mode: exec calls are then not made. */

@@ -1,6 +1,7 @@
 import { nameRemedy } from '../text/nearest-name.ts';
 import { type Draft, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf, variableOf } from './draft.ts';
 import { compileExpression, type ExpressionScope, isProblem, isTemplateProblem, readTemplate, scopeVariables } from './expressions.ts';
+import { placeholdersIn } from './placeholders.ts';
 import type { ComponentCall } from './schema.ts';
 
 /** Everything that names something else must name something that is there. */
@@ -159,11 +160,6 @@ function* checkInputs(path: RuleFinding['path'], call: ComponentCall): Generator
   for (const name of inputs) {
     if (!used.has(name)) yield inComponent([...path, 'inputs', name], `The input "${name}" is not used.`, `Write <${name}> where it goes, or remove it.`, 'key');
   }
-}
-
-/** `<name>` in texts of a call. */
-export function placeholdersIn(text: string): string[] {
-  return [...text.matchAll(/<([A-Za-z][\w-]*)>/g)].map((match) => match[1] ?? '');
 }
 
 function* textsOf(path: PropertyKey[], call: ComponentCall): Generator<{ at: PropertyKey[]; text: string }> {

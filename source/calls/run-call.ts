@@ -1,0 +1,199 @@
+import type { ComponentCall } from '../catalog/schema.ts';
+import type { ContainerDetail } from '../engine/engine.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import type { CallAnswer, CallTarget, RunCall } from './call.ts';
+import { findAddress } from './find-address.ts';
+import { bodyLimitBytes, buildRequest, type HttpArrival, sendRequest } from './http-call.ts';
+import { Inputs } from './inputs.ts';
+
+type Answer = Omit<CallAnswer, 'tookMs'>;
+
+/** What a call is made with, once it may be made. */
+interface Making {
+  target: CallTarget;
+  call: ComponentCall;
+  inputs: Inputs;
+  signal: AbortSignal;
+  grant: Grant | undefined;
+  /** Given a way to ask what has arrived, for the case that the rest does not come in time. */
+  arrived(soFar: () => HttpArrival): void;
+}
+
+/**
+ * Makes one declared call. Whatever is wrong over there (not running, not published, silent, slow, rubbish) is an answer with `ok` false
+ * and a sentence. Rejects with `usage.input` for wrong inputs, `refused.grant` when the call changes something and nobody granted it,
+ * and with the signal's reason.
+ */
+export const runCall: RunCall = async (target, { call, inputs = {}, signal, grant }) => {
+  signal.throwIfAborted();
+  if (!call.reads && grant === undefined) {
+    throw new Fault({ code: 'refused.grant', message: `"${call.title}" changes something and may only run inside an act.`, remedy: `Run it as an operation of ${target.entry.id}.` });
+  }
+  const checked = await Inputs.check(call, inputs);
+  const limitMs = milliseconds(call.limit);
+  const clock = AbortSignal.timeout(limitMs);
+  const all = AbortSignal.any([signal, clock, ...(grant ? [grant.signal] : [])]);
+  const begin = performance.now();
+  let arrival: (() => HttpArrival) | undefined;
+  const finish = (answer: Answer): CallAnswer => ({ ...answer, tookMs: Math.round(performance.now() - begin) });
+  try {
+    const making: Making = { target, call, inputs: checked, signal: all, grant, arrived: (soFar) => (arrival = soFar) };
+    return finish(await orAborted(make(making), all));
+  } catch (thrown) {
+    signal.throwIfAborted();
+    grant?.signal.throwIfAborted();
+    if (clock.aborted) {
+      const seconds = `${limitMs / 1000} s`;
+      return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure: `The answer was not complete within ${seconds}.` } : failed(`No answer within ${seconds}.`));
+    }
+    if (thrown instanceof Fault && (thrown.kind === 'usage' || thrown.kind === 'refused')) throw thrown;
+    const failure = sentence(messageOf(thrown));
+    return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure } : failed(failure));
+  }
+};
+
+/** How a component stands, as far as a status tells: 401 and 403 mean that it is up, 429 and 503 that it is busy (R34). */
+export function standingOf({ status }: Pick<CallAnswer, 'status'>): 'up' | 'locked' | 'busy' | 'failing' | 'silent' {
+  if (status === 0) return 'silent';
+  if (status === 401 || status === 403) return 'locked';
+  if (status === 429 || status === 503) return 'busy';
+  return status >= 500 ? 'failing' : 'up';
+}
+
+async function make(making: Making): Promise<Answer> {
+  const { http, exec, tcp, file, engine } = making.call;
+  if (http) return callHttp(making, http);
+  if (exec) return callExec(making, exec);
+  if (tcp) return callTcp(making, tcp.port);
+  if (file) return callFile(making, file);
+  if (engine) return callEngine(making, engine.service);
+  return failed('This call declares nothing to ask.');
+}
+
+async function callHttp({ target, call, inputs, signal, arrived }: Making, http: NonNullable<ComponentCall['http']>): Promise<Answer> {
+  const request = buildRequest(http, inputs);
+  const address = findAddress(target, http.port);
+  if (typeof address === 'string') return failed(address);
+  const tls = target.entry.ports.some(({ name, tls: speaksTls }) => name === http.port && speaksTls);
+  const stream = await target.host.dial({ host: address.host, port: address.port }, signal);
+  return httpAnswer(await sendRequest(stream, { request, address, tls, signal, arrival: arrived }), call);
+}
+
+function httpAnswer({ status, headers, body, whole }: HttpArrival, call: ComponentCall): Answer {
+  const expected = call.http?.expect;
+  const ok = expected === undefined || expected.includes(status);
+  const text = body.toString('utf8');
+  return { ok, status, headers, text, json: whole ? parseJson(text) : undefined, failure: ok ? '' : unexpected(status, expected ?? []) };
+}
+
+function unexpected(status: number, expected: readonly number[]): string {
+  const standing = standingOf({ status });
+  if (standing === 'locked') return `It is up, but wants to know who asks (status ${status}).`;
+  if (standing === 'busy') return `It is up, but busy (status ${status}).`;
+  return `It answered with status ${status}, not ${expected.join(' or ')}.`;
+}
+
+async function callExec({ target, call, inputs, signal, grant }: Making, exec: NonNullable<ComponentCall['exec']>): Promise<Answer> {
+  if (!target.execAllowed) return failed('In read-only mode nothing is run inside containers.');
+  const container = running(target, exec.service);
+  if (typeof container === 'string') return failed(container);
+  for (const [input, { secret }] of Object.entries(call.inputs)) {
+    // The lint refuses such entries; an operator's own may be newer than its last check.
+    if (secret && exec.argv.some((argument) => argument.includes(`<${input}>`))) return failed(`The secret ${input} would be seen in the arguments of a program.`);
+  }
+  const argv = inputs.fillArgv(exec.argv);
+  const stdin = exec.stdin === undefined ? undefined : inputs.fill(exec.stdin);
+  const result =
+    grant && (!call.reads || stdin !== undefined)
+      ? await target.engine.writer(grant).exec(container.id, argv, stdin === undefined ? {} : { stdin: Buffer.from(stdin) })
+      : await target.engine.execReading(container.id, argv, { signal, limitBytes: bodyLimitBytes });
+  const text = textOf(result.stdout.length > 0 ? result.stdout : result.stderr);
+  const whole = !result.cut && result.stdout.length <= bodyLimitBytes;
+  const answer = { status: result.exitCode, headers: {}, text, json: whole ? parseJson(textOf(result.stdout)) : undefined };
+  if (result.exitCode === 126 || result.exitCode === 127) return { ...answer, ok: false, failure: `The program ${argv[0]} cannot be run in the container of ${exec.service}.` };
+  return { ...answer, ok: true, failure: '' };
+}
+
+/** Long enough for an engine's port forwarder to find out that nothing listens behind it: it accepts first and closes then. */
+const forwarderGraceMs = 150;
+
+async function callTcp({ target, signal }: Making, port: string): Promise<Answer> {
+  const address = findAddress(target, port);
+  if (typeof address === 'string') return failed(address);
+  const stream = await target.host.dial({ host: address.host, port: address.port }, signal);
+  try {
+    const closed = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), forwarderGraceMs);
+      const settle = (gone: boolean) => () => {
+        clearTimeout(timer);
+        resolve(gone);
+      };
+      stream.once('data', settle(false)).once('end', settle(true)).once('close', settle(true)).on('error', settle(true));
+    });
+    return closed ? failed(`Port ${address.port} closes every connection at once: nothing listens behind it.`) : { ...failed(''), ok: true };
+  } finally {
+    stream.destroy();
+  }
+}
+
+async function callFile({ target, inputs, signal }: Making, file: NonNullable<ComponentCall['file']>): Promise<Answer> {
+  const container = running(target, file.service);
+  if (typeof container === 'string') return failed(container);
+  const path = inputs.fill(file.path) ?? file.path;
+  // One byte more than is kept tells whether this is all of it.
+  const content = await target.engine.readFile(container.id, path, { signal, limitBytes: bodyLimitBytes + 1 });
+  if (content === undefined) return failed(`There is no file ${path} in the container of ${file.service}.`);
+  const text = textOf(content);
+  return { ok: true, status: 0, headers: {}, text, json: content.length <= bodyLimitBytes ? parseJson(text) : undefined, failure: '' };
+}
+
+async function callEngine({ target, signal }: Making, service: string): Promise<Answer> {
+  const known = target.containers.get(service);
+  if (!known) return failed(`The service ${service} has no container.`);
+  const detail = await target.engine.inspect(known.id, signal);
+  if (!detail) return failed(`The container of ${service} is gone.`);
+  const { state, health, exitCode, restartCount, env, argv, devices, startedMs } = detail;
+  const uptime = state === 'running' && startedMs !== undefined ? Math.max(0, Math.floor((Date.now() - startedMs) / 1000)) : 0;
+  const json = { state, health, exitCode, restarts: restartCount, env: Object.fromEntries(env), uptime, argv, devices };
+  return { ok: true, status: 0, headers: {}, text: '', json, failure: '' };
+}
+
+function running({ containers }: CallTarget, service: string): ContainerDetail | string {
+  const container = containers.get(service);
+  return container?.state === 'running' ? container : `The service ${service} is not running.`;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bodyLimitBytes)).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`;
+}
+
+function failed(failure: string): Answer {
+  return { ok: false, status: 0, json: undefined, text: '', headers: {}, failure };
+}
+
+/** Whoever does not listen to the signal is left behind. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function milliseconds(limit: string): number {
+  const [, number = '3', unit = 's'] = /^(\d+)(ms|s|m)$/.exec(limit) ?? [];
+  return Number(number) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : 60_000);
+}
