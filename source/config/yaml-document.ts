@@ -35,7 +35,7 @@ export class YamlDocument {
 
   constructor(text: string) {
     this.#text = text;
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, keepSourceTokens: true });
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'error' });
     const problems: YamlProblem[] = [...this.#document.errors, ...this.#document.warnings].map(({ code, message, pos }) => ({
       ...this.#placeAt(pos[0]),
       message: sentence(message),

@@ -1,0 +1,205 @@
+import { chmod, mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { type LoadOptions, loadFolder } from './load-folder.ts';
+
+const removals: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const remove of removals.splice(0)) await remove();
+});
+
+async function load(files: Record<string, string>, options: Partial<LoadOptions> = {}) {
+  const { folder, remove } = await catalogFolder(files);
+  removals.push(remove);
+  const loaded = await loadFolder(folder, { own: false, ...options });
+  return { folder, ...loaded, problems: loaded.problems.map((problem) => ({ ...problem, file: problem.file.slice(folder.length + 1) })) };
+}
+
+const place = 'productivity/notes';
+const sound: Record<string, string> = { [`${place}/component.yaml`]: soundComponent, [`${place}/compose.yaml`]: soundCompose };
+
+/** One piece of text replaced; a test that replaces nothing would prove nothing. */
+function broken(file: 'component' | 'compose', from: string, to: string): Record<string, string> {
+  const path = `${place}/${file}.yaml`;
+  const text = sound[path] ?? '';
+  expect(text.split(from).length, `"${from}" must be there once`).toBe(2);
+  return { ...sound, [path]: text.replace(from, () => to) };
+}
+
+/** Where a piece of text stands, counted independently of the code under test. */
+function positionOf(text: string, piece: string): { line: number; column: number } {
+  const before = text.slice(0, text.indexOf(piece));
+  return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
+}
+
+describe('loadFolder', () => {
+  it('joins both files into one entry', async () => {
+    const { entries, problems } = await load(sound);
+    expect(problems).toEqual([]);
+    expect(entries).toHaveLength(1);
+    expect(entries[0]).toMatchObject({
+      id: 'notes',
+      folder: place,
+      own: false,
+      image: 'notes/notes:latest',
+      ports: [{ name: 'web', service: 'app', host: 8300, container: 80, protocol: 'tcp', exposure: 'loopback', role: 'web page', web: true, fixed: false, tls: false }],
+      services: [
+        { name: 'app', main: true, repositories: ['docker.io/notes/notes'], dependsOn: ['db'], mounts: [{ source: 'data', target: '/data', readOnly: false }] },
+        { name: 'db', main: false, image: 'postgres:16-alpine', repositories: ['docker.io/library/postgres'] },
+      ],
+    });
+    expect(entries[0]?.services[0]?.environment).toEqual({ APP_SECRET: '${APP_SECRET:?kept in the keychain}', SIGNUP: '${SIGNUP:-true}', DATABASE_URL: '${DATABASE_URL:?kept in the keychain}' });
+  });
+
+  it('reads a flat folder and a folder that is one component, for an operator\'s own catalog', async () => {
+    const flat = await load({ 'notes/component.yaml': soundComponent, 'notes/compose.yaml': soundCompose }, { own: true });
+    expect(flat.problems).toEqual([]);
+    expect(flat.entries.map(({ id, own, folder }) => [id, own, folder])).toEqual([['notes', true, join(flat.folder, 'notes')]]);
+    const single = await loadFolder(join(flat.folder, 'notes'), { own: true });
+    expect(single.problems).toEqual([]);
+    expect(single.entries.map(({ id }) => id)).toEqual(['notes']);
+  });
+
+  it('names ports that compose publishes without a variable', async () => {
+    const { entries, problems } = await load({
+      'notes/component.yaml': soundComponent.replace('  web: {role: web page', '  web: {container: 80, role: web page').replace('/notes, json', '/n, json'),
+      'notes/compose.yaml': soundCompose.replace('${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8300}:80', '127.0.0.1:8300:80'),
+    }, { own: true });
+    expect(problems).toEqual([]);
+    expect(entries[0]?.ports).toMatchObject([{ name: 'web', host: 8300, container: 80 }]);
+  });
+
+  // What is replaced, what it becomes, the text that the problem must point at, its field, the rule, message and remedy.
+  const cases: [string, 'component' | 'compose', string, string, string, string, string | undefined, RegExp, RegExp][] = [
+    ['a misspelt key', 'component', 'exposure: loopback', 'exposuer: loopback', 'exposuer', 'ports.web.exposuer', undefined, /"exposuer" is not known here/, /Did you mean "exposure"/],
+    ['a missing key', 'component', 'kind: Note keeper\n', '', 'id: notes', 'kind', undefined, /"kind" is missing/, /Add it: text/],
+    ['a wrong word', 'component', 'exposure: loopback', 'exposure: loopbak', 'loopbak', 'ports.web.exposure', undefined, /cannot be "loopbak"/, /Did you mean "loopback"/],
+    ['a wrong kind of value', 'component', 'web: true}', 'web: "yes"}', '"yes"', 'ports.web.web', undefined, /must be true or false/, /Change/],
+    ['a list where a map belongs', 'component', 'volumes:\n  /data: {meaning: everything}', 'volumes: [/data]', '[/data]', 'volumes', undefined, /must be a map/, /./],
+    ['a bad name', 'component', '  web: {role', '  Web_1: {role', 'Web_1', 'ports.Web_1', undefined, /"Web_1" is not allowed: use lower case/, /Rename/],
+    ['a wrong form', 'component', 'path: /health', 'path: health', 'health}', 'calls.health.http.path', undefined, /has the wrong form/, /begin with \//],
+    ['two kinds of call in one', 'component', 'exec: {service: app, argv: [notes, count]}', 'exec: {service: app, argv: [x]}\n    tcp: {port: web}', 'count:', 'calls.count', undefined, /exactly one of http, exec/, /./],
+    ['a key that is there twice', 'component', 'deploy: compose\n', 'deploy: compose\nid: other\n', 'id: other', '', undefined, /unique/i, /Keep one/],
+    ['broken YAML', 'component', 'product: {name: Notes, confidence: sure}', 'product: {name: Notes, confidence: sure', 'services:\n  app', '', undefined, /./, /./],
+    ['broken YAML in compose.yaml', 'compose', 'image: notes/notes:latest', 'image: "notes/notes:latest', 'image', '', undefined, /quote/i, /./],
+    ['a condition that cannot be read', 'component', "'calls.count.ok && int", "'calls.count.ok && && int", '&& int', 'checks[0].when', 'expressions', /cannot be read: Unexpected token/, /Correct/],
+    ['an unknown variable', 'component', "when: 'status == 200", "when: 'statsu == 200", 'statsu', 'probe.says[0].when', 'expressions', /Unknown variable: statsu/, /Did you mean "status"/],
+    ['a check that looks at an answer of its own', 'component', "when: 'calls.count.ok", "when: 'ok && calls.count.ok", 'ok && calls', 'checks[0].when', 'expressions', /Unknown variable: ok/, /./],
+    ['a condition that is none', 'component', "int(calls.count.text) > 1000'", "int(calls.count.text) > 1000 ? 1 : 2'", 'calls.count.ok', 'checks[0].when', 'expressions', /type int/, /Compare/],
+    ['an answer nobody asked for', 'component', 'calls: [count]', 'calls: []', 'calls.count.ok', 'checks[0].when', 'expressions', /"count" is used here, but not made/, /calls: \[count\]/],
+    ['a template that never closes', 'component', 'loading {json.percent} %', 'loading {json.percent %', '{json.percent %', 'probe.says[0].word', 'expressions', /never closed/, /double a brace/],
+    ['a template that shows a secret', 'component', 'message: There are many notes.', 'message: The secret is {env.APP_SECRET}.', 'env.APP_SECRET', 'checks[0].message', 'expressions', /would show the secret APP_SECRET/, /./],
+    ['an unknown call', 'component', 'call: health', 'call: helth', 'helth', 'probe.call', 'call-users', /no call "helth"/, /Did you mean "health"/],
+    ['a probe that changes something', 'component', 'call: health', 'call: add', 'add\n', 'probe.call', 'call-users', /only use calls that read/, /reads: true/],
+    ['a probe that logs in', 'component', 'title: Is it up?', 'title: Is it up?\n    auth: basic', 'health\n  says', 'probe.call', 'call-users', /may not log in/, /auth none/],
+    ['an operation that claims to read', 'component', 'call: add, right: operate', 'call: add, right: read', 'read}', 'operations[0].right', 'call-users', /changes something/, /operate/],
+    ['a destruction that does not say of what', 'component', 'right: operate}', 'right: destroy}', '{id: add-note', 'operations[0]', 'call-users', /does not say what is lost/, /consequences/],
+    ['an unknown port', 'component', 'http: {method: GET, port: web', 'http: {method: GET, port: wbe', 'wbe', 'calls.health.http.port', 'calls', /no port "wbe"/, /Did you mean "web"/],
+    ['an unknown service', 'component', 'exec: {service: app', 'exec: {service: application', 'application', 'calls.count.exec.service', 'calls', /no service "application"/, /app, db/],
+    ['a placeholder nobody fills', 'component', '{text: <text>}', '{text: <txet>}', '<txet>', 'calls.add.http.json.text', 'calls', /no input "txet"/, /Did you mean "text"/],
+    ['an input nobody uses', 'component', '{text: <text>}', '{text: fixed}', 'text: {type: string', 'calls.add.inputs.text', 'calls', /"text" is not used/, /<text>/],
+    ['a secret among arguments', 'component', 'argv: [notes, count]}', 'argv: [notes, <pin>]}\n    inputs: {pin: {type: secret-string, meaning: pin, secret: true}}', '<pin>', 'calls.count.exec.argv[1]', 'calls', /secret "pin" would be seen/, /stdin/],
+    ['an unknown field among those excluded', 'component', 'excludes: [colours]', 'excludes: [colors]', 'colors', 'fields[3].excludes[0]', 'fields', /no field "colors"/, /Did you mean "colours"/],
+    ['a field that nobody gets', 'component', 'name: SIGNUP,', 'name: SIGNUPS,', '{name: SIGNUPS', 'fields[1]', 'fields', /no service of compose.yaml gets SIGNUPS/, /Did you mean "SIGNUP"/],
+    ['a variable that is no field', 'compose', '"${SIGNUP:-true}"', '"${SIGNUP_ALLOWED:-true}"', '"${SIGNUP_ALLOWED', 'services.app.environment.SIGNUP', 'fields', /is no declared field/, /Declare|Use one of/],
+    ['a service without a description', 'component', '  db: {role: database}\n', '', 'db:', 'services.db', 'services', /"db" is not described/, /services: db/],
+    ['a description without a service', 'component', '  db: {role: database}\n', '  db: {role: database}\n  dbb: {role: x}\n', 'dbb', 'services.dbb', 'services', /called "dbb"/, /Did you mean "db"/],
+    ['no main service', 'component', 'app: {main: true, role: server}', 'app: {role: server}', 'services:', 'services', 'services', /No service is the main one/, /main: true/],
+    ['a port without a description', 'compose', '${WEB_PORT:-8300}', '${WBE_PORT:-8300}', '"${WEB_BIND', 'services.app.ports[0]', 'ports', /"wbe" .* is not described/, /Did you mean "web"/],
+    ['a description without a port', 'component', 'web: true}\n', 'web: true}\n  metrics: {role: x, exposure: loopback}\n', 'metrics', 'ports.metrics', 'ports', /No port of compose.yaml is called "metrics"/, /web|METRICS_PORT/],
+    ['a mount that is not there', 'component', '  /data: {meaning', '  /dta: {meaning', '/dta', 'volumes./dta', 'volumes', /at "\/dta"/, /Did you mean "\/data"/],
+    ['a dependency on nothing', 'compose', 'depends_on: [db]', 'depends_on: [bd]', '[bd]', 'services.app.depends_on', undefined, /unknown service "bd"/, /Did you mean "db"/],
+    ['a port that cannot be read', 'compose', ':80"', ':web"', '"${WEB_BIND', 'services.app.ports[0]', undefined, /"web" is no container port/, /Write/],
+  ];
+
+  it.each(cases)('points at %s', async (_, file, from, to, pointsAt, field, rule, message, remedy) => {
+    const files = broken(file, from, to);
+    const { problems } = await load(files);
+    const found = problems.find((problem) => problem.field === field && message.test(problem.message));
+    expect(found, JSON.stringify(problems, null, 1)).toBeDefined();
+    expect(found?.rule).toBe(rule);
+    expect(found?.remedy).toMatch(remedy);
+    expect(found?.remedy).toMatch(/^["A-Z].*[.?]$/);
+    const text = files[found?.file ?? ''] ?? '';
+    if (!/^(broken YAML)/.test(_)) expect({ line: found?.line, column: found?.column }).toEqual(positionOf(text, pointsAt));
+    expect(found?.level).toBe('error');
+  });
+
+  it('loads the others when one folder is broken', async () => {
+    const { entries, problems } = await load({
+      ...sound,
+      'productivity/empty/compose.yaml': 'services: {}\n',
+      'productivity/rubbish/component.yaml': '\u0000\u0001{{{',
+      'productivity/list/component.yaml': '- a\n- b\n',
+      'productivity/nothing/component.yaml': '',
+    });
+    expect(entries.map(({ id }) => id)).toEqual(['notes']);
+    for (const folder of ['empty', 'rubbish', 'list', 'nothing']) {
+      expect(problems.filter(({ file }) => file === `productivity/${folder}/component.yaml`).length, folder).toBeGreaterThan(0);
+    }
+  });
+
+  it('refuses an id that is there twice, and warns of a component that is not there', async () => {
+    const { entries, problems } = await load({
+      'a/component.yaml': soundComponent.replace('id: notes', 'id: a').concat('dependsOn: [notse]\n'),
+      'a/compose.yaml': soundCompose,
+      'notes/component.yaml': soundComponent,
+      'notes/compose.yaml': soundCompose,
+      'x/notes/component.yaml': soundComponent.replace('productivity', 'media'),
+      'x/notes/compose.yaml': soundCompose,
+    }, { own: true });
+    expect(entries.map(({ id }) => id)).toEqual(['a', 'notes']);
+    expect(problems).toContainEqual(expect.objectContaining({ level: 'warning', file: 'a/component.yaml', field: 'dependsOn[0]', remedy: 'Did you mean "notes"?' }));
+  });
+
+  it('says so when the folder is not there or cannot be read', async () => {
+    await expect(loadFolder('/nonexistent/catalog', { own: true })).rejects.toMatchObject({ code: 'catalog.missing' });
+    const { folder } = await load(sound);
+    await mkdir(join(folder, 'loop'));
+    await symlink(join(folder, 'loop', 'component.yaml'), join(folder, 'loop', 'component.yaml'));
+    await chmod(join(folder, 'loop'), 0o700);
+    const { entries, problems } = await loadFolder(folder, { own: true });
+    expect(entries.map(({ id }) => id)).toEqual(['notes']);
+    expect(problems).toContainEqual(expect.objectContaining({ file: join(folder, 'loop', 'component.yaml'), message: expect.stringMatching(/cannot be read|missing/) }));
+  });
+
+  it('takes any damage to the text calmly, and always says where', async () => {
+    const { folder, remove } = await catalogFolder(sound);
+    removals.push(remove);
+    const { writeOwnFile } = await import('../config/own-files.ts');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('component', 'compose'),
+        fc.nat(),
+        fc.nat(60),
+        fc.oneof(fc.constantFrom('', '{', '"', '\t', ':', '- ', '&a *a', '!!binary x', '<<: *x\n', '---\n', '${', 'null', '[[[[[['), fc.string()),
+        async (file, at, length, inserted) => {
+          const path = `${place}/${file}.yaml`;
+          const text = sound[path] ?? '';
+          const start = at % text.length;
+          await writeOwnFile(join(folder, path), text.slice(0, start) + inserted + text.slice(start + length));
+          const { entries, problems } = await loadFolder(folder, { own: false });
+          await writeOwnFile(join(folder, path), text);
+          expect(entries.length === 1 || problems.some(({ level }) => level === 'error')).toBe(true);
+          for (const { line, column, message, remedy } of problems) {
+            expect(line).toBeGreaterThan(0);
+            expect(column).toBeGreaterThan(0);
+            expect(message.length * remedy.length).toBeGreaterThan(0);
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('does not let aliases multiply for ever', async () => {
+    const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`).join('\n')}\n`;
+    const begin = performance.now();
+    const { entries, problems } = await load({ ...sound, 'productivity/bomb/component.yaml': bomb });
+    expect(entries.map(({ id }) => id)).toEqual(['notes']);
+    expect(problems.some(({ file }) => file === 'productivity/bomb/component.yaml')).toBe(true);
+    expect(performance.now() - begin).toBeLessThan(3000);
+  });
+});
