@@ -47,6 +47,11 @@ export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest
     if (/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) throw unsendable(`The value for the header ${name} holds characters that no header can.`);
     headers[name.toLowerCase()] = value;
   }
+  if (http.basic) {
+    const login = [inputs.fill(http.basic.user) ?? '', inputs.fill(http.basic.password) ?? ''];
+    if (login[0]?.includes(':')) throw unsendable('A user name may not hold a colon.');
+    headers['authorization'] = `Basic ${Buffer.from(login.join(':')).toString('base64')}`;
+  }
   return { method: http.method, path: `${path}${query.length > 0 ? `${path.includes('?') ? '&' : '?'}${query.join('&')}` : ''}`, headers, body };
 }
 
