@@ -47,6 +47,11 @@ export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] 
   return [...seen.values()].sort((one, other) => one.containerPort - other.containerPort || one.protocol.localeCompare(other.protocol));
 }
 
+/** `host/project/service`: the key of a service in every store. */
+export function serviceKey(host: string, group: ContainerGroup, service: string): string {
+  return `${host}/${group.project}/${service}`;
+}
+
 /** One row out of a group of containers. */
 export function buildComponentView(group: ContainerGroup, context: ViewContext): BuiltView {
   const { entry } = group;
@@ -60,7 +65,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     if (state.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs ?? Number.POSITIVE_INFINITY, state.reconsiderMs);
     const shown = context.engineReachable ? state : away(state.state, state.detail);
     return {
-      key: `${context.host}/${group.project}/${service}`,
+      key: serviceKey(context.host, group, service),
       name: cleanLine(service),
       containerId: container.id,
       containerName: cleanLine(container.name),
@@ -82,7 +87,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
   for (const name of context.missing) {
     const known = entry?.services.find((service) => service.name === name);
     services.push({
-      key: `${context.host}/${group.project}/${name}`,
+      key: serviceKey(context.host, group, name),
       name: cleanLine(name),
       containerId: undefined,
       containerName: '',
@@ -128,7 +133,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     probe,
     findings: context.findings,
     origin: originOf(group),
-    url: urlOf(entry, services),
+    url: urlOf(entry, services, group),
   };
   return { view, reconsiderMs };
 }
@@ -184,9 +189,10 @@ function originOf(group: ContainerGroup): string {
 }
 
 /** The page for people: the first annotated web port that is really published. */
-function urlOf(entry: CatalogEntry | undefined, services: readonly ServiceView[]): string | undefined {
+function urlOf(entry: CatalogEntry | undefined, services: readonly ServiceView[], group: ContainerGroup): string | undefined {
   for (const port of entry?.ports.filter((candidate) => candidate.web) ?? []) {
-    if (port.exposure === 'host-network') return `${port.tls ? 'https' : 'http'}://127.0.0.1:${port.container}`;
+    const onHost = group.members.some(({ container, known }) => known?.name === port.service && container.networkMode === 'host');
+    if (onHost) return `${port.tls ? 'https' : 'http'}://127.0.0.1:${port.container}`;
     for (const service of services) {
       const published = service.ports.find((candidate) => candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined);
       if (!published) continue;

@@ -165,8 +165,11 @@ export interface Fleet {
   snapshot(): FleetSnapshot;
   /** Called after each commit; returns the way to stop. */
   subscribe(listener: () => void): () => void;
-  /** Resolves when `settled`; rejects with the signal's reason. */
-  settle(signal: AbortSignal): Promise<FleetSnapshot>;
+  /**
+   * Resolves when every place has answered or failed once; with `complete`, when every container has been inspected and every probe asked too.
+   * Rejects with the signal's reason.
+   */
+  settle(signal: AbortSignal, how?: { complete: boolean }): Promise<FleetSnapshot>;
   /** Keeps stats of a component flowing while the returned function has not been called. */
   watchStats(componentKey: string): () => void;
   stats(componentKey: string): StatsHistory | undefined;

@@ -1,6 +1,6 @@
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
-import { buildComponentView, compareComponents, type ContainerKnowledge } from './component-view.ts';
+import { buildComponentView, compareComponents, type ContainerKnowledge, serviceKey } from './component-view.ts';
 import { DeclaredServices } from './declared-services.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory } from './model.ts';
@@ -50,6 +50,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
   let reconsider: NodeJS.Timeout | undefined;
   let committedMs = 0;
   let closed = false;
+  let complete = false;
   let snapshot: FleetSnapshot = { revision: 0, settled: false, places: watches.map(placeView), components: [], ports: [] };
 
   function changed(): void {
@@ -102,6 +103,9 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
           listeners: watch.listeners,
           components: placeComponents,
           entries,
+          hostNetwork: new Set(
+            groups.flatMap(({ group }) => group.members.filter(({ container }) => container.networkMode === 'host').map(({ service }) => serviceKey(watch.name, group, service))),
+          ),
           engine: watch.facts,
         }),
       );
@@ -116,6 +120,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       ports,
     };
     probes.follow(targets);
+    complete = watches.every((watch) => watch.complete) && probes.complete();
     stats.follow(runtimes);
     clearTimeout(reconsider);
     reconsider = setTimeout(changed, Math.max(frameMs, reconsiderMs - nowMs));
@@ -130,7 +135,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    settle(signal) {
+    settle(signal, how) {
       return new Promise((resolve, reject) => {
         const stop = fleet.subscribe(check);
         signal.addEventListener('abort', fail, { once: true });
@@ -139,7 +144,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
           reject(signal.reason);
         }
         function check() {
-          if (!snapshot.settled) return;
+          if (!(how?.complete ? complete : snapshot.settled)) return;
           stop();
           signal.removeEventListener('abort', fail);
           resolve(snapshot);

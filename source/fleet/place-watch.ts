@@ -41,6 +41,8 @@ export class PlaceWatch {
   hostAddresses: readonly string[] = [];
   /** Has it answered or failed once? */
   settled = false;
+  /** Is everything known that can be: all inspected and the sockets read, or is the engine away? */
+  complete = false;
 
   readonly #source: PlaceSource;
   readonly #limits: PlaceLimits;
@@ -52,6 +54,7 @@ export class PlaceWatch {
   #touchTimer: NodeJS.Timeout | undefined;
   #lastEventMs = Date.now() - lookBackMs;
   #wake: (() => void) | undefined;
+  #firstListeners: Promise<void> = Promise.resolve();
 
   constructor(source: PlaceSource, changed: () => void, limits: PlaceLimits = placeLimits) {
     this.#source = source;
@@ -71,6 +74,7 @@ export class PlaceWatch {
 
   /** Runs until closed; never rejects. */
   async run(): Promise<void> {
+    this.#firstListeners = this.#firstFacts();
     void this.#watchListeners();
     let attempt = 0;
     while (!this.#closing.signal.aborted) {
@@ -117,6 +121,9 @@ export class PlaceWatch {
       this.settled = true;
       this.#changed();
       await this.#inspectAll(engine, signal);
+      await this.#firstListeners;
+      this.complete = true;
+      this.#changed();
       await Promise.race([eventsEnd, this.#reconcile(engine, signal)]);
     } finally {
       ending.abort();
@@ -136,6 +143,7 @@ export class PlaceWatch {
       retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
     };
     this.settled = true;
+    this.complete = true;
     this.#changed();
   }
 
@@ -251,13 +259,22 @@ export class PlaceWatch {
     void this.#readListeners();
   }
 
+  async #firstFacts(): Promise<void> {
+    try {
+      this.hostAddresses = (await this.host.facts(this.#closing.signal)).addresses;
+      await this.#readListeners();
+    } catch {
+      // The next round reads them again.
+    }
+  }
+
   async #watchListeners(): Promise<void> {
     const { signal } = this.#closing;
     try {
-      this.hostAddresses = (await this.host.facts(signal)).addresses;
+      await this.#firstListeners;
       for (;;) {
-        await this.#readListeners();
         await delay(this.#limits.listenersMs, signal);
+        await this.#readListeners();
       }
     } catch {
       // Closed.

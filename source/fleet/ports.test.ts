@@ -23,7 +23,7 @@ function published(hostPort: number, address = '127.0.0.1', protocol: 'tcp' | 'u
 }
 
 function ports(components: ComponentView[], listeners: Listener[] = [], { engine = docker, addresses = ['192.168.1.5'] } = {}) {
-  return portViews({ place: 'local', hostAddresses: addresses, listeners, components, entries: new Map(), engine });
+  return portViews({ place: 'local', hostAddresses: addresses, listeners, components, entries: new Map(), hostNetwork: new Set(), engine });
 }
 
 describe('ports', () => {
@@ -63,7 +63,7 @@ describe('ports', () => {
     const one = component('app', []);
     const views = portViews({
       place: 'local', hostAddresses: [], listeners: [{ address: '::', port: 3000, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }], components: [one],
-      entries: new Map([[one.key, entry]]), engine: docker,
+      entries: new Map([[one.key, entry]]), hostNetwork: new Set([one.services[0]?.key ?? '']), engine: docker,
     });
     expect(views).toHaveLength(1);
     expect(views[0]).toMatchObject({ owner: 'app', role: 'web UI', open: true });

@@ -38,11 +38,13 @@ export interface PortFacts {
   listeners: readonly Listener[];
   components: readonly ComponentView[];
   entries: ReadonlyMap<string, CatalogEntry>;
+  /** Keys of services on the host's own network: they publish nothing and listen by themselves. */
+  hostNetwork: ReadonlySet<string>;
   engine: EngineFacts | undefined;
 }
 
 /** Every port of one place: what engines publish, what host-network components listen on, and every other socket, each once. */
-export function portViews({ place, hostAddresses, listeners, components, entries, engine }: PortFacts): PortView[] {
+export function portViews({ place, hostAddresses, listeners, components, entries, hostNetwork, engine }: PortFacts): PortView[] {
   const views: PortView[] = [];
   const claimed = new Set<Listener>();
   const listening = (address: string, port: number, protocol: string) =>
@@ -78,9 +80,10 @@ export function portViews({ place, hostAddresses, listeners, components, entries
       }
     }
     for (const port of entry?.ports ?? []) {
-      if (port.exposure !== 'host-network' || port.host === undefined) continue;
+      const service = component.services.find((candidate) => hostNetwork.has(candidate.key) && (candidate.name === port.service || candidate.main));
+      if (!service || port.host === undefined) continue;
       const sockets = listeners.filter((listener) => listener.port === port.host && listener.protocol === port.protocol && !claimed.has(listener));
-      const up = component.services.some((service) => service.name === port.service || service.main ? ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state) : false);
+      const up = ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state);
       if (up) for (const socket of sockets) claimed.add(socket);
       const address = sockets[0]?.address ?? '0.0.0.0';
       views.push({
@@ -91,7 +94,7 @@ export function portViews({ place, hostAddresses, listeners, components, entries
         exposure: exposureOf(address, hostAddresses),
         owner: component.id,
         component: component.key,
-        service: port.service,
+        service: service.name,
         containerPort: port.container,
         role: port.role,
         open: up && sockets.length > 0,

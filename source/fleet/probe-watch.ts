@@ -73,6 +73,11 @@ export class ProbeWatch {
     return this.#askings.get(key)?.findings ?? noFindings;
   }
 
+  /** Has everybody been asked at least once? */
+  complete(): boolean {
+    return [...this.#askings.values()].every((asking) => asking.asked);
+  }
+
   /** From now on these are asked, and no others. One that was restarted or changed its health is asked at once. */
   follow(targets: readonly ProbeTarget[]): void {
     const wanted = new Set<string>();
@@ -96,6 +101,7 @@ export class ProbeWatch {
         // What was said about the program before its restart says nothing about it now.
         probe: sameContainers ? known.probe : undefined,
         findings: sameContainers ? known.findings : noFindings,
+        asked: sameContainers && known.asked,
         kept: sameContainers ? known.kept : new Map(),
       };
       this.#askings.set(target.key, asking);
@@ -178,7 +184,9 @@ export class ProbeWatch {
           remedy: cut(cleanLine(conditions.fillTemplate(check.remedy, facts)), detailColumns),
           rule: check.rule,
         }));
-      if (JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]) !== before) this.#changed();
+      const first = !asking.asked;
+      asking.asked = true;
+      if (first || JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]) !== before) this.#changed();
     } finally {
       asking.running = undefined;
       if (!this.#closed && this.#askings.get(target.key) === asking) {
