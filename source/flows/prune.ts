@@ -32,10 +32,10 @@ export const prune: Flow = {
   id: 'prune',
   verb: 'prune',
   title: 'Remove what nothing uses',
-  summary: 'Shows which stopped containers, unused images, volumes and build cache could go, and removes exactly those that were shown and confirmed.',
+  summary: 'Shows which stopped containers, unused images, volumes and build cache could go, and removes exactly those that were shown and confirmed. Kinds: containers, images, volumes, build-cache.',
   right: 'destroy',
   about: 'host',
-  usage: '[containers|images|volumes|build-cache...]',
+  usage: '[KIND...]',
   flags: { all: { meaning: 'also unused images that have a tag, and unused volumes that have a name' } },
   async run(session, input, world) {
     const engine = world.engineOf(input.place);

@@ -107,6 +107,6 @@ function remakerOf(detail: ContainerDetail, component: ComponentView): string {
     const folder = detail.labels['com.docker.compose.project.working_dir'];
     return `Compose makes ${name} again: "up" of project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''}.`;
   }
-  if (component.origin) return `${name} was made by ${component.origin}, which may make it again.`;
+  if (component.origin && component.project !== '') return `${name} was made by ${component.origin}, which may make it again.`;
   return `Nothing makes ${name} again by itself: its options and environment are known to this container alone.`;
 }

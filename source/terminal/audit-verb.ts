@@ -1,0 +1,105 @@
+import { Fault } from '../faults/fault.ts';
+import type { AuditReport } from '../session/audit.ts';
+import type { AuditEntry, AuditOutcome } from '../session/audit-chain.ts';
+import { cleanLine } from '../text/clean.ts';
+import { countText } from '../text/quantities.ts';
+import { wrap } from '../text/width.ts';
+import type { Output } from './output.ts';
+import { openOwnAudit } from './own-audit.ts';
+import { tableLines } from './table.ts';
+import type { VerbContext } from './verb.ts';
+
+const shownEntries = 50;
+
+const outcomeTones = { done: 'good', already: 'idle', failed: 'bad', refused: 'warn', cancelled: 'warn' } as const satisfies Record<AuditOutcome, string>;
+
+/** `audit`: what was done, newest last. `audit verify`: is the log whole? */
+export async function runAuditVerb({ output, options, paths, env }: VerbContext, action: string | undefined, all: boolean): Promise<number> {
+  const audit = openOwnAudit(paths, env);
+  if (action === undefined) {
+    if (options.json) {
+      const entries: AuditEntry[] = [];
+      for await (const entry of audit.entries()) {
+        entries.push(entry);
+        if (!all && entries.length > shownEntries) entries.shift();
+      }
+      output.json({ schema: 1, entries });
+      return 0;
+    }
+    const ends: AuditEntry[] = [];
+    const open = new Map<string, AuditEntry>();
+    let total = 0;
+    for await (const entry of audit.entries()) {
+      const key = `${entry.run} ${entry.act}`;
+      if (entry.phase === 'before') {
+        open.set(key, entry);
+        continue;
+      }
+      open.delete(key);
+      ends.push(entry);
+      total += 1;
+      if (!all && ends.length > shownEntries) ends.shift();
+    }
+    // What has a beginning and no end is under way, or its process died.
+    ends.push(...open.values());
+    printEntries(ends, total, output);
+    return 0;
+  }
+  if (action !== 'verify') {
+    throw new Fault({ code: 'usage.audit', message: `audit knows no "${cleanLine(action)}".`, remedy: 'Use "quarterdeck audit" or "quarterdeck audit verify".' });
+  }
+  const report = await audit.verify();
+  if (options.json) output.json({ schema: 1, ...report, whole: report.problems.length === 0 });
+  else printReport(report, output);
+  if (report.problems.length > 0) {
+    throw new Fault({
+      code: 'failed.auditBroken',
+      message: `The audit log is not as it was written: ${countText(report.problems.length, 'break')}.`,
+      remedy: `Compare ${report.path} with a backup. New entries go on behind the break, which stays visible.`,
+    });
+  }
+  return 0;
+}
+
+function printEntries(entries: readonly AuditEntry[], total: number, output: Output): void {
+  if (entries.length === 0) {
+    output.line('Nothing was changed yet.');
+    return;
+  }
+  const rows = entries.map((entry) => [
+    entry.at.slice(0, 19).replace('T', ' '),
+    entry.outcome ?? 'begun',
+    entry.flow,
+    [entry.host, entry.component === undefined ? undefined : shortKey(entry.component, entry.host)].filter(Boolean).map((part) => cleanLine(part ?? '')).join(' '),
+    cleanLine(entry.who.sudoUser ? `${entry.who.sudoUser} as ${entry.who.user}` : entry.who.user) + (entry.who.from ? ` from ${cleanLine(entry.who.from)}` : ''),
+    cleanLine(entry.message ?? entry.request),
+  ]);
+  const tone = (row: number) => outcomeTones[entries[row]?.outcome ?? 'cancelled'];
+  const columns = [
+    { heading: 'WHEN (UTC)' },
+    { heading: 'OUTCOME', paint: (cell: string, row: number) => output.paint(tone(row), cell) },
+    { heading: 'FLOW' },
+    { heading: 'ABOUT', least: 12 },
+    { heading: 'WHO', least: 8 },
+    { heading: 'WHAT', least: 14, paint: (cell: string) => output.paint('faint', cell) },
+  ];
+  for (const line of tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) })) output.line(line);
+  if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total}; --all shows all of them.`));
+}
+
+function shortKey(key: string, host: string): string {
+  return key.startsWith(`${host}/`) ? key.slice(host.length + 1).replace(/^\//, '') : key;
+}
+
+function printReport({ path, entries, problems, unchecked, keptIn, away }: AuditReport, output: Output): void {
+  const prose = (text: string) => wrap(text, output.proseColumns);
+  for (const { line, kind, message } of problems) output.line(`${output.paint('bad', `${output.glyph('bad')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
+  if (problems.length === 0) {
+    output.line(`${output.paint('good', output.glyph('good'))} ${entries === 0 ? 'There are no entries yet' : `${countText(entries, 'entry', 'entries')}, none changed, removed or inserted`}. ${cleanLine(path)}`);
+  }
+  if (unchecked > 0) output.line(output.paint('warn', `${output.glyph('warn')} ${countText(unchecked, 'entry', 'entries')} could not be checked: their key is out of reach.`));
+  for (const { kind, reason } of away) for (const text of prose(`The ${kind === 'keychain' ? 'keychain' : 'key file'} was not asked: ${cleanLine(reason)}`)) output.line(output.paint('faint', text));
+  if (keptIn === 'file') {
+    for (const text of prose('The key rests in a file beside the log, as there is no keychain: accidents and other users are found out, the operator and root are not.')) output.line(output.paint('faint', text));
+  }
+}

@@ -1,0 +1,187 @@
+import { Command, CommanderError, Option } from 'commander';
+import { Fault } from '../faults/fault.ts';
+import type { Flow, FlowInput } from '../flows/flow.ts';
+import { cleanLine } from '../text/clean.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
+import type { GlobalOptions } from './global-options.ts';
+import type { Verb } from './verb.ts';
+
+/** What the command line asked for. `verb` names it for reports, without its arguments. */
+export interface ParsedLine {
+  options: GlobalOptions;
+  verb: string;
+  /** Undefined for the bare command: the console, or the status. */
+  run: Verb | undefined;
+}
+
+/** Help or version was asked for, and is what there is to print. */
+export interface PrintedLine {
+  text: string;
+}
+
+interface Commands {
+  flows: readonly Flow[];
+  version: string;
+  columns: number;
+}
+
+/**
+ * Reads the command line. Global options stand before or after the verb; a verb's code is loaded when it runs. Throws `usage.*`.
+ */
+export async function parseCommandLine(argv: readonly string[], { flows, version, columns }: Commands): Promise<ParsedLine | PrintedLine> {
+  let run: Verb | undefined;
+  let verb = '';
+  let printed = '';
+  const program = new Command('quarterdeck');
+  const choose = (name: string, chosen: Verb) => {
+    verb = name;
+    run = chosen;
+  };
+
+  program
+    .description('A console for a self-hosted stack of containers. Without a verb: the console, or without a terminal the status.')
+    .usage('[options] [verb] [arguments]')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [verb]', 'print the help of a verb')
+    .option('--host <name>', 'the host or engine that is meant; "all" for every one')
+    .option('--json', 'print JSON')
+    .option('--read-only', 'change nothing, whatever is asked')
+    .option('--no-color', 'print without colours')
+    .option('-v, --verbose', 'say more about what goes wrong')
+    .option('--rehearse', 'show what would be done, and do nothing')
+    .addOption(new Option('--dry-run', 'the same as --rehearse'))
+    .option('-y, --yes', 'confirm what would be asked')
+    .option('--confirm <name>', 'the name that a production host wants typed')
+    .argument('[verb]')
+    .allowExcessArguments(true)
+    .action(() => {
+      const [unknown] = program.args;
+      if (unknown === undefined) return;
+      throw unknownVerb(unknown, program);
+    });
+
+  program
+    .command('status [component]')
+    .usage('[COMPONENT]')
+    .description('the state of everything, or all about one component')
+    .action((name?: string) => choose('status', async (context) => (await import('./status-verb.ts')).runStatusVerb(context, name)));
+  program
+    .command('ports')
+    .description('who listens where, and who can reach it')
+    .action(() => choose('ports', async (context) => (await import('./ports-verb.ts')).runPortsVerb(context)));
+  program
+    .command('catalog [words...]')
+    .usage('[list | show ID | check FOLDER]')
+    .description('the components that are known')
+    .action((words: string[]) => choose('catalog', async (context) => (await import('./catalog-verb.ts')).runCatalogVerb(context, words)));
+
+  for (const flow of flows) addFlow(program, flow, choose);
+
+  program
+    .command('audit [action]')
+    .usage('[verify]')
+    .description('what was changed, by whom and when; is the log whole?')
+    .option('--all', 'everything, not only the last 50')
+    .action((action: string | undefined, { all }: { all?: boolean }) =>
+      choose('audit', async (context) => (await import('./audit-verb.ts')).runAuditVerb(context, action, all === true)),
+    );
+  program
+    .command('flows')
+    .description('everything that can be done')
+    .action(() => choose('flows', async (context) => (await import('./flows-verb.ts')).runFlowsVerb(context, flows)));
+
+  program.addHelpText('after', '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 130 interrupted.');
+  for (const command of [program, ...program.commands]) {
+    command
+      .configureHelp({
+        visibleArguments: () => [],
+        subcommandTerm: (sub) => `${sub.name()} ${sub.usage().replace('[options]', '').trim()}`.trim(),
+        subcommandDescription: (sub) => sub.summary() || sub.description(),
+      })
+      .exitOverride()
+      .showSuggestionAfterError(true)
+      .configureOutput({
+        writeOut: (text) => {
+          printed += text;
+        },
+        writeErr: () => {},
+        getOutHelpWidth: () => columns,
+      });
+  }
+
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.exitCode === 0) return { text: printed };
+    throw argv[0] === 'help' && argv[1] !== undefined ? unknownVerb(argv[1], program) : usageFault(thrown, argv);
+  }
+  const options = program.opts<{
+    host?: string;
+    json?: boolean;
+    readOnly?: boolean;
+    color: boolean;
+    verbose?: boolean;
+    rehearse?: boolean;
+    dryRun?: boolean;
+    yes?: boolean;
+    confirm?: string;
+  }>();
+  return {
+    run,
+    verb,
+    options: {
+      ...(options.host !== undefined && { host: options.host }),
+      ...(options.confirm !== undefined && { confirm: options.confirm }),
+      json: options.json === true,
+      readOnly: options.readOnly === true,
+      colour: options.color,
+      verbose: options.verbose === true,
+      rehearse: options.rehearse === true || options.dryRun === true,
+      yes: options.yes === true,
+    },
+  };
+}
+
+function unknownVerb(written: string, program: Command): Fault {
+  return new Fault({
+    code: 'usage.verb',
+    message: `There is no verb "${cleanLine(written)}".`,
+    remedy: nameRemedy(written, ['help', ...program.commands.map((command) => command.name())], 'Use "quarterdeck help".'),
+  });
+}
+
+function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb) => void): void {
+  const words = flow.usage === undefined ? '' : ` ${flow.usage}`;
+  const command = program
+    .command(`${flow.verb} [words...]`)
+    .summary(firstLower(flow.title))
+    .description(flow.summary)
+    .usage(`${flow.about === 'component' && !flow.subject ? 'COMPONENT' : ''}${words} [options]`.trim())
+    .action((given: string[], flags: FlowInput['options']) =>
+      choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags)),
+    );
+  command.addHelpText('after', '\nOptions for every verb (--host, --json, --rehearse, --yes, ...): quarterdeck help');
+  for (const [name, { meaning, value }] of Object.entries(flow.flags ?? {})) {
+    command.option(value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`, meaning);
+  }
+}
+
+function firstLower(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
+}
+
+/** Commander's message, with its suggestion as the remedy. */
+function usageFault(error: CommanderError, argv: readonly string[]): Fault {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = rest.join(' ').trim().replace(/^\((.*)\)$/, '$1');
+  const verb = argv.find((word) => /^[a-z]/.test(word));
+  const inside = verb === 'exec' ? 'Put "--" before the program: quarterdeck exec COMPONENT -- PROGRAM --its-option' : '';
+  const sentence = cleanLine(first);
+  return new Fault({
+    code: 'usage.commandLine',
+    message: `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}${/[.?!]$/.test(sentence) ? '' : '.'}`,
+    remedy: inside || suggestion || `"quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}" tells how it is written.`,
+  });
+}

@@ -1,0 +1,63 @@
+import { Fault } from '../faults/fault.ts';
+import type { ComponentView, FleetSnapshot, ServiceView } from '../fleet/model.ts';
+import { cleanLine } from '../text/clean.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
+
+export interface FoundComponent {
+  component: ComponentView;
+  /** When the name was that of a container or a service. */
+  service: ServiceView | undefined;
+}
+
+/**
+ * What the operator means by a name: the id of a component, `project/id`, `host/project/id`, the name or the id of a container, or the beginning of an id that only
+ * one component has. Throws `usage.ambiguous` with the candidates, and `usage.component` with the nearest names.
+ */
+export function findComponent(written: string, { components }: FleetSnapshot): FoundComponent {
+  const whole = (found: ComponentView): FoundComponent => ({ component: found, service: undefined });
+  const ids = components.filter(({ id }) => id === written);
+  const steps: FoundComponent[][] = [
+    ids.map(whole),
+    components.filter((component) => component.key === written || `${component.project}/${component.id}` === written).map(whole),
+    servicesWhere(components, ({ containerName }) => containerName === written),
+    written.length >= 12 ? servicesWhere(components, ({ containerId }) => containerId?.startsWith(written) === true) : [],
+    components.filter(({ project }) => project === written && project !== '').map(whole),
+    components.filter(({ id }) => written !== '' && id.startsWith(written)).map(whole),
+    servicesWhere(components, ({ name }) => name === written),
+  ];
+  for (const found of steps) {
+    const [first, second] = found;
+    if (first && !second) return first;
+    if (first) throw ambiguous(written, found);
+  }
+  throw new Fault({
+    code: 'usage.component',
+    message: `There is no component "${cleanLine(written)}" here.`,
+    remedy: nameRemedy(
+      written,
+      new Set(components.flatMap(({ id, services }) => [id, ...services.map(({ containerName }) => containerName).filter(Boolean)])),
+      'No containers were found; "quarterdeck status" says where it looked.',
+    ),
+  });
+}
+
+function servicesWhere(components: readonly ComponentView[], wanted: (service: ServiceView) => boolean): FoundComponent[] {
+  return components.flatMap((component) =>
+    component.services.filter(wanted).map((service) => ({ component, service: component.services.length === 1 ? undefined : service })),
+  );
+}
+
+function ambiguous(written: string, found: readonly FoundComponent[]): Fault {
+  const hosts = new Set(found.map(({ component }) => component.host));
+  const names = found.map(({ component, service }) => {
+    if (service) return service.containerName;
+    const name = component.project === '' ? component.id : `${component.project}/${component.id}`;
+    // Three parts read as a key; a lone container has none in the middle.
+    return hosts.size > 1 ? component.key : name;
+  });
+  return new Fault({
+    code: 'usage.ambiguous',
+    message: `"${cleanLine(written)}" can mean several: ${[...new Set(names)].join(', ')}.`,
+    remedy: 'Write one of these.',
+  });
+}

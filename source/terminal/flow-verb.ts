@@ -1,0 +1,126 @@
+import { Fault } from '../faults/fault.ts';
+import type { FleetSnapshot } from '../fleet/model.ts';
+import type { Flow, FlowInput, FlowOutcome } from '../flows/flow.ts';
+import type { Operator } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { findComponent } from './find-component.ts';
+import { JsonSink, TextSink } from './shown-text.ts';
+import { throwIfNothingAnswers } from './status-verb.ts';
+import { TerminalOperator } from './terminal-operator.ts';
+import { UnattendedOperator } from './unattended-operator.ts';
+import type { VerbContext } from './verb.ts';
+
+const stdinLimitBytes = 64 * 1024 * 1024;
+
+/** Runs a flow of the registry as a plain command. */
+export async function runFlowVerb(context: VerbContext, flow: Flow, words: readonly string[], flags: FlowInput['options']): Promise<number> {
+  const { output, options, signal } = context;
+  // Said before anything is looked at: not even a question is put in read-only mode.
+  if (options.readOnly && flow.right !== 'read') throw await readOnlyRefusal(context, flow);
+  const subject = flow.about === 'component' ? subjectOf(flow, words) : undefined;
+  const deck = await context.deck();
+  const snapshot = await deck.fleet.settle(signal);
+  throwIfNothingAnswers(snapshot);
+  const stdin = flags.stdin === true ? await readAll(context.stdin, signal) : undefined;
+  const common = { options: flags, ...(stdin && { stdin }) };
+
+  const inputs: FlowInput[] = [];
+  if (subject) {
+    const { component, service } = findComponent(subject.name, snapshot);
+    inputs.push({ ...common, place: component.host, component, words: subject.words, ...(service && { service: service.name }) });
+  } else {
+    for (const place of placesOf(flow, snapshot)) inputs.push({ ...common, place, words });
+  }
+
+  const sink = options.json ? new JsonSink() : new TextSink(output);
+  const operator = operatorOf(context, sink);
+  const outcomes: FlowOutcome[] = [];
+  for (const input of inputs) {
+    const outcome = await deck.run(flow, input, operator, signal);
+    outcomes.push(outcome);
+    if (!options.json && !passesOutputOn(flow, outcome)) output.line(outcome.message);
+  }
+  output.endProgress();
+  if (sink instanceof JsonSink) {
+    const [only] = outcomes;
+    const data = outcomes.length === 1 ? only?.data : outcomes.map((outcome) => outcome.data);
+    output.json({
+      schema: 1,
+      flow: flow.id,
+      message: outcomes.map(({ message }) => message).join(' '),
+      ...(data !== undefined && { data }),
+      ...(options.rehearse && { rehearsed: sink.shown }),
+    });
+  }
+  return outcomes.find(({ exitCode }) => exitCode !== undefined && exitCode !== 0)?.exitCode ?? 0;
+}
+
+async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow): Promise<Fault> {
+  const message = `Read-only: "${flow.verb}" changes something.`;
+  const { openOwnAudit } = await import('./own-audit.ts');
+  // The refusal stands, whether or not it can be written down. Arguments are left out: nobody has looked at them yet.
+  await openOwnAudit(paths, env)
+    .record({ run: '', flow: flow.id, act: flow.id, phase: 'after', outcome: 'refused', right: flow.right, request: `quarterdeck ${flow.verb}`, host: options.host ?? 'local', message })
+    .catch(() => {});
+  return new Fault({ code: 'refused.readOnly', message, remedy: 'Run it without --read-only.' });
+}
+
+/** A program's output must reach a pipe alone: `exec db -- pg_dump > dump.sql`. */
+function passesOutputOn(flow: Flow, outcome: FlowOutcome): boolean {
+  return flow.id === 'exec' && outcome.exitCode !== undefined;
+}
+
+function subjectOf(flow: Flow, words: readonly string[]): { name: string; words: readonly string[] } {
+  const { name, words: rest } = flow.subject?.(words) ?? { name: words[0], words: words.slice(1) };
+  if (name === undefined || name === '') {
+    throw new Fault({
+      code: 'usage.component',
+      message: `${flow.verb} needs the name of a component.`,
+      remedy: `quarterdeck ${flow.verb} COMPONENT${flow.usage ? ` ${flow.usage}` : ''}; "quarterdeck status" lists them.`,
+    });
+  }
+  if (rest.length > 0 && !flow.usage) {
+    throw new Fault({
+      code: 'usage.words',
+      message: `${flow.verb} takes one component, and "${cleanLine(rest[0] ?? '')}" is one word too many.`,
+      remedy: `Run it once for each component.`,
+    });
+  }
+  return { name, words: rest };
+}
+
+/** Looking is done everywhere, changing in one place that is named when there are several. */
+function placesOf(flow: Flow, { places }: FleetSnapshot): string[] {
+  const connected = places.filter(({ engine }) => engine.reachable).map(({ name }) => name);
+  if (flow.right === 'read' || connected.length < 2) return connected;
+  throw new Fault({
+    code: 'usage.host',
+    message: `There are several engines: ${connected.map(cleanLine).join(', ')}.`,
+    remedy: 'Name one with --host.',
+  });
+}
+
+function operatorOf({ output, options, stdin, stdout }: VerbContext, sink: JsonSink | TextSink): Operator {
+  const stderr = process.stderr;
+  const attended = stdin.isTTY === true && stderr.isTTY === true;
+  const answers = { sink, yes: options.yes, ...(options.confirm !== undefined && { typed: options.confirm }) };
+  return attended ? new TerminalOperator({ stdin, stdout, stderr, output, ...answers }) : new UnattendedOperator(answers);
+}
+
+async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal): Promise<Uint8Array> {
+  if (stdin.isTTY) {
+    throw new Fault({ code: 'usage.stdin', message: '--stdin takes what is piped in, and the input is a terminal.', remedy: 'Pipe something in, or use --tty for a program that asks.' });
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stdin) {
+    signal.throwIfAborted();
+    const bytes = Buffer.from(chunk as Buffer);
+    size += bytes.length;
+    if (size > stdinLimitBytes) {
+      throw new Fault({ code: 'usage.stdin', message: 'More than 64 MB were piped in.', remedy: 'Copy it in with quarterdeck cp, and let the program read the file.' });
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}

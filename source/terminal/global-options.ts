@@ -1,0 +1,13 @@
+/** What can be said of every verb, before it or after it. */
+export interface GlobalOptions {
+  host?: string;
+  json: boolean;
+  readOnly: boolean;
+  colour: boolean;
+  verbose: boolean;
+  rehearse: boolean;
+  /** Confirms what `destroy` asks, except where a name must be typed. */
+  yes: boolean;
+  /** The name that a production host wants typed. */
+  confirm?: string;
+}

@@ -1,0 +1,152 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { Tone } from '../fleet/model.ts';
+
+export type Paint = Tone | 'strong' | 'faint' | 'accent';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The 16 colours of every terminal: the operator chose what they look like, light or dark. */
+const codes: Record<Paint, readonly [number, number]> = {
+  good: [32, 39],
+  busy: [36, 39],
+  warn: [33, 39],
+  bad: [31, 39],
+  idle: [90, 39],
+  unknown: [35, 39],
+  strong: [1, 22],
+  faint: [90, 39],
+  accent: [36, 39],
+};
+
+const unicodeGlyphs: Record<Tone, string> = { good: '●', busy: '◌', warn: '▲', bad: '✖', idle: '○', unknown: '?' };
+const asciiGlyphs: Record<Tone, string> = { good: '+', busy: '~', warn: '!', bad: 'x', idle: '-', unknown: '?' };
+
+/** Colour is never needed: every coloured word is there without it (NO_COLOR, no-color.org). */
+function colourWanted(stream: NodeJS.WriteStream, env: Environment, wanted: boolean): boolean {
+  if (!wanted || env.NO_COLOR) return false;
+  if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';
+  return stream.isTTY === true && env.TERM !== 'dumb';
+}
+
+/** A terminal that cannot show more than ASCII; a pipe takes what the locale says. */
+function asciiOnly(env: Environment): boolean {
+  if (env.TERM === 'linux' || env.TERM === 'dumb') return true;
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
+  return locale !== '' && !/utf-?8/i.test(locale);
+}
+
+/** Where verbs write. A reader that went away (`| head`) is no error: the rest is dropped, and what was begun is finished. */
+export class Output {
+  readonly ascii: boolean;
+  /** Does a person read what is written? */
+  readonly interactive: boolean;
+  readonly #stdout: NodeJS.WriteStream;
+  readonly #stderr: NodeJS.WriteStream;
+  readonly #env: Environment;
+  #colour: { stdout: boolean; stderr: boolean };
+  #closed = false;
+  /** A progress line that is on the screen now. */
+  #progress = '';
+
+  constructor({ stdout, stderr, env }: { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; env: Environment }) {
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.#env = env;
+    this.ascii = asciiOnly(env);
+    this.interactive = stdout.isTTY === true;
+    this.#colour = { stdout: colourWanted(stdout, env, true), stderr: colourWanted(stderr, env, true) };
+    stdout.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+      this.#closed = true;
+    });
+    stderr.on('error', () => {});
+  }
+
+  /** `--no-color`. */
+  withoutColour(): void {
+    this.#colour = { stdout: false, stderr: false };
+  }
+
+  /** Columns of the terminal; a pipe has no edge. */
+  get columns(): number {
+    return this.interactive ? Math.max(20, this.#stdout.columns || Number(this.#env.COLUMNS) || 80) : Number.POSITIVE_INFINITY;
+  }
+
+  /** For sentences, also in a pipe. */
+  get proseColumns(): number {
+    return Math.min(100, Number.isFinite(this.columns) ? this.columns : 100);
+  }
+
+  glyph(tone: Tone): string {
+    return (this.ascii ? asciiGlyphs : unicodeGlyphs)[tone];
+  }
+
+  /** Colour for stdout, or the text as it is where colour is not wanted. */
+  paint(paint: Paint, text: string): string {
+    return this.#colour.stdout && text !== '' ? colour(paint, text) : text;
+  }
+
+  paintError(paint: Paint, text: string): string {
+    return this.#colour.stderr && text !== '' ? colour(paint, text) : text;
+  }
+
+  line(text = ''): void {
+    this.#clearProgress();
+    this.#write(`${this.#plainEnough(text)}\n`);
+  }
+
+  json(value: unknown): void {
+    this.#clearProgress();
+    this.#write(`${JSON.stringify(value, undefined, this.interactive ? 2 : undefined)}\n`);
+  }
+
+  /** A program's own output, byte for byte. */
+  bytes(stream: 'stdout' | 'stderr', bytes: Uint8Array): void {
+    this.#clearProgress();
+    if (stream === 'stdout') this.#write(bytes);
+    else this.#stderr.write(bytes);
+  }
+
+  /** For whoever watches, not for whoever reads the result. */
+  note(text: string): void {
+    this.#clearProgress();
+    this.#stderr.write(`${this.#plainEnough(text)}\n`);
+  }
+
+  /** One line that changes in place. Only a terminal sees it. */
+  progress(text: string): void {
+    if (this.#stderr.isTTY !== true || this.#env.TERM === 'dumb') return;
+    if (text === this.#progress) return;
+    this.#stderr.write(`\r\x1b[K${this.#plainEnough(text)}`);
+    this.#progress = text;
+  }
+
+  endProgress(): void {
+    this.#clearProgress();
+  }
+
+  /** Columns for a progress line. */
+  get progressColumns(): number {
+    return Math.max(20, (this.#stderr.columns || 80) - 1);
+  }
+
+  #clearProgress(): void {
+    if (this.#progress === '') return;
+    this.#stderr.write('\r\x1b[K');
+    this.#progress = '';
+  }
+
+  #write(content: string | Uint8Array): void {
+    if (!this.#closed) this.#stdout.write(content);
+  }
+
+  #plainEnough(text: string): string {
+    if (!this.ascii) return text;
+    return text.replaceAll('·', '-').replaceAll('…', '>').replaceAll('→', '->').replace(/[^\x00-\x7f]/g, '?');
+  }
+}
+
+function colour(paint: Paint, text: string): string {
+  const [open, close] = codes[paint];
+  return `\x1b[${open}m${stripVTControlCharacters(text)}\x1b[${close}m`;
+}

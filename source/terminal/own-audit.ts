@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import type { OwnPaths } from '../config/paths.ts';
+import { auditKeyFile, keychainStore } from '../secrets/secret-store.ts';
+import { type Audit, openAudit } from '../session/audit.ts';
+import { identityOf } from '../session/identity.ts';
+
+/** The audit log of this installation: key and head in the keychain, or beside the log where there is none. */
+export function openOwnAudit(paths: OwnPaths, env: Readonly<Record<string, string | undefined>>): Audit {
+  return openAudit({
+    path: join(paths.state, 'audit.jsonl'),
+    stores: [keychainStore(env), auditKeyFile(join(paths.state, 'audit-key.json'))],
+    identity: identityOf(env),
+  });
+}

@@ -1,0 +1,23 @@
+import { type Fault, messageOf, placeText } from '../faults/fault.ts';
+import { cleanLine } from '../text/clean.ts';
+import { wrap } from '../text/width.ts';
+import type { Output } from './output.ts';
+
+/** A fault on stderr: one JSON object, or a sentence and under it what to do. Never a stack. */
+export function printFault(fault: Fault, output: Output, { json, verbose }: { json: boolean; verbose: boolean }): void {
+  if (json) {
+    output.note(JSON.stringify(fault));
+    return;
+  }
+  const place = placeText(fault.where);
+  const sentence = cleanLine(place === '' ? fault.message : `${place}: ${fault.message}`);
+  const [first = '', ...more] = wrap(sentence, output.proseColumns - 13);
+  output.note(`${output.paintError('bad', 'quarterdeck:')} ${first}`);
+  for (const line of more) output.note(`${' '.repeat(13)}${line}`);
+  for (const line of wrap(cleanLine(fault.remedy), output.proseColumns - 13)) output.note(`${' '.repeat(13)}${line}`);
+  if (!verbose) return;
+  for (let cause = fault.cause, depth = 0; cause !== undefined && depth < 5; depth++) {
+    output.note(output.paintError('faint', `${' '.repeat(13)}because: ${cleanLine(messageOf(cause))}`));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+}

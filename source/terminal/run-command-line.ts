@@ -1,0 +1,132 @@
+import type { OwnPaths } from '../config/paths.ts';
+import { Fault, exitCodeOf, messageOf } from '../faults/fault.ts';
+import type { ParsedLine, PrintedLine } from './command-line.ts';
+import type { Deck } from './deck.ts';
+import type { GlobalOptions } from './global-options.ts';
+import { Output } from './output.ts';
+import { printFault } from './print-fault.ts';
+import type { OpenDeck, VerbContext } from './verb.ts';
+
+/** The world around the process, so that a test can be one. */
+export interface Surroundings {
+  stdin: NodeJS.ReadStream;
+  stdout: NodeJS.WriteStream;
+  stderr: NodeJS.WriteStream;
+  env: Readonly<Record<string, string | undefined>>;
+  paths: OwnPaths;
+  version: string;
+  openDeck: OpenDeck;
+  /** Puts the console on the screen until the operator leaves it; answers the exit code. */
+  openConsole: (context: VerbContext) => Promise<number>;
+  /** Calls back on SIGINT, SIGTERM and SIGHUP; answers the way to stop. */
+  onSignal: (heard: () => void) => () => void;
+}
+
+/** From the command line to the exit code. Nothing is thrown. */
+export async function runCommandLine(argv: readonly string[], around: Surroundings): Promise<number> {
+  const output = new Output(around);
+  const control = new AbortController();
+  const deafen = around.onSignal(() => {
+    control.abort(new Fault({ code: 'interrupted.signal', message: 'Interrupted.', remedy: 'Look at the status: what was begun may have happened.' }));
+  });
+  // Read before they are known, so that a fault of the line itself is told the way it was asked for.
+  const end = argv.indexOf('--');
+  const own = end === -1 ? argv : argv.slice(0, end);
+  let how = { json: own.includes('--json'), verbose: own.includes('--verbose') || own.includes('-v') };
+  if (own.includes('--no-color')) output.withoutColour();
+  let verb = '';
+  let deck: Promise<Deck> | undefined;
+  try {
+    const line = argv.length === 0 ? bareLine : await parse(argv, around, output);
+    if ('text' in line) {
+      output.line(line.text.replace(/\n$/, ''));
+      return 0;
+    }
+    const { options } = line;
+    how = options;
+    verb = line.verb;
+    const context = contextOf(around, output, options, control.signal, () => {
+      deck ??= around.openDeck({
+        readOnly: options.readOnly,
+        rehearsing: options.rehearse,
+        verbose: options.verbose,
+        ...(options.host !== undefined && { host: options.host }),
+        signal: control.signal,
+      });
+      return deck;
+    });
+    if (line.run) return await line.run(context);
+    return await runBare(context, around, deafen);
+  } catch (thrown) {
+    output.endProgress();
+    return await tell(thrown, verb, { output, around, how, signal: control.signal });
+  } finally {
+    deafen();
+    await deck?.then((open) => open.close()).catch(() => {});
+  }
+}
+
+/** The way to the console loads no parser. */
+const bareLine: ParsedLine = {
+  run: undefined,
+  verb: '',
+  options: { json: false, readOnly: false, colour: true, verbose: false, rehearse: false, yes: false },
+};
+
+async function parse(argv: readonly string[], { version }: Surroundings, output: Output): Promise<ParsedLine | PrintedLine> {
+  const [{ parseCommandLine }, { flows }] = await Promise.all([import('./command-line.ts'), import('../flows/registry.ts')]);
+  return parseCommandLine(argv, { flows, version, columns: output.proseColumns });
+}
+
+function contextOf(around: Surroundings, output: Output, options: GlobalOptions, signal: AbortSignal, deck: () => Promise<Deck>): VerbContext {
+  const { stdin, stdout, env, paths } = around;
+  return { output, options, signal, stdin, stdout, env, paths, deck };
+}
+
+/** The console where it can be drawn. Elsewhere the status once, which is no failure: nothing was asked for that could fail. */
+async function runBare(context: VerbContext, { stdin, stdout, env, openConsole }: Surroundings, deafen: () => void): Promise<number> {
+  const { output, options } = context;
+  const terminal = stdin.isTTY === true && stdout.isTTY === true;
+  if (terminal && env.TERM !== 'dumb' && !options.json) {
+    // The console hears signals itself: it has a screen to restore.
+    deafen();
+    return openConsole(context);
+  }
+  if (terminal && !options.json) output.note('This terminal (TERM=dumb) cannot show the console; here is the status.');
+  const { runStatusVerb } = await import('./status-verb.ts');
+  try {
+    return await runStatusVerb(context);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable') throw thrown;
+    printFault(thrown, output, options);
+    return 0;
+  }
+}
+
+interface Telling {
+  output: Output;
+  around: Surroundings;
+  how: { json: boolean; verbose: boolean };
+  signal: AbortSignal;
+}
+
+/** A fault in its own words; anything else is a bug of ours, and leaves a report. */
+async function tell(thrown: unknown, verb: string, { output, around, how, signal }: Telling): Promise<number> {
+  const fault = thrown instanceof Fault ? thrown : signal.aborted && signal.reason instanceof Fault ? signal.reason : undefined;
+  if (fault) {
+    printFault(fault, output, how);
+    return exitCodeOf(fault);
+  }
+  const { withoutSecrets, writeCrashReport } = await import('./crash-report.ts');
+  const report = await writeCrashReport(around.paths.state, { verb, version: around.version, thrown, at: new Date() });
+  printFault(
+    new Fault({
+      code: 'failed.unexpected',
+      message: `A mistake in Quarterdeck itself: ${withoutSecrets(messageOf(thrown))}`,
+      remedy: report === undefined ? 'Please report it, with what you did before.' : `Please report it with ${report}, which holds no secrets.`,
+    }),
+    output,
+    how,
+  );
+  return 1;
+}

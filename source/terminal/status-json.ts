@@ -1,0 +1,87 @@
+import type { FleetSnapshot, ServiceView } from '../fleet/model.ts';
+
+/** The documented shapes of `--json`: additions only (`schema` counts up when something goes). */
+
+const stamp = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+
+function serviceJson(service: ServiceView) {
+  return {
+    name: service.name,
+    container: service.containerName || null,
+    image: service.image,
+    state: service.state,
+    detail: service.detail,
+    health: service.health,
+    since: stamp(service.sinceMs),
+    exitCode: service.exitCode ?? null,
+    restarts: service.restarts,
+    ports: service.ports.map(({ address, hostPort, containerPort, protocol }) => ({
+      address: address ?? null,
+      host: hostPort ?? null,
+      container: containerPort,
+      protocol,
+    })),
+  };
+}
+
+/** `status --json`. `keys` narrows it to these components. */
+export function statusJson({ places, components }: FleetSnapshot, keys?: ReadonlySet<string>) {
+  return {
+    schema: 1,
+    hosts: places.map(({ name, engine, link, notes }) => ({
+      host: name,
+      engine: {
+        kind: engine.kind ?? null,
+        version: engine.version,
+        reachable: engine.reachable,
+        apiVersion: engine.apiVersion,
+        rootless: engine.rootless,
+        address: engine.address,
+        ...(link.message !== undefined && { message: link.message }),
+      },
+      notes,
+      components: components
+        .filter((component) => component.host === name && (keys?.has(component.key) ?? true))
+        .map((component) => ({
+          id: component.id,
+          project: component.project,
+          group: component.group,
+          product: component.product,
+          known: component.known,
+          state: component.state,
+          word: component.word,
+          tone: component.tone,
+          detail: component.detail,
+          health: component.health,
+          since: stamp(component.sinceMs),
+          restarts: component.restarts,
+          url: component.url ?? null,
+          services: component.services.map(serviceJson),
+          findings: component.findings.map(({ check, level, message, remedy, rule }) => ({ check, level, message, remedy, rule: rule ?? null })),
+        })),
+    })),
+  };
+}
+
+/** `ports --json`. */
+export function portsJson({ ports, components }: FleetSnapshot) {
+  const ids = new Map(components.map(({ key, id }) => [key, id]));
+  return {
+    schema: 1,
+    ports: ports.map(({ host, address, port, protocol, exposure, owner, component, service, containerPort, role, open, conflictWith, note }) => ({
+      host,
+      address,
+      port,
+      protocol,
+      exposure,
+      owner,
+      ...(component !== undefined && { component: ids.get(component) ?? component }),
+      ...(service !== undefined && { service }),
+      ...(containerPort !== undefined && { containerPort }),
+      ...(role !== undefined && { role }),
+      open,
+      ...(conflictWith.length > 0 && { conflictWith }),
+      ...(note !== undefined && { note }),
+    })),
+  };
+}
