@@ -77,7 +77,7 @@ export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | u
 }
 
 export function addressesOf(endpoints: readonly (NetworkEndpoint | null | undefined)[]): string[] {
-  return endpoints.flatMap((endpoint) => [endpoint?.IPAddress, endpoint?.GlobalIPv6Address]).filter((address) => address !== undefined && address !== '');
+  return endpoints.flatMap((endpoint) => [endpoint?.IPAddress, endpoint?.GlobalIPv6Address]).filter((address): address is string => Boolean(address));
 }
 
 /** `sha256:` before every id: Podman leaves it out here and there. */

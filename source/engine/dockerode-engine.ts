@@ -187,7 +187,9 @@ class DockerodeEngine implements Engine {
   async *#podmanStats(id: string, memoryBytes: number, signal: AbortSignal): AsyncIterable<StatsSample> {
     let before: RawStats | undefined;
     for (;;) {
-      const raw = await unlessMissing(this.#link.get<RawStats>(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }));
+      const answer = await unlessMissing(this.#link.getText(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }));
+      // Podman 4 answers with nothing at all for a container that does not run.
+      const [raw] = new JsonLines().all(answer?.text ?? '') as RawStats[];
       if (!raw || isStopped(raw)) return;
       const ended = before?.cpu_stats?.cpu_usage?.total_usage !== undefined && !raw.cpu_stats?.cpu_usage?.total_usage;
       if (ended) return;

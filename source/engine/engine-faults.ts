@@ -106,6 +106,16 @@ export function refusalOf(thrown: unknown): EngineRefusal | undefined {
   return { statusCode: error.statusCode, sentence: cleanLine(sentence) };
 }
 
+/** For requests whose answer has no content: Podman says 200 or 201 here and there where Docker says 204, and dockerode expects Docker's. */
+export async function acknowledged(asking: Promise<unknown>): Promise<void> {
+  try {
+    await asking;
+  } catch (thrown) {
+    const statusCode = refusalOf(thrown)?.statusCode ?? 0;
+    if (statusCode < 200 || statusCode > 299) throw thrown;
+  }
+}
+
 const noSuchContainer = /no such container|no container with (name or )?id/i;
 /** Podman answers 500 where Docker answers 409. */
 const wrongState = /container state improper|is not running|is already (in use|paused)|is not paused|is being used|in use by|cannot remove a running|has active endpoints|volume is in use/i;

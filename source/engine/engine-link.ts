@@ -14,7 +14,9 @@ const answerLimitBytes = 256 * 1024 * 1024;
 export interface EngineQuery {
   signal: AbortSignal;
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Undefined is the usual limit for reading. */
   limitMs?: number;
+  method?: 'GET' | 'POST';
   /** Without a version in the path. */
   bare?: boolean;
   /** For Podman's own API, `/libpod/...`: its version stands in the path instead. */
@@ -82,8 +84,8 @@ export class EngineLink {
     this.#docker = undefined;
   }
 
-  /** Answer of a GET as it streams in, to be read to its end or destroyed. The limit is for the head of the answer; the signal for all of it. */
-  async open(path: string, { signal, query = {}, limitMs = answerLimitMs, bare = false, libpodVersion }: EngineQuery): Promise<IncomingMessage> {
+  /** An answer as it streams in, to be read to its end or destroyed. The limit is for the head of the answer; the signal for all of it. */
+  async open(path: string, { signal, query = {}, limitMs = answerLimitMs, bare = false, method = 'GET', libpodVersion }: EngineQuery): Promise<IncomingMessage> {
     const docker = bare || libpodVersion ? this.#bare : this.docker;
     if (!docker) throw brokenFault(this.address);
     signal.throwIfAborted();
@@ -96,8 +98,8 @@ export class EngineLink {
         docker.modem.dial(
           {
             path: `${libpodVersion ? `/v${libpodVersion}` : ''}${path}?`,
-            method: 'GET',
-            options: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
+            method,
+            options: { _query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)), _body: {} },
             isStream: true,
             abortSignal: ending.signal,
             statusCodes: { 200: true },
@@ -115,13 +117,13 @@ export class EngineLink {
     }
   }
 
-  /** The JSON answer of a GET, read whole. */
+  /** The JSON answer, read whole. */
   async get<T>(path: string, query: EngineQuery): Promise<T> {
     const { text } = await this.getText(path, query);
     try {
       return JSON.parse(text) as T;
     } catch (cause) {
-      throw senselessFault(this.address, `its answer to GET ${path}`, cause);
+      throw senselessFault(this.address, `its answer to ${query.method ?? 'GET'} ${path}`, cause);
     }
   }
 

@@ -25,6 +25,11 @@ export class JsonLines {
     return values;
   }
 
+  /** The values of a whole text. */
+  all(text: string): unknown[] {
+    return [...this.push(Buffer.from(text)), ...this.end()];
+  }
+
   /** What came after the last newline. */
   end(): unknown[] {
     const values: unknown[] = [];

@@ -185,7 +185,7 @@ class LineBuilder {
   }
 
   #finish(): void {
-    let bytes = Buffer.concat(this.#kept);
+    let bytes: Buffer = Buffer.concat(this.#kept);
     if (this.#raw && bytes.length > leastPieceBytes) bytes = this.#withoutStampsWithin(bytes);
     const text = bytes.toString('utf8', 0, trimmedEnd(bytes, 0, bytes.length));
     // The limit may have cut through a character.

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import type { Grant } from '../grants/grant.ts';
 import type { TerminalSession } from './engine.ts';
+import { acknowledged } from './engine-faults.ts';
 import { exitCodeOf } from './exec.ts';
 import type { EngineLink } from './engine-link.ts';
 
@@ -50,7 +51,7 @@ export async function openTerminalIn(
     resize: async (columns, rows) => {
       for (let attempt = 1; ; attempt++) {
         try {
-          await link.limited(signal, requestLimitMs, (abortSignal) => exec.resize({ w: columns, h: rows, abortSignal }));
+          await link.limited(signal, requestLimitMs, (abortSignal) => acknowledged(exec.resize({ w: columns, h: rows, abortSignal })));
           return;
         } catch (thrown) {
           if (attempt >= resizeAttempts || signal.aborted || stream.destroyed || stream.readableEnded) throw thrown;

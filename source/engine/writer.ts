@@ -4,10 +4,13 @@ import type { Grant } from '../grants/grant.ts';
 import { fullImageId } from './container-facts.ts';
 import { isAnonymous } from './disk-usage.ts';
 import type { DiskUsage, EngineWriter, PruneKind } from './engine.ts';
-import { refusalOf } from './engine-faults.ts';
+import { acknowledged, refusalOf } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 import { execIn } from './exec.ts';
 import { openTerminalIn } from './terminal-session.ts';
+
+/** Deleting many gigabytes takes its time; the act's own limit is usually the shorter one. */
+const pruneLimitMs = 30 * 60_000;
 
 interface Pruned {
   reclaimedBytes: number;
@@ -35,7 +38,7 @@ export function engineWriter(
   const unlessSo = (run: (abortSignal: AbortSignal) => Promise<unknown>): Promise<'done' | 'already'> =>
     act(async (abortSignal) => {
       try {
-        await run(abortSignal);
+        await acknowledged(run(abortSignal));
         return 'done';
       } catch (thrown) {
         if (refusalOf(thrown)?.statusCode === 304) return 'already';
@@ -43,28 +46,28 @@ export function engineWriter(
       }
     });
 
+  const post = <T>(path: string, query: Readonly<Record<string, string | boolean>> = {}): Promise<T> =>
+    act((abortSignal) => link.get<T>(path, { method: 'POST', query, signal: abortSignal, limitMs: pruneLimitMs }));
+
   const prune: Record<PruneKind, (all: boolean) => Promise<Pruned>> = {
-    containers: () =>
-      act(async (abortSignal) => {
-        const answer = await link.docker.pruneContainers({ abortSignal });
-        return { reclaimedBytes: answer.SpaceReclaimed ?? 0, removed: answer.ContainersDeleted ?? [] };
-      }),
-    images: (all) =>
-      act(async (abortSignal) => {
-        const answer = await link.docker.pruneImages({ filters: { dangling: [all ? 'false' : 'true'] }, abortSignal });
-        const removed = (answer.ImagesDeleted ?? []).flatMap(({ Deleted }) => (Deleted ? [fullImageId(Deleted)] : []));
-        return { reclaimedBytes: answer.SpaceReclaimed ?? 0, removed };
-      }),
-    networks: () =>
-      act(async (abortSignal) => {
-        const answer = await link.docker.pruneNetworks({ abortSignal });
-        return { reclaimedBytes: 0, removed: answer.NetworksDeleted ?? [] };
-      }),
-    'build-cache': (all) =>
-      act(async (abortSignal) => {
-        const answer = (await link.docker.pruneBuilder({ all, abortSignal } as never)) as { CachesDeleted?: string[] | null; SpaceReclaimed?: number };
-        return { reclaimedBytes: answer.SpaceReclaimed ?? 0, removed: answer.CachesDeleted ?? [] };
-      }),
+    containers: async () => {
+      const answer = await post<{ ContainersDeleted?: string[] | null; SpaceReclaimed?: number }>('/containers/prune');
+      return { reclaimedBytes: answer.SpaceReclaimed ?? 0, removed: answer.ContainersDeleted ?? [] };
+    },
+    images: async (all) => {
+      const filters = JSON.stringify({ dangling: [all ? 'false' : 'true'] });
+      const answer = await post<{ ImagesDeleted?: { Deleted?: string; Untagged?: string }[] | null; SpaceReclaimed?: number }>('/images/prune', { filters });
+      return { reclaimedBytes: answer.SpaceReclaimed ?? 0, removed: (answer.ImagesDeleted ?? []).flatMap(({ Deleted }) => (Deleted ? [fullImageId(Deleted)] : [])) };
+    },
+    networks: async () => {
+      const answer = await post<{ NetworksDeleted?: string[] | null }>('/networks/prune');
+      return { reclaimedBytes: 0, removed: answer.NetworksDeleted ?? [] };
+    },
+    'build-cache': async (all) => {
+      // By hand: dockerode drops the options of this one.
+      const answer = await post<{ CachesDeleted?: string[] | null; SpaceReclaimed?: number }>('/build/prune', { all });
+      return { reclaimedBytes: answer.SpaceReclaimed ?? 0, removed: answer.CachesDeleted ?? [] };
+    },
     volumes: pruneVolumes,
   };
 
@@ -106,29 +109,19 @@ export function engineWriter(
   }
 
   const removeVolume = (name: string) =>
-    act(async (abortSignal) => {
-      await link.docker.getVolume(encodeURIComponent(name)).remove({ abortSignal } as never);
-    });
+    act((abortSignal) => acknowledged((link.docker.getVolume(encodeURIComponent(name)).remove as (options: object) => Promise<unknown>)({ abortSignal })));
 
   return {
     start: (id) => unlessSo((abortSignal) => container(id).start({ abortSignal })),
     stop: (id, { graceSeconds } = {}) => unlessSo((abortSignal) => container(id).stop({ ...seconds(graceSeconds), abortSignal })),
     restart: (id, { graceSeconds } = {}) =>
-      act(async (abortSignal) => {
-        await container(id).restart({ ...seconds(graceSeconds), abortSignal });
-      }),
+      act((abortSignal) => acknowledged(container(id).restart({ ...seconds(graceSeconds), abortSignal }))),
     pause: (id) =>
-      act(async (abortSignal) => {
-        await container(id).pause({ abortSignal });
-      }),
+      act((abortSignal) => acknowledged(container(id).pause({ abortSignal }))),
     unpause: (id) =>
-      act(async (abortSignal) => {
-        await container(id).unpause({ abortSignal });
-      }),
+      act((abortSignal) => acknowledged(container(id).unpause({ abortSignal }))),
     remove: (id, { force, volumes }) =>
-      act(async (abortSignal) => {
-        await container(id).remove({ force, v: volumes, abortSignal });
-      }),
+      act((abortSignal) => acknowledged(container(id).remove({ force, v: volumes, abortSignal }))),
     openTerminal: async (id, argv, size) => {
       await ready(signal);
       return openTerminalIn(link, id, argv, size, grant);
@@ -150,9 +143,7 @@ export function engineWriter(
       }),
     prune: (kind, { all = false } = {}) => prune[kind](all),
     removeImage: (id) =>
-      act(async (abortSignal) => {
-        await link.docker.getImage(encodeURIComponent(id)).remove({ abortSignal });
-      }),
+      act((abortSignal) => acknowledged(link.docker.getImage(encodeURIComponent(id)).remove({ abortSignal }))),
     removeVolume,
   };
 }

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
+import { Fault } from '../faults/fault.ts';
+import type { Host, HostFacts } from '../hosts/host.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { EngineAddress } from './engine.ts';
+
+const configLimitBytes = 1024 * 1024;
+
+/**
+ * The engines of a host, found the way their own CLIs find them. What was chosen counts alone: DOCKER_HOST, then DOCKER_CONTEXT, then the
+ * current context of Docker's configuration, and CONTAINER_HOST for Podman. Without a choice for Docker every socket counts that exists,
+ * Docker's first; sockets that are one and the same file (podman-docker links one to the other) count once.
+ * @throws Fault `unreachable.noEngine` when there is none, `config.docker*` when the choice cannot be understood, `unreachable.remoteEngine`
+ * for ssh.
+ */
+export async function findEngines(host: Host, signal: AbortSignal): Promise<EngineAddress[]> {
+  const facts = await host.facts(signal);
+  const chosen = [await chosenDocker(host, facts, signal), chosenPodman(facts)];
+  const [docker, podman] = chosen;
+  const places = docker ? [] : usualSockets(facts, podman !== undefined);
+  const sockets = await existing(host, places, signal);
+  const found = [docker, ...sockets.filter(({ kind }) => kind === 'docker'), podman, ...sockets.filter(({ kind }) => kind === 'podman')]
+    .filter((address) => address !== undefined)
+    .map(({ url, origin, tls }): EngineAddress => (tls ? { url, origin, tls } : { url, origin }));
+  const addresses = await distinct(host, found, signal);
+  if (addresses.length > 0) return addresses;
+  throw new Fault({
+    code: 'unreachable.noEngine',
+    message: 'No container engine was found on this host.',
+    remedy: `Install and start Docker or Podman, or set DOCKER_HOST. Looked at ${places.map(({ path }) => cleanLine(path)).join(', ')}.`,
+  });
+}
+
+interface Place {
+  kind: 'docker' | 'podman';
+  path: string;
+  origin: string;
+}
+
+function usualSockets({ env, home, runtimeDir, uid, platform }: HostFacts, podmanChosen: boolean): Place[] {
+  const runtime = runtimeDir ?? (uid !== undefined && platform !== 'darwin' ? `/run/user/${uid}` : undefined);
+  const colima = env.COLIMA_HOME || `${home}/.colima`;
+  const docker = (path: string, origin: string): Place => ({ kind: 'docker', path, origin });
+  const podman = (path: string, origin: string): Place => ({ kind: 'podman', path, origin });
+  return [
+    docker('/var/run/docker.sock', 'default Docker socket'),
+    ...(runtime ? [docker(`${runtime}/docker.sock`, 'rootless Docker socket')] : []),
+    docker(`${home}/.docker/run/docker.sock`, 'Docker Desktop'),
+    docker(`${home}/.docker/desktop/docker.sock`, 'Docker Desktop'),
+    docker(`${colima}/default/docker.sock`, 'Colima'),
+    docker(`${env.XDG_CONFIG_HOME || `${home}/.config`}/colima/default/docker.sock`, 'Colima'),
+    ...(podmanChosen
+      ? []
+      : [
+          podman('/run/podman/podman.sock', 'Podman socket'),
+          ...(runtime ? [podman(`${runtime}/podman/podman.sock`, 'rootless Podman socket')] : []),
+          podman(`${home}/.local/share/containers/podman/machine/podman.sock`, 'Podman machine'),
+        ]),
+  ];
+}
+
+async function existing(host: Host, places: readonly Place[], signal: AbortSignal): Promise<(Place & { url: string; tls?: undefined })[]> {
+  const found = await Promise.all(
+    places.map(async (place) => {
+      // Root's folder is closed to others: what cannot be seen cannot be used either.
+      const facts = await host.files.facts(place.path, signal).catch(unlessAborted(signal));
+      return facts?.kind === 'socket' ? [{ ...place, url: `unix://${place.path}` }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** The first of those that name one socket. Addresses that are no local socket stand for themselves. */
+async function distinct(host: Host, addresses: readonly EngineAddress[], signal: AbortSignal): Promise<EngineAddress[]> {
+  const seen = new Set<string>();
+  const kept: EngineAddress[] = [];
+  for (const address of addresses) {
+    const path = address.url.startsWith('unix://') ? address.url.slice('unix://'.length) : undefined;
+    const facts = path === undefined ? undefined : await host.files.facts(path, signal).catch(unlessAborted(signal));
+    const identity = facts ? `${facts.device}:${facts.inode}` : address.url;
+    if (seen.has(identity)) continue;
+    seen.add(identity);
+    kept.push(address);
+  }
+  return kept;
+}
+
+async function chosenDocker(host: Host, facts: HostFacts, signal: AbortSignal): Promise<EngineAddress | undefined> {
+  const { env, home } = facts;
+  if (env.DOCKER_HOST) return tlsFromEnvironment(addressOf(env.DOCKER_HOST, 'DOCKER_HOST'), facts);
+  const folder = env.DOCKER_CONFIG || `${home}/.docker`;
+  const named = env.DOCKER_CONTEXT || (await currentContext(host, `${folder}/config.json`, signal));
+  if (!named || named === 'default') return undefined;
+  return contextAddress(host, folder, named, env.DOCKER_CONTEXT ? 'DOCKER_CONTEXT' : `${folder}/config.json`, signal);
+}
+
+function chosenPodman({ env }: HostFacts): EngineAddress | undefined {
+  return env.CONTAINER_HOST ? addressOf(env.CONTAINER_HOST, 'CONTAINER_HOST') : undefined;
+}
+
+/** The docker CLI asks for certificates by DOCKER_TLS_VERIFY, and takes them from its own folder unless DOCKER_CERT_PATH names another. */
+function tlsFromEnvironment(address: EngineAddress, { env, home }: HostFacts): EngineAddress {
+  if (address.url.startsWith('unix://') || (!env.DOCKER_TLS_VERIFY && !env.DOCKER_CERT_PATH)) return address;
+  const folder = env.DOCKER_CERT_PATH || env.DOCKER_CONFIG || `${home}/.docker`;
+  return { ...address, tls: { folder, verify: Boolean(env.DOCKER_TLS_VERIFY) } };
+}
+
+async function currentContext(host: Host, path: string, signal: AbortSignal): Promise<string | undefined> {
+  // One that cannot be read says nothing; the docker CLI warns and goes on too.
+  const config = await readJson(host, path, signal).catch(unlessAborted(signal));
+  const name = (config as { currentContext?: unknown } | undefined)?.currentContext;
+  return typeof name === 'string' ? name : undefined;
+}
+
+interface ContextMeta {
+  Name?: string;
+  Endpoints?: { docker?: { Host?: string; SkipTLSVerify?: boolean } };
+}
+
+async function contextAddress(host: Host, folder: string, name: string, source: string, signal: AbortSignal): Promise<EngineAddress> {
+  const shown = cleanLine(name);
+  const digest = createHash('sha256').update(name).digest('hex');
+  const path = `${folder}/contexts/meta/${digest}/meta.json`;
+  const meta = (await readJson(host, path, signal)) as ContextMeta | undefined;
+  if (!meta) {
+    throw new Fault({
+      code: 'config.dockerContext',
+      message: `There is no Docker context "${shown}", which ${cleanLine(source)} asks for.`,
+      remedy: 'See docker context ls; choose another with docker context use, or unset DOCKER_CONTEXT.',
+    });
+  }
+  const endpoint = meta.Endpoints?.docker;
+  if (!endpoint?.Host) {
+    throw new Fault({
+      code: 'config.dockerContext',
+      message: `The Docker context "${shown}" names no Docker host.`,
+      remedy: 'Choose another with docker context use.',
+      where: { file: path },
+    });
+  }
+  const address = addressOf(endpoint.Host, `context "${shown}"`);
+  const tlsFolder = `${folder}/contexts/tls/${digest}/docker`;
+  const hasTls = !address.url.startsWith('unix://') && (await host.files.list(tlsFolder, signal))?.length;
+  return hasTls ? { ...address, tls: { folder: tlsFolder, verify: endpoint.SkipTLSVerify !== true } } : address;
+}
+
+/** @throws Fault for what is no address, and for ssh. */
+function addressOf(text: string, origin: string): EngineAddress {
+  const shown = cleanLine(text);
+  const socket = /^unix:\/\/(.*)$/.exec(text)?.[1];
+  if (socket !== undefined) {
+    if (posix.isAbsolute(socket)) return { url: text, origin };
+    throw misread(shown, origin, 'a socket has an absolute path, as in unix:///var/run/docker.sock');
+  }
+  if (text.startsWith('ssh://')) {
+    throw new Fault({
+      code: 'unreachable.remoteEngine',
+      message: `${origin} names an engine behind ssh (${shown}), which is not supported here yet.`,
+      remedy: 'Remote hosts are added with quarterdeck hosts; until then unset it, or forward the socket: ssh -L /tmp/engine.sock:/var/run/docker.sock HOST.',
+    });
+  }
+  // `DOCKER_HOST=nas:2375` is TCP too.
+  const withScheme = /^[a-z]+:\/\//.test(text) ? text : `tcp://${text}`;
+  if (!/^(tcp|https?):\/\//.test(withScheme)) throw misread(shown, origin, 'it begins with unix://, tcp:// or http://');
+  // An address without a scheme that URL knows keeps its port as it stands only under http.
+  const parsed = URL.parse(withScheme.replace(/^tcp:/, 'http:'));
+  if (!parsed?.hostname) throw misread(shown, origin, 'it reads tcp://HOST:PORT');
+  return { url: withScheme, origin };
+}
+
+function misread(shown: string, origin: string, form: string): Fault {
+  return new Fault({
+    code: 'config.dockerHost',
+    message: `${origin} is "${shown}", which is no address of an engine.`,
+    remedy: `Correct or unset it: ${form}.`,
+  });
+}
+
+async function readJson(host: Host, path: string, signal: AbortSignal): Promise<unknown> {
+  const content = await host.files.read(path, { signal, limitBytes: configLimitBytes });
+  if (!content) return undefined;
+  try {
+    return JSON.parse(new TextDecoder().decode(content));
+  } catch (cause) {
+    throw new Fault({ code: 'config.dockerContext', message: `${path} is no JSON.`, remedy: 'Repair the file, or make the context anew.', where: { file: path }, cause });
+  }
+}
+
+function unlessAborted(signal: AbortSignal): (thrown: unknown) => undefined {
+  return (thrown) => {
+    if (signal.aborted) throw thrown;
+    return undefined;
+  };
+}
