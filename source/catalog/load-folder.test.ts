@@ -96,6 +96,7 @@ describe('loadFolder', () => {
     ['a probe that logs in', 'component', 'title: Is it up?', 'title: Is it up?\n    auth: basic', 'health\n  says', 'probe.call', 'call-users', /may not log in/, /auth none/],
     ['an operation that claims to read', 'component', 'call: add, right: operate', 'call: add, right: read', 'read}', 'operations[0].right', 'call-users', /changes something/, /operate/],
     ['a destruction that does not say of what', 'component', 'right: operate}', 'right: destroy}', '{id: add-note', 'operations[0]', 'call-users', /does not say what is lost/, /consequences/],
+    ['an error that an unknown check finds', 'component', 'operations:\n', 'errors:\n  - {condition: c, outcome: o, check: many-note}\noperations:\n', 'many-note}', 'errors[0].check', 'call-users', /no check "many-note"/, /Did you mean "many-notes"/],
     ['an unknown port', 'component', 'http: {method: GET, port: web', 'http: {method: GET, port: wbe', 'wbe', 'calls.health.http.port', 'calls', /no port "wbe"/, /Did you mean "web"/],
     ['an unknown service', 'component', 'exec: {service: app', 'exec: {service: application', 'application', 'calls.count.exec.service', 'calls', /no service "application"/, /app, db/],
     ['a placeholder nobody fills', 'component', '{text: <text>}', '{text: <txet>}', '<txet>', 'calls.add.http.json.text', 'calls', /no input "txet"/, /Did you mean "text"/],

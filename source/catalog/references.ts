@@ -198,6 +198,10 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     else if (operation.right === 'read' && !call.reads) yield inComponent([...path, 'right'], `"${operation.id}" changes something, so it needs more than the right to read.`, 'Use operate, reveal or destroy.');
     if (operation.right === 'destroy' && operation.consequences.length === 0) yield inComponent(path, `"${operation.id}" destroys, but does not say what is lost.`, 'Add consequences: a line each.');
   }
+  const checks = component.checks.map(({ id }) => id);
+  for (const [index, { check }] of component.errors.entries()) {
+    if (check !== undefined && !checks.includes(check)) yield unknown(['errors', index, 'check'], 'check', check, checks);
+  }
   for (const list of ['checks', 'operations', 'firstRun'] as const) {
     const ids = component[list].map(({ id }) => id);
     for (const [index, id] of ids.entries()) if (ids.indexOf(id) !== index) yield inComponent([list, index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');

@@ -235,6 +235,7 @@ export const componentSchema = z.strictObject({
       }),
     )
     .default([]),
+  /** What goes wrong and how it shows. `check`: id of the check that finds it, where one can. */
   errors: z.array(z.strictObject({ condition: z.string(), outcome: z.string(), check: z.string().optional(), line: line.optional() })).default([]),
   events: z.array(z.string()).default([]),
   firstRun: z

@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { CatalogEntry } from '../../source/catalog/catalog.ts';
+import { compileCatalog, problemText } from '../../source/catalog/compile.ts';
+import { type InventoryComponent, inventory } from './inventory.ts';
+
+// The catalog against the specification's inventory. What is expected comes from the inventory alone; the catalog may know more.
+
+const entries = new Map<string, CatalogEntry>();
+const complaints = new Map<string, string[]>();
+
+beforeAll(async () => {
+  const { entries: compiled, problems } = await compileCatalog('catalog');
+  for (const entry of compiled) entries.set(entry.id, entry);
+  for (const problem of problems) {
+    const id = problem.file.split('/').at(-2) ?? '';
+    complaints.set(id, [...(complaints.get(id) ?? []), problemText(problem)]);
+  }
+});
+
+function entryOf({ id }: InventoryComponent): CatalogEntry {
+  const entry = entries.get(id);
+  if (!entry) throw new Error([`${id} did not compile:`, ...(complaints.get(id) ?? ['no such folder'])].join('\n'));
+  return entry;
+}
+
+/** Whatever the inventory says more than once (a line number behind a sentence) is told by its own column in the catalog. */
+const plain = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').replace(/ \(lines? [\d, ]+\)$/, '');
+
+/** Only the given keys, so that a failure shows what differs and nothing else. */
+function pick(value: object, keys: readonly string[]): Record<string, unknown> {
+  const record = value as Record<string, unknown>;
+  return Object.fromEntries(keys.flatMap((key) => (record[key] === undefined ? [] : [[key, typeof record[key] === 'string' ? plain(record[key]) : record[key]]])));
+}
+
+/** Every expected row must be among the actual ones; the failure shows the nearest by name. */
+function expectRows(actual: readonly object[], expected: readonly object[], keys: readonly string[], name: string): void {
+  for (const wanted of expected) {
+    const row = pick(wanted, keys);
+    const present = Object.keys(row);
+    const same = actual.filter((candidate) => pick(candidate, [name])[name] === row[name]);
+    const shown = same.map((candidate) => pick(candidate, present));
+    if (shown.some((candidate) => JSON.stringify(candidate) === JSON.stringify(row))) continue;
+    expect(shown[0] ?? `nothing with ${name} = ${String(row[name])}`).toEqual(row);
+  }
+}
+
+const here = inventory.filter(({ id, group }) => existsSync(`catalog/${group}/${id}`));
+
+describe('the catalog', () => {
+  it('has the components of the specification that are asked for first', () => {
+    expect(here.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([
+        'password-vault', 'sso-portal', 'idp-enterprise', 'ldap-directory', 'intrusion-prevention', 'secrets-manager-path', 'vulnerability-scanner', 'model-runtime',
+        'llm-proxy', 'media-server', 'mesh-control-server', 'dns-filter-second', 'file-sync', 'rss-reader', 'reverse-proxy',
+      ]),
+    );
+  });
+
+  it('has nothing that the specification does not have (R1)', () => {
+    const known = new Set(inventory.map(({ id }) => id));
+    expect([...entries.keys()].filter((id) => !known.has(id))).toEqual([]);
+  });
+
+  it('publishes beyond loopback exactly what the inventory does (R7)', () => {
+    const wide = [...entries.values()].flatMap(({ id, ports }) => ports.filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`));
+    const stated = here.flatMap(({ id, ports }) => (ports ?? []).filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`));
+    expect(wide.sort()).toEqual(stated.sort());
+  });
+});
+
+describe.each(here.map((component) => [component.id, component] as const))('%s', (_, component) => {
+  it('is what the inventory says it is (R1)', () => {
+    const entry = entryOf(component);
+    expect(pick(entry, ['group', 'kind', 'deploy'])).toEqual(pick(component, ['group', 'kind', 'deploy']));
+    expect(component.product).toContain(entry.product.name);
+    expect(entry.product.confidence).toBe(component.product_confidence);
+    // The document names websockets for some; the product may use them where it does not.
+    if (component.websocket) expect(entry.websocket).toBe(true);
+    expect(entry.image).toBe(component.image);
+  });
+
+  it('has the services and images of the inventory (R3, R82)', () => {
+    const { services } = entryOf(component);
+    expectRows(services, component.services ?? [], ['name', 'image', 'role'], 'name');
+    for (const { name, one_shot: oneShot, cap_add: capAdd } of component.services ?? []) {
+      const service = services.find((candidate) => candidate.name === name);
+      expect(service?.oneShot).toBe(oneShot ?? false);
+      expect(service?.capAdd).toEqual(expect.arrayContaining(capAdd ?? []));
+    }
+    for (const capability of component.cap_add ?? []) expect(services.flatMap(({ capAdd }) => capAdd)).toContain(capability.split(' ')[0]);
+    for (const device of component.devices ?? []) expect(services.flatMap(({ devices }) => devices.map((mapping) => mapping.split(':')[0]))).toContain(device.split(' ')[0]);
+  });
+
+  it('has exactly the ports of the table (R87)', () => {
+    const rows = (ports: readonly object[]) => ports.map((port) => pick(port, ['host', 'container', 'protocol', 'exposure', 'role'])).map((row) => JSON.stringify(row)).sort();
+    expect(rows(entryOf(component).ports)).toEqual(rows(component.ports ?? []));
+  });
+
+  it('has every field with its type, default, generator, rule and meaning (R17, R19)', () => {
+    const expected = (component.fields ?? []).map(({ generator, rule, ...field }) => ({
+      ...field,
+      // `string:32` of the inventory counts characters.
+      ...(generator && { generator: generator.replace('string:', 'alphanumeric:') }),
+      ...(rule && { rule }),
+    }));
+    const { fields } = entryOf(component);
+    expectRows(fields, expected, ['name', 'type', 'secret', 'default', 'generator', 'env'], 'name');
+    for (const { name, required, rule, meaning } of expected) {
+      const field = fields.find((candidate) => candidate.name === name);
+      if (required !== 'unstated') expect(field?.required).toBe(required);
+      // The catalog may say more in its own words, but not less.
+      if (rule) expect(`${plain(field?.rule)} ${plain(field?.meaning)}`).toContain(plain(rule));
+      if (meaning) expect(plain(field?.meaning)).toContain(plain(meaning));
+    }
+  });
+
+  it('offers every endpoint row exactly as it stands there (R33, R35)', () => {
+    const offered = Object.values(entryOf(component).calls).flatMap(({ http, endpoint, line }) => {
+      if (!http || !endpoint) return [];
+      const query = Object.entries(http.query).map(([name, value]) => `${name}=${value}`).join('&');
+      return [`${http.method} ${http.path}${query === '' ? '' : `?${query}`} line ${line ?? ''}`];
+    });
+    expect(offered).toEqual(expect.arrayContaining((component.endpoints ?? []).map(({ method, path, line }) => `${method} ${path} line ${line ?? ''}`)));
+  });
+
+  it('authenticates as the table says (R41)', () => {
+    if (component.auth) expect(plain(entryOf(component).auth)).toContain(plain(component.auth));
+  });
+
+  it('has the mounts of the inventory (R3, R28)', () => {
+    const { services, volumes } = entryOf(component);
+    const mounts = services.flatMap((service) => service.mounts);
+    for (const { mount, mode, meaning } of component.volumes ?? []) {
+      const found = mounts.find(({ target }) => target === mount);
+      expect(found ?? `no mount at ${mount}, only ${mounts.map(({ target }) => target).join(', ')}`).toMatchObject({ target: mount });
+      if (mode === 'ro') expect(found).toMatchObject({ target: mount, readOnly: true });
+      if (meaning) expect(plain(volumes[mount]?.meaning)).toContain(plain(meaning));
+    }
+  });
+
+  it('has the commands, states, limits, errors and objects of the inventory (R32, R64, R75)', () => {
+    const entry = entryOf(component);
+    expect(entry.cli).toEqual(expect.arrayContaining(component.cli ?? []));
+    expectRows(entry.states, component.states ?? [], ['from', 'trigger', 'condition', 'to', 'also', 'line'], 'trigger');
+    expectRows(entry.limits, component.limits ?? [], ['item', 'value', 'kind', 'line'], 'item');
+    expectRows(entry.errors, component.errors ?? [], ['condition', 'outcome', 'line'], 'condition');
+    for (const object of component.objects ?? []) {
+      const found = entry.objects.find(({ name }) => name === object.name);
+      expect(found ?? `no object called ${object.name}`).toMatchObject({ name: object.name });
+      const described = (object.fields ?? []).flatMap((field) => (typeof field === 'string' ? [] : [field]));
+      expectRows(found?.fields ?? [], described, ['name', 'type', 'required', 'rule'], 'name');
+    }
+    expect(entry.configFile !== undefined || component.config_file === undefined).toBe(true);
+    expect(entry.events.map(plain)).toEqual(expect.arrayContaining((component.events ?? []).map(plain)));
+    expect(entry.dependsOn).toEqual(expect.arrayContaining(component.depends_on_components ?? []));
+  });
+
+  it('names the lines of the specification it rests on', () => {
+    expect([...entryOf(component).lines].sort((a, b) => a - b)).toEqual(expect.arrayContaining(component.line_refs ?? []));
+  });
+});

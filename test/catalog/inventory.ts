@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+
+/** A component as the specification's inventory has it. What is not read by a test is left out. */
+export interface InventoryComponent {
+  id: string;
+  group: string;
+  kind: string;
+  deploy: string;
+  product: string;
+  product_confidence: string;
+  image: string;
+  services?: { name: string; image: string; role: string; one_shot?: boolean; cap_add?: string[] }[];
+  ports?: { host: number; container: number; protocol: string; exposure: string; role: string }[];
+  fields?: {
+    name: string;
+    type: string;
+    secret: boolean;
+    required: boolean | 'unstated';
+    default?: string | number | boolean;
+    generator?: string;
+    rule?: string;
+    meaning?: string;
+    env?: string;
+  }[];
+  config_file?: { form: string };
+  volumes?: { mount: string; mode?: string; meaning?: string }[];
+  devices?: string[];
+  cap_add?: string[];
+  command?: string;
+  websocket?: boolean;
+  endpoints?: { method: string; path: string; auth: string; line?: number }[];
+  auth?: string;
+  cli?: string[];
+  states?: { from: string; trigger: string; condition?: string; to: string; also?: string; line: number }[];
+  limits?: { item: string; value: string; kind: string; line: number }[];
+  errors?: { condition: string; outcome: string; line: number }[];
+  objects?: { name: string; fields?: (string | { name: string; type: string; required?: boolean; rule?: string })[] }[];
+  events?: string[];
+  depends_on_components?: string[];
+  line_refs?: number[];
+}
+
+export const inventory = parse(readFileSync('test/spec/components.yaml', 'utf8')) as InventoryComponent[];
