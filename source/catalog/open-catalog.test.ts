@@ -1,0 +1,100 @@
+import { build } from 'esbuild';
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { writeOwnFile } from '../config/own-files.ts';
+import { compileCatalog } from './compile.ts';
+import { openCatalog } from './open-catalog.ts';
+
+const removals: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const remove of removals.splice(0)) await remove();
+});
+
+/** A compiled catalog with one entry, and an own folder with these files. */
+async function prepare(own: Record<string, string> = {}) {
+  const { folder, remove } = await catalogFolder({
+    'built-in/productivity/notes/component.yaml': soundComponent,
+    'built-in/productivity/notes/compose.yaml': soundCompose,
+    ...Object.fromEntries(Object.entries(own).map(([path, text]) => [`own/${path}`, text])),
+  });
+  removals.push(remove);
+  const { entries } = await compileCatalog(`${folder}/built-in`);
+  const compiledFile = `${folder}/catalog.json`;
+  await writeOwnFile(compiledFile, JSON.stringify({ schema: 1, entries }));
+  return { compiledFile, ownFolder: `${folder}/own` };
+}
+
+describe('openCatalog', () => {
+  it('opens the compiled catalog', async () => {
+    const { compiledFile } = await prepare();
+    const catalog = await openCatalog({ compiledFile });
+    expect(catalog.entries.map(({ id }) => id)).toEqual(['notes']);
+    expect(catalog.get('notes')?.ports[0]).toMatchObject({ name: 'web', host: 8300 });
+    expect(catalog.get('constructor')).toBeUndefined();
+    expect(catalog.problems).toEqual([]);
+  });
+
+  it('lets the operator\'s own entries win, and orders by group', async () => {
+    const catalog = await openCatalog(
+      await prepare({
+        'notes/component.yaml': soundComponent.replace('Note keeper', 'My note keeper'),
+        'notes/compose.yaml': soundCompose,
+        'alarm/component.yaml': soundComponent.replace('id: notes', 'id: alarm').replace('group: productivity', 'group: security'),
+        'alarm/compose.yaml': soundCompose,
+      }),
+    );
+    expect(catalog.problems).toEqual([]);
+    expect(catalog.entries.map(({ id, own }) => [id, own])).toEqual([['alarm', true], ['notes', true]]);
+    expect(catalog.get('notes')?.kind).toBe('My note keeper');
+  });
+
+  it('keeps the built-in entry where the own one is broken, and what was wrong', async () => {
+    const catalog = await openCatalog(await prepare({ 'notes/component.yaml': soundComponent.replace('group: productivity', 'group: toys'), 'notes/compose.yaml': soundCompose }));
+    expect(catalog.entries.map(({ id, own }) => [id, own])).toEqual([['notes', false]]);
+    expect(catalog.problems).toMatchObject([{ level: 'error', field: 'group', line: 2, column: 8 }]);
+  });
+
+  it('goes on without the own folder when it is not there', async () => {
+    const catalog = await openCatalog(await prepare());
+    expect(catalog.entries).toHaveLength(1);
+    expect(catalog.problems).toMatchObject([{ message: expect.stringContaining('There is no catalog folder'), remedy: expect.any(String) }]);
+  });
+
+  it.each([
+    ['', 'Unexpected end'],
+    ['{"schema": 2, "entries": []}', 'another version'],
+    ['nonsense', 'Unexpected token'],
+  ])('says that a damaged compiled catalog must be installed again: %j', async (text, reason) => {
+    const { compiledFile } = await prepare();
+    await writeOwnFile(compiledFile, text);
+    await expect(openCatalog({ compiledFile })).rejects.toMatchObject({ code: 'failed.catalog', message: expect.stringContaining(reason), remedy: expect.stringContaining('npm run build') });
+  });
+
+  it('says so when the compiled catalog is missing', async () => {
+    await expect(openCatalog({ compiledFile: '/nonexistent/catalog.json' })).rejects.toMatchObject({ code: 'failed.catalog' });
+  });
+
+  it('brings neither YAML parser nor validator nor CEL along at start-up', async () => {
+    const { metafile } = await build({
+      entryPoints: { open: 'source/catalog/open-catalog.ts', settings: 'source/config/settings.ts' },
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      write: false,
+      metafile: true,
+      outdir: 'out',
+    });
+    const reached = new Set<string>();
+    const visit = (output: string) => {
+      if (reached.has(output)) return;
+      reached.add(output);
+      for (const { path, kind } of metafile.outputs[output]?.imports ?? []) if (kind === 'import-statement') visit(path);
+    };
+    visit('out/open.js');
+    visit('out/settings.js');
+    const inputs = [...reached].flatMap((output) => Object.keys(metafile.outputs[output]?.inputs ?? {}));
+    expect(inputs).toContain('source/catalog/open-catalog.ts');
+    expect(inputs.filter((input) => /node_modules\/(yaml|zod|@marcbachmann|croner|ipaddr)/.test(input))).toEqual([]);
+  });
+});
