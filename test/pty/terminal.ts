@@ -8,7 +8,7 @@ export interface TerminalOptions {
   columns?: number;
   rows?: number;
   cwd?: string;
-  /** The whole environment. Default: this process's own, as `xterm-256color`, without what would change how a program draws. */
+  /** Added to what a login has (`HOME`, `PATH`, `LANG`, ...; `TERM=xterm-256color`); undefined takes away. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -23,8 +23,8 @@ export type Sight = string | RegExp | ((terminal: Terminal) => boolean);
 
 const defaultLimitMs = 10_000;
 
-/** Things that only a test run sets, and that a person's terminal does not have. */
-const foreign = ['CI', 'COLUMNS', 'LINES', 'FORCE_COLOR', 'NO_COLOR', 'VITEST', 'NODE_ENV', 'TERM_PROGRAM', 'COLORTERM'];
+/** A test run sets much that a person's terminal does not have: CI, NODE_ENV, FORCE_COLOR, COLUMNS, even BASE_URL. */
+const ofLogin = ['HOME', 'PATH', 'LANG', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR'];
 
 /**
  * A program in a real pseudo terminal, read through a terminal emulator, used as a person would: press, type, look. Nothing here
@@ -46,14 +46,15 @@ export class Terminal {
     this.#emulator = new headless.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 2000 });
     this.#watchModes();
 
-    const env = options.env ?? Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.includes(name)));
+    const login = Object.fromEntries(ofLogin.map((name) => [name, process.env[name]]));
+    const env = { ...login, TERM: 'xterm-256color', ...options.env };
     this.#pty = spawn(argv[0] ?? '', argv.slice(1), {
       name: 'xterm-256color',
       cols: columns,
       rows,
       cwd: options.cwd ?? process.cwd(),
       // node-pty hands on `undefined` as the word.
-      env: Object.fromEntries(Object.entries({ TERM: 'xterm-256color', ...env }).filter((pair): pair is [string, string] => pair[1] !== undefined)),
+      env: Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined)),
     });
     this.#pty.onData((data) => {
       this.#raw += data;

@@ -9,16 +9,19 @@ export interface ScriptOutcome {
   stderr: string;
 }
 
-/** Runs a program to its end and keeps what it printed. Rejects only when it cannot be started or takes longer than `limitMs`. */
+/**
+ * Runs a program to its end and keeps what it printed. Rejects only when it cannot be started or takes longer than `limitMs`.
+ * `bare` hides this process's environment but for HOME and PATH: a test run sets much in it, even BASE_URL.
+ */
 export async function runProgram(
   argv: readonly string[],
-  options: { env?: Readonly<Record<string, string | undefined>>; cwd?: string; limitMs?: number; input?: string } = {},
+  options: { env?: Readonly<Record<string, string | undefined>>; bare?: boolean; cwd?: string; limitMs?: number; input?: string } = {},
 ): Promise<ScriptOutcome> {
   const [program = '', ...args] = argv;
   return await new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: options.cwd,
-      env: { ...process.env, ...options.env },
+      env: { ...(options.bare ? { HOME: process.env.HOME, PATH: process.env.PATH } : process.env), ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: options.limitMs ?? 120_000,
       killSignal: 'SIGKILL',

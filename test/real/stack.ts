@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
+import { runHealthChecks } from './podman-health.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 
@@ -46,6 +47,7 @@ export async function bringUp(
   const source = await findComponent(id);
   const text = await readFile(join(source, 'compose.yaml'), 'utf8');
 
+  if (/network_mode: host/.test(text)) await needFreePorts(hostPorts);
   const ports: Record<string, number> = {};
   for (const [, name] of text.matchAll(/\$\{([A-Z0-9_]*PORT):-\d+\}/g)) if (name !== undefined && !(name in ports)) ports[name] = await findFreePort();
   const variables: Record<string, string> = {};
@@ -62,8 +64,10 @@ export async function bringUp(
 
   const { argv, env } = await prepareComposer(composer, engine, home);
   const compose = async (args: readonly string[]): Promise<string> =>
-    await runOrThrow([...argv, '-p', project, ...args], { cwd: folder, env: { ...env, ...variables }, limitMs: 150_000 });
+    await runOrThrow([...argv, '-p', project, ...args], { cwd: folder, env: { ...env, ...variables }, bare: true, limitMs: 150_000 });
+  const endHealthChecks = engine.kind.startsWith('podman') ? runHealthChecks(engine, project) : undefined;
   const down = async (): Promise<void> => {
+    await endHealthChecks?.();
     await compose(['down', '-v', '-t', '1']);
     await rm(home, { recursive: true, force: true });
   };
@@ -93,6 +97,19 @@ export async function findFreePort(): Promise<number> {
   });
 }
 
+/** What a component on the host's own network takes, whatever the variables say; the reverse proxy is the only one. */
+const hostPorts = [80, 2019];
+
+async function needFreePorts(wanted: readonly number[]): Promise<void> {
+  for (const port of wanted) {
+    await new Promise<void>((resolve, reject) => {
+      const server = createServer();
+      server.once('error', (error) => reject(new Error(`port ${port} of this machine is taken, so that the test would meet another program: ${error.message}`)));
+      server.listen(port, '0.0.0.0', () => server.close(() => resolve()));
+    });
+  }
+}
+
 async function giveTo(path: string, owner: { uid: number; gid: number }): Promise<void> {
   await chown(path, owner.uid, owner.gid);
   if ((await stat(path)).isDirectory()) for (const name of await readdir(path)) await giveTo(join(path, name), owner);
@@ -103,8 +120,7 @@ async function prepareComposer(
   engine: RealEngine,
   home: string,
 ): Promise<{ argv: string[]; env: Record<string, string | undefined> }> {
-  // Which engine is meant must come from here alone.
-  const env = { DOCKER_HOST: engine.url, DOCKER_CONTEXT: undefined, COMPOSE_FILE: undefined, COMPOSE_PROJECT_NAME: undefined };
+  const env = { DOCKER_HOST: engine.url };
   const tools = inject('composeFolder');
   switch (composer) {
     case 'compose-2':
