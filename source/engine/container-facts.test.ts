@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { fullImageId, healthInStatus, listedFacts, runStateOf } from './container-facts.ts';
+
+test.each([
+  ['Up 4 seconds (healthy)', 'healthy'],
+  ['Up 4 seconds (health: starting)', 'starting'],
+  ['Up 2 hours (unhealthy)', 'unhealthy'],
+  ['Up 2 hours (Paused)', 'none'],
+  ['Up 2 hours', 'none'],
+  ['Exited (137) 2 seconds ago', 'none'],
+])('health stands in the status text: %s is %s (R5)', (status, health) => expect(healthInStatus(status)).toBe(health));
+
+test("Podman's further words for states", () => {
+  expect(['configured', 'initialized', 'stopped', 'stopping'].map(runStateOf)).toEqual(['created', 'created', 'exited', 'running']);
+  expect(runStateOf(undefined)).toBe('dead');
+});
+
+test('a list without names, labels, ports, networks and command is a container all the same', () => {
+  const facts = listedFacts({ Id: 'abcdef0123456789', State: 'created', Status: 'Created', Labels: null, Names: null, Ports: null, NetworkSettings: { Networks: null } }, undefined);
+  expect(facts).toEqual({
+    id: 'abcdef0123456789', name: 'abcdef012345', image: '', imageId: '', command: '', createdMs: 0, state: 'created', health: 'none', statusText: 'Created',
+    ports: [], labels: {}, networkMode: '', networkAddresses: [],
+  });
+});
+
+test('the status text of another container that ended unhealthy is no health', () => {
+  expect(listedFacts({ Id: 'a', State: 'exited', Status: 'Exited (1) 3 hours ago', Health: { Status: 'unhealthy' } }, undefined).health).toBe('none');
+});
+
+test('Podman gives no address for a port on every one, and keeps a range together', () => {
+  const facts = listedFacts(
+    { Id: 'a', State: 'running', Ports: [{ PrivatePort: 8100, PublicPort: 18100, Type: 'tcp' }] },
+    { Id: 'a', Ports: [{ host_ip: '', container_port: 8100, host_port: 18100, range: 2, protocol: 'tcp,udp' }, { container_port: 9000, host_port: 0, range: 1, protocol: 'tcp' }] },
+  );
+  expect(facts.ports).toEqual([
+    { address: '0.0.0.0', hostPort: 18100, containerPort: 8100, protocol: 'tcp' },
+    { address: '0.0.0.0', hostPort: 18101, containerPort: 8101, protocol: 'tcp' },
+    { address: '0.0.0.0', hostPort: 18100, containerPort: 8100, protocol: 'udp' },
+    { address: '0.0.0.0', hostPort: 18101, containerPort: 8101, protocol: 'udp' },
+    { address: undefined, hostPort: undefined, containerPort: 9000, protocol: 'tcp' },
+  ]);
+});
+
+test('image ids read the same, with and without their kind', () => {
+  const hex = 'a'.repeat(64);
+  expect(fullImageId(hex)).toBe(`sha256:${hex}`);
+  expect(fullImageId(`sha256:${hex}`)).toBe(`sha256:${hex}`);
+  expect(fullImageId('busybox')).toBe('busybox');
+});
