@@ -22,8 +22,11 @@ const stubs = {
   setup({ onResolve, onLoad }) {
     onLoad({ filter: /ink\/build\/devtools\.js$/ }, () => ({ contents: 'export {};', loader: 'js' }));
     onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/ }, ({ path }) => ({ path, namespace: 'stub' }));
+    // Modules take them apart when they load; only a use is an error.
     onLoad({ filter: /.*/, namespace: 'stub' }, ({ path }) => ({
-      contents: `module.exports = new Proxy(function () {}, { get(_, key) { if (key === '__esModule' || typeof key === 'symbol') return undefined; throw new Error(${JSON.stringify(`${path} is not part of Quarterdeck`)}); } });`,
+      contents: `const refuse = () => { throw new Error(${JSON.stringify(`${path} is not part of Quarterdeck`)}); };
+        const stub = new Proxy(refuse, { get: (_, key) => (key === '__esModule' || typeof key === 'symbol' ? undefined : stub), apply: refuse, construct: refuse });
+        module.exports = stub;`,
       loader: 'js',
     }));
   },

@@ -45,6 +45,8 @@ interface Asking {
   findings: readonly FindingView[];
   /** Answers that their call allows to be used again, by its name. */
   kept: Map<string, { atMs: number; answer: CallAnswer }>;
+  /** Has it been asked since it started? */
+  asked: boolean;
 }
 
 /** Asks components how they are, in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
@@ -201,14 +203,14 @@ export class ProbeWatch {
     const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed };
     const names = new Set([...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []), ...entry.checks.flatMap((check) => check.calls)]);
     const answers: Record<string, CallAnswer> = {};
-    for (const name of names) {
+    const ask = async (name: string): Promise<void> => {
       const call = entry.calls[name];
       // The lint refuses such entries; an operator's own catalog may be newer than its last check.
-      if (!call?.reads || call.auth !== 'none') continue;
+      if (!call?.reads || call.auth !== 'none') return;
       const before = kept.get(name);
       if (before && Date.now() - before.atMs < keepMs(call.keep)) {
         answers[name] = before.answer;
-        continue;
+        return;
       }
       try {
         const answer = await runCall(callTarget, { name, call, signal });
@@ -217,7 +219,8 @@ export class ProbeWatch {
       } catch (thrown) {
         answers[name] = { ok: false, status: 0, json: undefined, text: '', headers: {}, failure: messageOf(thrown), tookMs: 0 };
       }
-    }
+    };
+    await Promise.all([...names].map(ask));
     return answers;
   }
 }
@@ -225,12 +228,12 @@ export class ProbeWatch {
 function incarnationOf({ containers, entry }: ProbeTarget): string {
   const programs = [...containers].map(([name, container]) => `${name}=${container.id}@${container.startedMs ?? 0}`).join(',');
   const healths = [...containers.values()].map((container) => `${container.state}/${container.health}`).join(',');
-  return `${entry.folder} ${programs} ${healths}`;
+  return `${entry.folder}\n${programs}\n${healths}`;
 }
 
 /** The same processes, perhaps in another health? */
 function sameProgram(one: string, other: string): boolean {
-  const program = (incarnation: string) => incarnation.split(' ').slice(0, 2).join(' ');
+  const program = (incarnation: string) => incarnation.split('\n').slice(0, 2).join('\n');
   return program(one) === program(other);
 }
 

@@ -66,6 +66,10 @@ describe('a container that ended (R5)', () => {
     expect(stateOf({ ...ended, exitCode: 137, outOfMemory: true }).detail).toContain('memory ran out');
   });
 
+  test('was stopped when a signal ended it and memory had not run out, though nobody saw who sent it', () => {
+    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' })).toMatchObject({ state: 'stopped', detail: 'ended by a signal (exit code 137, SIGKILL), 2 minutes ago' });
+  });
+
   test('failed when it could not be started: the engine’s own sentence', () => {
     const failed = stateOf({ ...ended, exitCode: 128, error: 'driver failed programming: port is already allocated' });
     expect(failed).toMatchObject({ state: 'failed' });
@@ -78,10 +82,10 @@ describe('a container that ended (R5)', () => {
   });
 
   test('is told from the list alone, before an inspect has answered', () => {
-    const { exitCode, restartCount, ...detail } = containerDetail({ state: 'exited', statusText: 'Exited (137) 2 seconds ago' });
+    const { exitCode, restartCount, ...detail } = containerDetail({ state: 'exited', statusText: 'Exited (9) 2 seconds ago' });
     void exitCode;
     void restartCount;
-    expect(serviceState(detail, quiet, nowMs)).toMatchObject({ state: 'failed', exitCode: 137 });
+    expect(serviceState(detail, quiet, nowMs)).toMatchObject({ state: 'failed', exitCode: 9 });
   });
 });
 

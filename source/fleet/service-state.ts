@@ -160,8 +160,8 @@ export function serviceState(
       return say('stopped', `stopped by an operator${when}`, more);
     }
     if (exitCode === 0) return say('finished', `finished its work${when}`, more);
-    // SIGTERM and SIGINT come from people and from shutdowns, not from faults of the program.
-    if (exitCode === 143 || exitCode === 130) return say('stopped', `ended by a signal (${exitText(exitCode)})${when}`, more);
+    // These come from people and from shutdowns, not from faults of the program: what ran out of memory was told apart above.
+    if (exitCode === 143 || exitCode === 130 || exitCode === 137) return say('stopped', `ended by a signal (${exitText(exitCode)})${when}`, more);
     return say('failed', `failed with ${exitCode === undefined ? 'an unknown exit code' : exitText(exitCode)}${when}`, more);
   }
 }
