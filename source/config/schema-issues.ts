@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameRemedy } from '../text/nearest-name.ts';
+import { nameRemedy, nearestName } from '../text/nearest-name.ts';
 import { fieldText, type YamlPath } from './yaml-document.ts';
 
 /** What a zod issue says, for a person. */
@@ -24,7 +24,15 @@ export class SchemaIssues {
   }
 
   describe(issues: readonly z.core.$ZodIssue[], value: unknown): SchemaIssue[] {
-    return issues.flatMap((issue) => this.#describe(issue, value));
+    // A misspelt key is missing under its right name too; saying it once is enough.
+    const meant = new Set(
+      issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys.map((key) => fieldText([...issue.path, nearestName(key, this.#keysAt(issue.path)) ?? ''])) : [])),
+    );
+    return issues.flatMap((issue) => (meant.has(fieldText(issue.path)) && valueAt(value, issue.path) === undefined ? [] : this.#describe(issue, value)));
+  }
+
+  #keysAt(path: YamlPath): string[] {
+    return Object.keys((shapeAt(this.#shape, path)?.['properties'] as Json | undefined) ?? {});
   }
 
   #describe(issue: z.core.$ZodIssue, value: unknown): SchemaIssue[] {
@@ -36,7 +44,7 @@ export class SchemaIssues {
 
     switch (issue.code) {
       case 'unrecognized_keys': {
-        const known = Object.keys((shapeAt(this.#shape, path)?.['properties'] as Json | undefined) ?? {});
+        const known = this.#keysAt(path);
         return issue.keys.map((key) => ({
           path: [...path, key],
           part: 'key' as const,
