@@ -409,6 +409,15 @@ describe('checks', () => {
     expect(findingsOf('reverse-proxy', { sites: rules(removed), https: opened })).toEqual(['websocket-header-removed']);
   });
 
+  it('a mesh without a policy is worth a word, and so is an address that its base domain hides (R62)', () => {
+    const policy = exited(1, 'Error: loading ACL policy: rpc error: code = Unknown desc = loading ACL from database: acl policy not found');
+    expect(findingsOf('mesh-control-server', { policy })).toEqual(['no-policy']);
+    expect(findingsOf('mesh-control-server', { policy: exited(0, '{"acls":[]}') })).toEqual([]);
+    const env = { HEADSCALE_SERVER_URL: 'https://head.example.org', HEADSCALE_DNS_BASE_DOMAIN: 'example.org' };
+    expect(findingsOf('mesh-control-server', {}, { env })).toEqual(['base-domain-in-server-url']);
+    expect(findingsOf('mesh-control-server', {}, { env: { ...env, HEADSCALE_DNS_BASE_DOMAIN: 'mesh.internal' } })).toEqual([]);
+  });
+
   it('half an unseal is worth a word (R59)', () => {
     const entry = entryOf('secrets-manager-path');
     const seal = sealed({ progress: 1 });
