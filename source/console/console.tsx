@@ -19,7 +19,7 @@ import { Linear } from './screens/linear.tsx';
 import { Palette } from './screens/palette.tsx';
 import { RunOverlay } from './screens/run-overlay.tsx';
 import { TooSmall } from './screens/too-small.tsx';
-import { padStyled } from './styled-text.ts';
+import { cutStyled, padStyled, styledWidth } from './styled-text.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import type { Theme } from './theme.ts';
 import { footerLine } from './widgets/footer-line.ts';
@@ -79,7 +79,10 @@ function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; ru
   if (run) {
     const spinner = glyphs.spinner[Math.floor(animated / 120) % glyphs.spinner.length];
     const more = going.length > 1 ? ` (and ${going.length - 1} more)` : '';
-    text = `${theme.paint('busy', `${spinner} ${run.title}${more}`)}  ${progressText(run, theme)}  ${theme.paint('key', keymap.keyOf('back'))} ${theme.paint('faint', 'cancels')}`;
+    // How to stop it is never cut.
+    const tail = `${theme.paint('key', keymap.keyOf('back'))} ${theme.paint('faint', 'cancels')}`;
+    const head = `${theme.paint('busy', `${spinner} ${run.title}${more}`)}  ${progressText(run, theme)}`;
+    text = `${cutStyled(head, columns - styledWidth(tail) - 4, glyphs.ellipsis)}  ${tail}`;
   } else if (notice && notice.untilMs > nowMs) {
     text = theme.paint(notice.tone, `${glyphs.tone[notice.tone]} ${notice.text}`);
   }

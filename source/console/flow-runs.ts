@@ -56,7 +56,9 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
     try {
       const outcome = await deck.run(flow, input, operator, AbortSignal.any([stop.signal, deck.options.signal]));
       change(id, (view) => ({ state: 'done', dialog: undefined, progress: [], outcome: cleanLine(outcome.message), scroll: view.scroll }));
-      if (!store.get().runs.some((view) => view.id === id && view.shown.length > 0)) drop(id);
+      // What was shown stays until it is read, the outcome with it; a sentence alone is a notice.
+      if (store.get().runs.some((view) => view.id === id && view.shown.length > 0)) return;
+      drop(id);
       notice('good', outcome.message);
     } catch (thrown) {
       if (stop.signal.aborted || isAbort(thrown) || (thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'refused.notConfirmed'))) {

@@ -112,7 +112,7 @@ function serviceLines({ theme, width, component, service: shown, nowMs }: Overvi
   const nameColumns = Math.min(24, Math.max(...component.services.map((service) => cleanLine(service.name).length), 6));
   return component.services.flatMap((service) => {
     const age = service.sinceMs === undefined ? '' : durationText(nowMs - service.sinceMs);
-    const image = Math.max(0, width - nameColumns - 12 - 4 - 8);
+    const image = Math.max(0, width - nameColumns - 22);
     const line = [
       `${several && service === shown ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(service.tone, glyphs.tone[service.tone])} ${pad(cleanLine(service.name), nameColumns, 'left', glyphs.ellipsis)}`,
       theme.paint(service.tone, pad(service.state, 11)),

@@ -120,6 +120,9 @@ export function createFakeDeck(options: { deck?: Partial<DeckOptions>; snapshot?
     settle: async () => snapshot,
     watchStats(key) {
       watched.push(key);
+      queueMicrotask(() => {
+        for (const listener of [...listeners]) listener();
+      });
       return () => remove(watched, key);
     },
     stats: statsOf,

@@ -1,9 +1,10 @@
 import { render } from 'ink-testing-library';
+import { onTestFinished } from 'vitest';
 import type { LogEntry } from '../../fleet/log-store.ts';
 import { textWidth } from '../../text/width.ts';
 import { Console } from '../console.tsx';
 import { ConsoleContext } from '../context.ts';
-import type { InterfaceState } from '../interface-store.ts';
+import { firstState, type InterfaceState } from '../interface-store.ts';
 import type { KeyDispatcher } from '../key-dispatcher.ts';
 import type { Size } from '../layout.ts';
 import { createParts } from '../parts.ts';
@@ -37,8 +38,10 @@ export interface Rig {
   deck: FakeDeck;
   /** Keys by name (`j`, `enter`, `ctrl+d`), one after the other. */
   press(...keys: string[]): Promise<void>;
-  /** Bytes exactly as a terminal sends them, in one read. */
-  send(chunk: string): Promise<void>;
+  /** Bytes exactly as a terminal sends them; each chunk is one read. */
+  send(...chunks: string[]): Promise<void>;
+  /** Back to the first screen, as if just started. */
+  reset(): Promise<void>;
   type(text: string): Promise<void>;
   paste(text: string): Promise<void>;
   resize(size: Size): Promise<void>;
@@ -55,7 +58,6 @@ export interface Rig {
   log(componentKey: string, lines: readonly (string | Partial<LogEntry>)[]): void;
   readonly copied: string[];
   readonly quitted: () => boolean;
-  close(): void;
 }
 
 export const plainTheme = createTheme({ depth: 'none', background: 'dark', ascii: false });
@@ -120,11 +122,11 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     await turn();
   }
 
-  async function send(chunk: string) {
+  async function send(...chunks: string[]) {
     const before = dispatcher?.count() ?? 0;
-    screen.stdin.write(chunk);
+    for (const chunk of chunks) screen.stdin.write(chunk);
     // A lone Esc is held back for a moment: it could be the start of a longer sequence.
-    if (chunk.endsWith('\x1b')) {
+    if (chunks.at(-1)?.endsWith('\x1b')) {
       const startMs = performance.now();
       while (dispatcher?.count() === before && performance.now() - startMs < patienceMs) await turn();
     }
@@ -144,6 +146,13 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     },
     paste: (text) => send(`\x1b[200~${text}\x1b[201~`),
     resize,
+    async reset() {
+      parts.commands.runs.close();
+      await turn();
+      parts.store.update(() => firstState);
+      parts.store.flush();
+      await turn();
+    },
     async sees(...texts) {
       for (const text of texts) await until(has(text), `"${text}"`);
     },
@@ -157,11 +166,11 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     log: (key, lines) => deck.log(key, lines),
     copied,
     quitted: () => quit,
-    close() {
-      screen.unmount();
-      parts.close();
-    },
   };
+  onTestFinished(() => {
+    screen.unmount();
+    parts.close();
+  });
   await resize(size);
   return rig;
 }

@@ -41,7 +41,7 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     const near = kind === 'several' ? [of('choice-down', 'move'), of('toggle', 'choose')] : kind === 'choice' ? [of('choice-down', 'move')] : [];
     return { near, always: [of('accept', 'continue'), of('cancel', 'cancel')] };
   }
-  if (front) return { near: [of('page-down', 'more')], always: [of('accept', 'close')] };
+  if (front) return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
   if (state.editing) return { near: [], always: [of('accept', 'keep'), of('cancel', 'undo')] };
   if (state.screen === 'palette') return { near: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] };
   if (state.screen === 'help') return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };
@@ -57,14 +57,15 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
   });
   const inLogs = contexts[0] === 'logs';
   const near = inLogs ? [...own, ...acts] : state.focus === 'components' ? [...acts, ...own] : [...own, ...acts];
-  if (filterTarget(state)) near.splice(inLogs ? own.length : Math.min(near.length, 6), 0, of('filter', state.focus === 'detail' && state.tab === 'inspect' ? 'search' : 'filter'));
-  return { near: [...near, ...host], always: [of('palette'), of('help'), of('quit')] };
+  const filter = filterTarget(state) ? [of('filter', state.focus === 'detail' && state.tab === 'inspect' ? 'search' : 'filter')] : [];
+  return { near: [...near, ...host], always: [...filter, of('palette'), of('help'), of('quit')] };
 }
 
 export function footerLine(options: FooterOptions): string {
   const { theme, columns } = options;
   const { near, always } = footerItems(options);
-  const length = ({ key, label }: FooterItem) => key.length + 1 + label.length + 3;
+  const gap = columns >= 100 ? '   ' : '  ';
+  const length = ({ key, label }: FooterItem) => key.length + 1 + label.length + gap.length;
   let room = columns - 1 - always.reduce((sum, each) => sum + length(each), 0);
   const shown: FooterItem[] = [];
   for (const each of near) {
@@ -72,6 +73,6 @@ export function footerLine(options: FooterOptions): string {
     room -= length(each);
     shown.push(each);
   }
-  const text = [...shown, ...always].map(({ key, label }) => `${theme.paint('key', key)} ${theme.paint('faint', label)}`).join('   ');
+  const text = [...shown, ...always].map(({ key, label }) => `${theme.paint('key', key)} ${theme.paint('faint', label)}`).join(gap);
   return padStyled(` ${text}`, columns);
 }

@@ -62,7 +62,7 @@ export function headerLine(options: HeaderOptions): string {
     practice ? theme.paint('alarm', ' PRACTICE ') : '',
   ].filter(Boolean);
   const right = `${badges.join(' ')}  ${clock(nowMs)} `;
-  let line = ` ${theme.paint('accent', 'quarterdeck')}`;
+  let line = ` ${theme.paint('key', 'quarterdeck')}`;
   const room = columns - styledWidth(right);
   const add = (text: string, gap: string) => {
     if (styledWidth(line) + gap.length + styledWidth(text) > room) return false;

@@ -1,6 +1,7 @@
 import { Box } from 'ink';
 import type { Size } from '../layout.ts';
 import { padStyled } from '../styled-text.ts';
+import type { Role } from '../theme.ts';
 import { PaneFrame } from './pane-frame.tsx';
 
 interface OverlayProps {
@@ -9,15 +10,16 @@ interface OverlayProps {
   width: number;
   title: string;
   foot?: string;
+  edgeRole?: Role | undefined;
   rows: readonly string[];
 }
 
 /** A box over the panes, in the middle of the screen. Its rows are filled up, so that nothing shines through. */
-export function Overlay({ size, width, title, foot = '', rows }: OverlayProps) {
+export function Overlay({ size, width, title, foot = '', edgeRole, rows }: OverlayProps) {
   const height = Math.min(size.rows - 2, rows.length + 2);
   return (
     <Box position="absolute" top={Math.max(1, Math.floor((size.rows - height) / 2))} left={Math.max(0, Math.floor((size.columns - width) / 2))}>
-      <PaneFrame width={width} height={height} title={title} foot={foot} focused rows={rows.map((row) => padStyled(row, width - 2))} />
+      <PaneFrame width={width} height={height} title={title} foot={foot} focused edgeRole={edgeRole} rows={rows.map((row) => padStyled(row, width - 2))} />
     </Box>
   );
 }

@@ -1,7 +1,7 @@
 import { Box, Text } from 'ink';
 import { useParts } from '../context.ts';
 import { cutStyled, styledWidth } from '../styled-text.ts';
-import type { Theme } from '../theme.ts';
+import type { Role, Theme } from '../theme.ts';
 import { Rows } from './rows.tsx';
 
 interface FrameProps {
@@ -13,15 +13,16 @@ interface FrameProps {
   /** On the right of the lower edge. */
   foot?: string;
   focused: boolean;
+  /** Of the edge, instead of what the focus decides. */
+  edgeRole?: Role | undefined;
   /** `width - 2` columns each. */
   rows: readonly string[];
 }
 
 /** `╭ Title ───── aside ╮`, exactly as wide as asked. */
-export function edge(theme: Theme, options: { width: number; title: string; aside: string; focused: boolean; top: boolean }): string {
-  const { width, focused, top } = options;
+export function edge(theme: Theme, options: { width: number; title: string; aside: string; focused: boolean; top: boolean; role: Role }): string {
+  const { width, focused, top, role } = options;
   const frame = theme.frame(focused);
-  const role = focused ? 'focused' : 'border';
   const room = width - 2;
   const aside = options.aside === '' ? '' : ` ${cutStyled(options.aside, Math.max(0, room - 8))} `;
   const titleRoom = room - styledWidth(aside) - 4;
@@ -38,15 +39,16 @@ export function edge(theme: Theme, options: { width: number; title: string; asid
 }
 
 /** A pane: an edge with its title, rows, an edge. Sides are texts of their own, so that a row of plain ASCII stays one. */
-export function PaneFrame({ width, height, title, aside = '', foot = '', focused, rows }: FrameProps) {
+export function PaneFrame({ width, height, title, aside = '', foot = '', focused, edgeRole, rows }: FrameProps) {
   const { theme } = useParts();
   const inner = Math.max(0, height - 2);
-  const side = theme.paint(focused ? 'focused' : 'border', theme.frame(focused).down);
+  const role = edgeRole ?? (focused ? 'focused' : 'border');
+  const side = theme.paint(role, theme.frame(focused).down);
   const sides = Array.from({ length: inner }, () => theme.finish(side)).join('\n');
-  const heading = theme.paint(focused ? 'accent' : 'heading', title);
+  const heading = theme.paint(edgeRole ?? (focused ? 'accent' : 'heading'), title);
   return (
     <Box flexDirection="column" width={width} height={height} flexShrink={0}>
-      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: heading, aside, focused, top: true }))}</Text>
+      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: heading, aside, focused, role, top: true }))}</Text>
       <Box height={inner}>
         <Text>{sides}</Text>
         <Box flexDirection="column" width={width - 2}>
@@ -54,7 +56,7 @@ export function PaneFrame({ width, height, title, aside = '', foot = '', focused
         </Box>
         <Text>{sides}</Text>
       </Box>
-      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: '', aside: foot, focused, top: false }))}</Text>
+      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: '', aside: foot, focused, role, top: false }))}</Text>
     </Box>
   );
 }

@@ -1,0 +1,671 @@
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../faults/fault.ts';
+import { colourTheme, openRig } from './rig/rig.tsx';
+import { createFakeDeck } from './rig/fake-deck.ts';
+import { minute, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
+
+const sealed = 'nas/secrets-manager-path/secrets-manager-path';
+const vault = 'nas/password-vault/password-vault';
+
+describe('components', () => {
+  test('says more than the container state: the probe’s word stands in the row and in the header (R5)', async () => {
+    const screen = await openRig();
+    await screen.sees(/secrets-manager-path\s+sealed 0\/3\s+2m/, /vulnerability-scanner\s+loading feeds\s+12m/, /ldap-directory\s+stopped/, /rss-reader\s+failed/);
+    expect(screen.row('quarterdeck')).toMatch(/8 up {2}1 restarting {2}1 failed {2}1 signups open {2}1 unhealthy {2}1 sealed/);
+  });
+
+  test('are shown in the groups of the catalog, each with how many are well (R1)', async () => {
+    const screen = await openRig({ size: { columns: 120, rows: 60 } });
+    const frame = screen.frame();
+    const headings = ['Security & identity', 'AI & language models', 'Media', 'VPN & tunnels', 'Productivity & files', 'Networking', 'Not in the catalog'];
+    const places = headings.map((heading) => frame.indexOf(heading));
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
+    expect(places.every((place) => place > 0)).toBe(true);
+    // The finished job counts as well, the component nobody knows does not.
+    expect(screen.row('Not in the catalog')).toMatch(/1\/2/);
+  });
+
+  test('stay selected by what they are when an update moves them', async () => {
+    const screen = await openRig();
+    await screen.press('j', 'j');
+    await screen.sees(/▸▲ secrets-manager-path/);
+    screen.deck.show(({ components }) => ({ components: components.toReversed() }));
+    await screen.sees(/▸▲ secrets-manager-path/);
+  });
+
+  test('hand the selection to the neighbour when they go away', async () => {
+    const screen = await openRig();
+    await screen.press('j', 'j');
+    await screen.sees(/▸▲ secrets-manager-path/);
+    screen.deck.show(({ components }) => ({ components: components.filter((component) => component.key !== sealed) }));
+    await screen.sees(/▸◌ vulnerability-scanner/);
+  });
+
+  test('are found by name, product, kind or state, and Esc shows all again', async () => {
+    const screen = await openRig();
+    await screen.press('/');
+    await screen.type('jellyfin');
+    await screen.sees(/▸● media-server/, '1 of 20 match');
+    await screen.misses('sso-portal');
+    await screen.press('enter', 'esc');
+    await screen.sees('sso-portal');
+    await screen.press('/');
+    await screen.type('sealed');
+    await screen.sees(/▸▲ secrets-manager-path/);
+    await screen.press('esc');
+    await screen.sees('sso-portal');
+    await screen.press('/');
+    await screen.type('qqqq');
+    await screen.sees('Nothing matches "qqqq". Esc clears the filter.');
+  });
+
+  test('scroll so that the selected one is always on the screen', async () => {
+    const screen = await openRig({ size: { columns: 80, rows: 18 } });
+    await screen.press('G');
+    await screen.sees(/▸\? old-blog/);
+    await screen.misses('password-vault');
+    await screen.press('g');
+    await screen.sees(/▸▲ password-vault/);
+    await screen.press('pagedown');
+    await screen.until((frame) => /▸/.test(frame) && !/▸▲ password-vault/.test(frame), 'the selection a page further down');
+  });
+
+  test('tell an engine that is away, why, what to do, and when the next try is', async () => {
+    let now = sampleNowMs;
+    const deck = createFakeDeck({
+      snapshot: {
+        ...sampleSnapshot(),
+        places: [{ ...samplePlace, link: { state: 'away', sinceMs: sampleNowMs, message: 'The socket is there, but nobody answers.', remedy: 'Start the engine: systemctl start docker', retryAtMs: sampleNowMs + 4000 } }],
+      },
+    });
+    const screen = await openRig({ deck, now: () => now });
+    await screen.sees('nas: The socket is there, but nobody answers.', 'Next try in 4 s.');
+    now += 3000;
+    await screen.sees('Next try in 1 s.');
+    deck.show(() => ({ components: [] }));
+    await screen.sees('Start the engine: systemctl start docker');
+    deck.show(() => sampleSnapshot());
+    await screen.misses('Next try');
+    await screen.sees('docker 28.5.1');
+  });
+
+  test('nothing there yet is said, not shown as an error', async () => {
+    const deck = createFakeDeck({ snapshot: { ...sampleSnapshot(), components: [], ports: [], settled: false, places: [] } });
+    const screen = await openRig({ deck });
+    await screen.sees('Asking the container engine');
+    deck.show(() => ({ settled: true, places: [samplePlace] }));
+    await screen.sees('No containers here yet.');
+  });
+});
+
+describe('details', () => {
+  test('show state, version, findings with their remedies, services', async () => {
+    const screen = await openRig({ size: { columns: 120, rows: 50 } });
+    await screen.press('j', 'j');
+    await screen.sees('Sealed: 0 of 3 key shares given (5 exist)', 'OpenBao 2.6.2', 'http://127.0.0.1:8200', 'warning: Restarted two minutes ago', '(R9)', '→ Unseal it with three of the five key shares.', /● secrets-manager-path +running +2m +openbao\/openbao:2.6.2/);
+  });
+
+  test('watch CPU and memory of the selected component, and stop when another is selected', async () => {
+    const screen = await openRig({ size: { columns: 110, rows: 36 } });
+    await screen.sees(/cpu +[▁-█ ]+ +\d+\.\d %/, /memory +[▁-█ ]+ +\d+ MB of 512 MB/);
+    expect(screen.deck.watchedStats()).toEqual([vault]);
+    await screen.press('j');
+    await screen.sees('sso-portal ──');
+    expect(screen.deck.watchedStats()).toEqual(['nas/sso-portal/sso-portal']);
+    await screen.press('2', ']');
+    await screen.sees('[Logs]');
+    expect(screen.deck.watchedStats()).toEqual([]);
+  });
+
+  test('never show a secret: not in fields, not in inspect (R2)', async () => {
+    const screen = await openRig({ size: { columns: 120, rows: 70 } });
+    await screen.press('2', '[', '[');
+    await screen.sees('[Fields]', /ADMIN_TOKEN +•••• set/, /SIGNUPS_ALLOWED +true/, /DOMAIN +https:\/\/vault.lan/, /WEBSOCKET_ENABLED +true \(default\)/, /SMTP_HOST +missing/);
+    expect(screen.frame()).not.toContain('sesame');
+    await screen.press(']');
+    await screen.sees('[Inspect]', 'ADMIN_TOKEN=********', 'postgres://vault:********@db:5432/vault', '"backup.password": "********"', 'SIGNUPS_ALLOWED=true');
+    expect(screen.frame()).not.toMatch(/sesame|hunter2/);
+  });
+
+  test('mask every environment value in a read-only session (R32)', async () => {
+    const screen = await openRig({ readOnly: true, size: { columns: 120, rows: 70 } });
+    await screen.press('i');
+    await screen.sees('[Inspect]', 'SIGNUPS_ALLOWED=********', 'READ-ONLY');
+    await screen.press('[');
+    await screen.sees(/SIGNUPS_ALLOWED +•••• set/, /SMTP_HOST +missing/);
+  });
+
+  test('inspect is searched: matches are counted, n and N go round', async () => {
+    const screen = await openRig();
+    await screen.press('i', '/');
+    await screen.type('destination');
+    await screen.sees('12 matches');
+    await screen.press('enter');
+    const top = () => /(\d+) matches/.exec(screen.frame());
+    expect(top()?.[1]).toBe('12');
+    await screen.sees('/data/0');
+    for (let index = 0; index < 8; index++) await screen.press('n');
+    await screen.sees('/data/8');
+    await screen.press('N');
+    await screen.press('esc');
+    await screen.misses('matches');
+  });
+
+  test('a component with several services shows the one that is chosen', async () => {
+    const screen = await openRig();
+    await screen.press('j', 'i');
+    await screen.sees('sso-portal · server');
+    await screen.press('v');
+    await screen.sees('sso-portal · redis');
+  });
+});
+
+describe('ports', () => {
+  test('tell address, exposure, owner, conflicts and what is worth knowing (R88)', async () => {
+    const screen = await openRig({ size: { columns: 200, rows: 60 } });
+    await screen.sees(/0\.0\.0\.0:53\/udp +public +dns-filter +conflict with dns-filter-se/, /127\.0\.0\.1:8200\/tcp +loopback +secrets-manager-path/, /0\.0\.0\.0:22\/tcp +public +sshd/, 'Published ports bypass the host firewall', '2 in conflict');
+    await screen.press('3', 'j');
+    await screen.sees('dns-filter-second wants the same port: only one of them can have it.');
+  });
+
+  test('lead to the component that owns them, also when a filter hid it', async () => {
+    const screen = await openRig();
+    await screen.press('/');
+    await screen.type('media');
+    await screen.press('enter', '3');
+    for (let index = 0; index < 3; index++) await screen.press('j');
+    await screen.press('enter');
+    await screen.sees(/▸● reverse-proxy/);
+  });
+
+  test('keys of components do nothing there', async () => {
+    const screen = await openRig();
+    await screen.press('3', 's', 'x');
+    expect(screen.deck.started).toEqual([]);
+  });
+});
+
+describe('logs', () => {
+  const lines = (from: number, count: number) => Array.from({ length: count }, (_, index) => `line ${from + index}`);
+
+  test('follow the end; scrolling leaves it and says how many lines wait; G follows again', async () => {
+    const screen = await openRig();
+    screen.log(vault, lines(1, 100));
+    await screen.sees('line 100', 'following · 100 lines');
+    await screen.press('4', 'k');
+    await screen.sees('paused, 1 line waits');
+    screen.log(vault, lines(101, 20));
+    await screen.sees('paused, 21 lines wait');
+    await screen.misses('line 100');
+    await screen.press('G');
+    await screen.sees('line 120', 'following · 120 lines');
+  });
+
+  test('Space pauses and goes on; what is shown stands still', async () => {
+    const screen = await openRig();
+    screen.log(vault, lines(1, 50));
+    await screen.press('4');
+    await screen.sees('line 50');
+    await screen.press('space');
+    screen.log(vault, lines(51, 5000));
+    await screen.sees('paused, 5000 lines wait', 'line 50');
+    await screen.press('space');
+    await screen.sees('line 5050');
+  });
+
+  test('stand still also when the ring drops what was shown', async () => {
+    const deck = createFakeDeck({ keepLines: 100 });
+    const screen = await openRig({ deck });
+    screen.log(vault, lines(1, 50));
+    await screen.press('4');
+    await screen.sees('line 50');
+    await screen.press('space');
+    screen.log(vault, lines(51, 500));
+    await screen.sees(/paused, \d+ lines wait/, 'line 451');
+  });
+
+  test('are filtered with smart case, and the status says how many match', async () => {
+    const screen = await openRig();
+    screen.log(vault, ['Error: one', 'error: two', 'fine', 'ERROR three']);
+    await screen.press('4', '/');
+    await screen.type('error');
+    await screen.sees('3 of 4 lines match');
+    await screen.misses('fine');
+    await screen.press('backspace', 'backspace', 'backspace', 'backspace', 'backspace');
+    await screen.type('Error');
+    await screen.sees('1 of 4 lines match');
+    await screen.press('enter');
+    screen.log(vault, ['Error: four']);
+    await screen.sees('2 of 5 lines match', 'Error: four');
+  });
+
+  test('wrap, and show or hide their time', async () => {
+    const screen = await openRig();
+    screen.log(vault, [`${'x'.repeat(80)}END`]);
+    await screen.sees(/x+>/);
+    await screen.misses('END');
+    await screen.press('4', 'w');
+    await screen.sees('END', '14:02:07');
+    await screen.press('t');
+    await screen.misses('14:02:07');
+  });
+
+  test('tell stderr from stdout and whose line it is', async () => {
+    const screen = await openRig();
+    await screen.press('j');
+    screen.log('nas/sso-portal/sso-portal', [{ service: 'db', stream: 'stderr', text: 'checkpoint' }, { service: 'server', text: 'listening' }]);
+    await screen.sees(/db +! checkpoint/, /server +listening/);
+  });
+
+  test('only the log that is looked at is followed', async () => {
+    const screen = await openRig();
+    await screen.sees('Logs · password-vault');
+    expect(screen.deck.openLogs()).toEqual([vault]);
+    await screen.press('j', 'j');
+    await screen.sees('Logs · secrets-manager-path');
+    expect(screen.deck.openLogs()).toEqual([sealed]);
+    await screen.resize({ columns: 80, rows: 24 });
+    await expect.poll(() => screen.deck.openLogs()).toEqual([]);
+  });
+});
+
+describe('flows', () => {
+  test('a destructive one lists what is lost; Enter confirms nothing, n refuses, y does it', async () => {
+    const answers: boolean[] = [];
+    const screen = await openRig({
+      flows: {
+        async remove(operator, _input, signal) {
+          const confirmed = await operator.confirm({ id: 'remove', title: 'Remove the container vault-1', consequences: ['Its writable layer: 86 MB'] }, signal);
+          answers.push(confirmed);
+          if (!confirmed) throw new Fault({ code: 'refused.notConfirmed', message: 'Not confirmed, nothing was changed.', remedy: 'Run it again.' });
+          return 'Removed vault-1';
+        },
+      },
+    });
+    await screen.press('x');
+    await screen.sees('Remove the container vault-1', '▲ Its writable layer: 86 MB', 'y yes, do it');
+    await screen.press('enter', 'space');
+    expect(answers).toEqual([]);
+    await screen.press('n');
+    await screen.sees('Not confirmed, nothing was changed.');
+    await screen.press('x');
+    await screen.sees('y yes, do it');
+    await screen.press('y');
+    await screen.sees('Removed vault-1');
+    expect(answers).toEqual([false, true]);
+  });
+
+  test('a production host’s name must be typed; pasted Enter does not confirm', async () => {
+    let confirmed: boolean | undefined;
+    const screen = await openRig({
+      flows: {
+        async remove(operator, _input, signal) {
+          confirmed = await operator.confirm({ id: 'remove', title: 'Remove', consequences: ['all'], typed: 'nas' }, signal);
+          return 'Removed';
+        },
+      },
+    });
+    await screen.press('x');
+    await screen.sees('Type nas to confirm:');
+    await screen.press('y', 'enter');
+    await screen.sees('That is not "nas".');
+    await screen.press('backspace');
+    await screen.paste('nas\r');
+    await screen.sees('> nas_');
+    expect(confirmed).toBeUndefined();
+    await screen.press('enter');
+    await screen.sees('Removed');
+    expect(confirmed).toBe(true);
+  });
+
+  test('secrets are masked while typed and gone from the screen’s state afterwards', async () => {
+    let share: unknown;
+    const screen = await openRig({
+      flows: {
+        async restart(operator, _input, signal) {
+          share = await operator.ask({ kind: 'secret', id: 'share', label: 'Key share 1 of 3' }, signal);
+          return 'Given';
+        },
+      },
+    });
+    await screen.press('r');
+    await screen.sees('Key share 1 of 3');
+    await screen.type('s3cret');
+    await screen.sees('> ••••••_');
+    expect(screen.frame()).not.toContain('s3cret');
+    await screen.paste('-more');
+    await screen.sees('> •••••••••••_');
+    await screen.press('enter');
+    await screen.sees('Given');
+    expect(share).toBe('s3cret-more');
+  });
+
+  test('an answer that is wrong is said beside the question', async () => {
+    let answer: unknown;
+    const screen = await openRig({
+      flows: {
+        async copy(operator, _input, signal) {
+          answer = await operator.ask({ kind: 'text', id: 'path', label: 'Path inside', check: (text) => (text.startsWith('/') ? undefined : 'A path begins with a slash.') }, signal);
+          return 'Copied';
+        },
+      },
+    });
+    await screen.press('c');
+    await screen.type('etc');
+    await screen.press('enter');
+    await screen.sees('A path begins with a slash.');
+    await screen.press('home');
+    await screen.type('/');
+    await screen.press('enter');
+    await screen.sees('Copied');
+    expect(answer).toBe('/etc');
+  });
+
+  test('one of several and several of many are chosen with the arrows and Space', async () => {
+    const answers: unknown[] = [];
+    const choices = ['images', 'volumes', 'networks'].map((value) => ({ value, label: value }));
+    const screen = await openRig({
+      flows: {
+        async prune(operator, _input, signal) {
+          answers.push(await operator.ask({ kind: 'choice', id: 'one', label: 'Which one?', choices }, signal));
+          answers.push(await operator.ask({ kind: 'several', id: 'many', label: 'Which ones?', choices, initial: ['images'] }, signal));
+          return 'Pruned';
+        },
+      },
+    });
+    await screen.press('P');
+    await screen.sees('Which one?');
+    await screen.press('down', 'enter');
+    await screen.sees('Which ones?', '[x] images');
+    await screen.press('space', 'j', 'j', 'space');
+    await screen.sees('[ ] images', '[x] networks');
+    await screen.press('enter');
+    await screen.sees('Pruned');
+    expect(answers).toEqual(['volumes', ['networks']]);
+  });
+
+  test('progress does not block the screen, and Esc cancels through the signal', async () => {
+    let cancelled = false;
+    const screen = await openRig({
+      flows: {
+        async stop(operator, _input, signal) {
+          operator.progress({ id: 'stop', label: 'Stopping vault', fraction: 0.5 });
+          return new Promise((_, reject) =>
+            signal.addEventListener('abort', () => {
+              cancelled = true;
+              reject(signal.reason);
+            }),
+          );
+        },
+      },
+    });
+    await screen.press('s');
+    await screen.sees('Stop the component: password-vault', 'Stopping vault ██████░░░░░░ 50 %', 'Esc cancels');
+    await screen.press('j');
+    await screen.sees(/▸▲ sso-portal/);
+    await screen.press('esc');
+    await screen.sees('Cancelled.');
+    expect(cancelled).toBe(true);
+  });
+
+  test('what went wrong is said with what to do about it, without a stack', async () => {
+    const screen = await openRig({
+      flows: {
+        async restart() {
+          throw new Fault({ code: 'unreachable.engine', message: 'The engine broke off the connection.', remedy: 'Look at it with: systemctl status docker' });
+        },
+        async stop() {
+          throw new TypeError('Cannot read properties of undefined (reading "x")');
+        },
+      },
+    });
+    await screen.press('r');
+    await screen.sees('✖ The engine broke off the connection.', '→ Look at it with: systemctl status docker');
+    await screen.press('enter');
+    await screen.misses('broke off');
+    await screen.press('s');
+    await screen.sees('Something went wrong inside Quarterdeck');
+    expect(screen.frame()).not.toMatch(/at .*\.tsx?:\d/);
+  });
+
+  test('what a flow shows stays until it is read', async () => {
+    const screen = await openRig({
+      flows: {
+        async df(operator) {
+          operator.show({ kind: 'table', title: 'Room', columns: ['Kind', 'Size'], rows: Array.from({ length: 60 }, (_, index) => [`image ${index}`, `${index} MB`]) });
+          return '12 GB could be freed';
+        },
+      },
+    });
+    await screen.press('D');
+    await screen.sees('Room', 'image 0', '12 GB could be freed');
+    await screen.press('G');
+    await screen.sees('image 59');
+    await screen.press('esc');
+    await screen.misses('image 59');
+  });
+
+  test('only what makes sense now is offered: start for what is stopped, stop for what runs', async () => {
+    const screen = await openRig();
+    expect(screen.row('q quit')).toMatch(/s stop/);
+    expect(screen.row('q quit')).not.toMatch(/S start/);
+    await screen.press('S');
+    await screen.sees('password-vault is signups open: nothing to do');
+    await screen.press('j', 'j', 'j', 'j', 'j');
+    await screen.sees(/▸○ ldap-directory/, 'S start');
+    expect(screen.row('q quit')).not.toMatch(/s stop/);
+    await screen.press('S');
+    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id, input.place])).toEqual([['start', 'ldap-directory', 'nas']]);
+  });
+
+  test('one key pauses what runs and lets go on what is paused', async () => {
+    const screen = await openRig();
+    await screen.press('p');
+    await screen.press('/');
+    await screen.type('download');
+    await screen.press('enter');
+    await screen.sees('p unpause');
+    await screen.press('p');
+    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['pause', 'unpause']);
+  });
+
+  test('a read-only session offers nothing that changes anything (R32)', async () => {
+    const screen = await openRig({ readOnly: true });
+    expect(screen.row('q quit')).not.toMatch(/stop|restart|pause|shell|remove|copy/);
+    await screen.press('s', 'x', 'e', 'P');
+    await screen.sees('This session is read-only');
+    expect(screen.deck.started).toEqual([]);
+    await screen.press('D');
+    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['df']);
+  });
+
+  test('a question survives a resize, also through a terminal that is too small', async () => {
+    const answers: boolean[] = [];
+    const screen = await openRig({
+      flows: {
+        async remove(operator, _input, signal) {
+          answers.push(await operator.confirm({ id: 'remove', title: 'Remove it', consequences: ['everything'] }, signal));
+          return 'Removed';
+        },
+      },
+    });
+    await screen.press('x');
+    await screen.sees('Remove it');
+    await screen.resize({ columns: 80, rows: 24 });
+    await screen.sees('Remove it', 'y yes, do it');
+    await screen.resize({ columns: 40, rows: 10 });
+    await screen.sees('40 x 10', '60 x 15');
+    // Nobody can see the question: it cannot be answered.
+    await screen.press('y');
+    expect(answers).toEqual([]);
+    await screen.resize({ columns: 200, rows: 60 });
+    await screen.sees('Remove it');
+    await screen.press('y');
+    await screen.sees('Removed');
+    expect(answers).toEqual([true]);
+  });
+});
+
+describe('keys', () => {
+  test('that arrive together are taken apart', async () => {
+    const screen = await openRig();
+    await screen.send('jjj');
+    await screen.sees(/▸◌ vulnerability-scanner/);
+    await screen.send('/media\r');
+    await screen.sees('/media', /▸● media-server/, ': commands');
+    await screen.send('\x1b');
+    await screen.send('\x1b[B\x1b[Bk');
+    await screen.until((frame) => /▸/.test(frame), 'a selection');
+  });
+
+  test('Esc and a letter in one read are Esc and the letter', async () => {
+    const screen = await openRig();
+    await screen.press('?');
+    await screen.sees('┏ Help ');
+    await screen.send('\x1bj');
+    await screen.misses('┏ Help ');
+    await screen.sees(/▸▲ sso-portal/);
+  });
+
+  test('an escape sequence that comes in pieces is one key', async () => {
+    const screen = await openRig();
+    await screen.send('\x1b', '[', 'B');
+    await screen.sees(/▸▲ sso-portal/);
+  });
+
+  test('pasted text is never keys', async () => {
+    const screen = await openRig();
+    await screen.paste('sxq\rremove everything');
+    await screen.sees('Pasted text is not run as keys.');
+    expect(screen.deck.started).toEqual([]);
+    expect(screen.quitted()).toBe(false);
+    // Neither is it on a terminal without bracketed paste.
+    await screen.send('docker compose stop; systemctl restart everything');
+    expect(screen.deck.started).toEqual([]);
+  });
+
+  test('a paste goes where something is typed, as one clean line', async () => {
+    const screen = await openRig();
+    await screen.press('/');
+    await screen.paste('media\x1b[2J\n');
+    await screen.sees('/media_', /▸● media-server/);
+  });
+
+  test('can be changed in the settings, and the footer shows the changed ones', async () => {
+    const screen = await openRig({ keys: { stop: 'ctrl+x', quit: ['Q'] } });
+    expect(screen.row('Q quit')).toMatch(/Ctrl-X stop/);
+    await screen.press('s', 'q');
+    expect(screen.quitted()).toBe(false);
+    await screen.send('\x18');
+    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['stop']);
+  });
+
+  test('q and Ctrl-C leave', async () => {
+    const one = await openRig();
+    await one.press('q');
+    expect(one.quitted()).toBe(true);
+    const other = await openRig();
+    await other.press('ctrl+c');
+    expect(other.quitted()).toBe(true);
+  });
+
+  test('o copies the address of the page', async () => {
+    const screen = await openRig();
+    await screen.press('o');
+    await screen.sees('Copied http://127.0.0.1:8180');
+    expect(screen.copied).toEqual(['http://127.0.0.1:8180']);
+  });
+
+  test('R asks the selected component again', async () => {
+    const screen = await openRig();
+    await screen.press('R');
+    expect(screen.deck.refreshed).toEqual([vault]);
+  });
+});
+
+describe('panes', () => {
+  test('80x24 shows one at a time: numbers and Tab change it', async () => {
+    const screen = await openRig({ size: { columns: 80, rows: 24 } });
+    await screen.sees('[1 Components]', 'password-vault');
+    await screen.press('3');
+    await screen.sees('[3 Ports]', '0.0.0.0:22/tcp');
+    await screen.press('tab');
+    await screen.sees('[4 Logs]');
+    await screen.press('tab');
+    await screen.sees('[1 Components]');
+    await screen.press('shift+tab');
+    await screen.sees('[4 Logs]');
+  });
+
+  test('z shows one alone and all again', async () => {
+    const screen = await openRig();
+    await screen.press('4', 'z');
+    await screen.sees('z shows all panes');
+    await screen.misses('┏ Components');
+    await screen.press('z');
+    await screen.sees('╭ Components');
+  });
+
+  test('a terminal that is too small says what it needs, and works again when it grows', async () => {
+    const screen = await openRig({ size: { columns: 40, rows: 10 } });
+    await screen.sees('This terminal has 40 x 10 characters.');
+    await screen.press('s', 'x');
+    expect(screen.deck.started).toEqual([]);
+    await screen.resize({ columns: 80, rows: 24 });
+    await screen.sees('password-vault');
+    await screen.resize({ columns: 3, rows: 2 });
+    await screen.resize({ columns: 40, rows: 10 });
+    await screen.press('q');
+    expect(screen.quitted()).toBe(true);
+  });
+});
+
+describe('palette', () => {
+  test('finds a flow for the selected component by a few letters and starts it', async () => {
+    const screen = await openRig();
+    await screen.press(':');
+    await screen.type('resta');
+    await screen.sees('Restart the component: password-vault');
+    await screen.press('enter');
+    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['restart', 'password-vault']]);
+    await screen.misses('┏ Find ');
+  });
+
+  test('finds components, also those that a filter hides, and goes there', async () => {
+    const screen = await openRig();
+    await screen.press('/');
+    await screen.type('vault');
+    await screen.press('enter', ':');
+    await screen.type('dns-filter-s');
+    await screen.press('enter');
+    await screen.sees(/▸○ dns-filter-second/);
+  });
+
+  test('moves with the arrows, tells when nothing matches, and Esc closes it', async () => {
+    const screen = await openRig();
+    await screen.press(':', 'down', 'down');
+    await screen.sees('3 of ');
+    await screen.type('zzzzz');
+    await screen.sees('Nothing is called like that.');
+    await screen.press('enter');
+    await screen.misses('┏ Find ');
+    expect(screen.deck.started).toEqual([]);
+  });
+});
+
+describe('what comes from outside', () => {
+  const hostile = 'evil\x1b[2J\x1b]0;owned\x07\u202Egnp.\u200b世界'.repeat(3);
+
+  test('cannot draw, retitle or reorder: names, images, messages, log lines', async () => {
+    const component = sampleComponent({ id: hostile, group: 'other', kind: hostile, product: hostile, image: hostile, state: 'running', agoMs: minute, detail: hostile, origin: hostile, url: `http://${hostile}`, known: false });
+    const deck = createFakeDeck({ snapshot: { ...sampleSnapshot(), components: [component] } });
+    const screen = await openRig({ deck, theme: colourTheme });
+    await screen.sees('evil');
+    await screen.press('2');
+    await screen.press(':');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: looking for them is the point
+    expect(screen.raw().replace(/\x1b\[[0-9;]*m/g, '')).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]/);
+    await screen.press('esc', 'o');
+    expect(screen.copied.join('')).not.toMatch(/[\x1b\u202e]/);
+  });
+});

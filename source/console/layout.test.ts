@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { paneIds } from './interface-store.ts';
+import { layoutFor, leastSize, windowStart } from './layout.ts';
+
+test('panes tile the screen: no cell twice, none left, one row for header and footer', () => {
+  const size = fc.record({ columns: fc.integer({ min: leastSize.columns, max: 320 }), rows: fc.integer({ min: leastSize.rows, max: 120 }) });
+  fc.assert(
+    fc.property(size, fc.constantFrom(...paneIds), fc.boolean(), fc.boolean(), (screen, focus, zoomed, banner) => {
+      const layout = layoutFor(screen, { focus, zoomed, banner });
+      const panes = Object.values(layout.panes);
+      const area = panes.reduce((sum, { width, height }) => sum + width * height, 0);
+      const reserved = 2 + (banner ? 1 : 0) + (layout.kind === 'tabs' ? 1 : 0);
+      expect(area).toBe(screen.columns * (screen.rows - reserved));
+      for (const { x, y, width, height } of panes) {
+        expect(x + width).toBeLessThanOrEqual(screen.columns);
+        expect(y + height).toBe(y < screen.rows / 2 && panes.length > 1 ? y + height : screen.rows - 1);
+        expect(height).toBeGreaterThanOrEqual(4);
+      }
+    }),
+  );
+});
+
+test('80x24 shows one pane, 120x36 all four, 40x10 none', () => {
+  const options = { focus: 'ports', zoomed: false, banner: false } as const;
+  expect(Object.keys(layoutFor({ columns: 80, rows: 24 }, options).panes)).toEqual(['ports']);
+  expect(Object.keys(layoutFor({ columns: 120, rows: 36 }, options).panes)).toEqual(['components', 'detail', 'ports', 'logs']);
+  expect(layoutFor({ columns: 40, rows: 10 }, options).kind).toBe('small');
+});
+
+test('a window always holds the selected row and never leaves the list', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 200 }), fc.nat(199), fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 200 }), (previous, wanted, height, total) => {
+      const selected = wanted % total;
+      const start = windowStart({ previous, selected, height, total });
+      expect(start).toBeGreaterThanOrEqual(0);
+      expect(selected).toBeGreaterThanOrEqual(start);
+      expect(selected).toBeLessThan(start + height);
+      if (total >= height) expect(start + height).toBeLessThanOrEqual(total);
+    }),
+  );
+});
+
+test('a window stands still while the selection moves inside of it', () => {
+  expect(windowStart({ previous: 10, selected: 15, height: 20, total: 100 })).toBe(10);
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { createTheme, depthOf, speaksUnicode, themeFor } from './theme.ts';
+
+describe('what a terminal can show', () => {
+  test.each([
+    [{ NO_COLOR: '1', COLORTERM: 'truecolor' }, 'none'],
+    [{ NO_COLOR: '', TERM: 'xterm-256color' }, '256'],
+    [{ TERM: 'dumb' }, 'none'],
+    [{ TERM: 'xterm-256color', COLORTERM: 'truecolor' }, 'full'],
+    [{ TERM: 'xterm-kitty' }, 'full'],
+    [{ TERM: 'screen-256color' }, '256'],
+    [{ TERM: 'linux' }, '16'],
+    [{ TERM: 'xterm' }, '16'],
+    [{ FORCE_COLOR: '0', COLORTERM: 'truecolor' }, 'none'],
+    [{ FORCE_COLOR: '2' }, '256'],
+  ] as const)('%j has colours: %s', (env, depth) => {
+    expect(depthOf(env)).toBe(depth);
+  });
+
+  test.each([
+    [{ TERM: 'linux', LANG: 'de_DE.UTF-8' }, false],
+    [{ TERM: 'xterm', LANG: 'C' }, false],
+    [{ TERM: 'xterm', LANG: 'en_US.ISO-8859-1' }, false],
+    [{ TERM: 'xterm', LANG: 'en_US.UTF-8', LC_ALL: 'C' }, false],
+    [{ TERM: 'xterm', LANG: 'en_US.utf8' }, true],
+    [{ TERM: 'xterm', LANG: 'C.UTF-8' }, true],
+    [{ TERM: 'xterm' }, true],
+  ])('%j speaks Unicode: %s', (env, speaks) => {
+    expect(speaksUnicode(env)).toBe(speaks);
+  });
+
+  test('a light background is believed when the terminal tells it', () => {
+    const env = { TERM: 'xterm-256color', COLORTERM: 'truecolor', LANG: 'C.UTF-8' };
+    const dark = themeFor({ ...env, COLORFGBG: '15;0' }).paint('good', 'x');
+    const light = themeFor({ ...env, COLORFGBG: '0;15' }).paint('good', 'x');
+    expect(light).not.toBe(dark);
+    expect(themeFor(env).paint('good', 'x')).toBe(dark);
+    expect(themeFor({ ...env, COLORFGBG: '0;default;15' }).paint('good', 'x')).toBe(light);
+    expect(themeFor({ ...env, COLORFGBG: '15;0' }, { background: 'light' }).paint('good', 'x')).toBe(light);
+  });
+});
+
+describe('a theme', () => {
+  test('without colours paints nothing and drops what came coloured', () => {
+    const theme = createTheme({ depth: 'none', background: 'dark', ascii: false });
+    expect(theme.paint('bad', 'x')).toBe('x');
+    expect(theme.finish('\x1b[31mlog\x1b[0m')).toBe('log');
+  });
+
+  test('with 16 colours asks for those of the operator’s terminal only', () => {
+    const theme = createTheme({ depth: '16', background: 'dark', ascii: false });
+    for (const role of ['good', 'busy', 'warn', 'bad', 'idle', 'unknown', 'faint', 'accent', 'selected', 'badge'] as const) {
+      expect(theme.paint(role, 'x')).not.toMatch(/[34]8;/);
+    }
+    // What is coloured inside of an inverse bar would become its background.
+    expect(theme.paint('selected', theme.paint('bad', 'x'))).toBe('\x1b[1;7mx\x1b[22;27m');
+  });
+
+  test('ends a colour without ending the bar it stands in', () => {
+    const theme = createTheme({ depth: 'full', background: 'dark', ascii: false });
+    expect(theme.paint('selected', `a${theme.paint('accent', 'b')}c`)).not.toContain('\x1b[0m');
+  });
+
+  test('in ASCII shows the width of what it cannot show', () => {
+    const theme = createTheme({ depth: 'none', background: 'dark', ascii: true });
+    expect(theme.finish('a世界é●')).toBe('a??????'.slice(0, 7));
+    for (const glyph of Object.values(theme.glyphs.tone)) expect(glyph).toMatch(/^[\x20-\x7e]$/);
+  });
+
+  test('has a glyph of its own for every tone', () => {
+    for (const ascii of [true, false]) {
+      const glyphs = Object.values(createTheme({ depth: 'none', background: 'dark', ascii }).glyphs.tone);
+      expect(new Set(glyphs).size).toBe(glyphs.length);
+    }
+  });
+});
+
+/** Relative luminance and contrast as WCAG 2 defines them. */
+function contrast(one: readonly number[], other: readonly number[]): number {
+  const luminance = (rgb: readonly number[]) => {
+    const [red = 0, green = 0, blue = 0] = rgb.map((value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const [high = 0, low = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);
+  return (high + 0.05) / (low + 0.05);
+}
+
+test.each([
+  ['dark', [30, 30, 30]],
+  ['dark', [0, 0, 0]],
+  ['light', [255, 255, 255]],
+  ['light', [240, 240, 236]],
+] as const)('text can be read on a %s background %j', (background, ground) => {
+  const theme = createTheme({ depth: 'full', background, ascii: false });
+  for (const role of ['good', 'busy', 'warn', 'bad', 'idle', 'unknown', 'accent', 'heading', 'key', 'faint'] as const) {
+    const colour = /38;2;(\d+);(\d+);(\d+)/.exec(theme.paint(role, 'x'))?.slice(1).map(Number) ?? [];
+    expect(contrast(colour, ground), role).toBeGreaterThanOrEqual(4);
+  }
+});
