@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openLocalHost } from './local-host.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'qd-host-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+const signal = () => AbortSignal.timeout(10_000);
+
+test('facts of this machine, with the environment it was given', async () => {
+  const facts = await openLocalHost({ env: { HOME: '/home/me', XDG_RUNTIME_DIR: '', A: 'b' } }).facts(signal());
+  expect(facts).toMatchObject({ home: '/home/me', runtimeDir: undefined, env: { A: 'b' }, uid: process.getuid?.(), platform: process.platform });
+  expect(facts.addresses).toContain('127.0.0.1');
+  expect(facts.cpus).toBeGreaterThan(0);
+  expect(facts.memoryBytes).toBeGreaterThan(1024 ** 2);
+});
+
+describe('dial', () => {
+  const host = openLocalHost();
+
+  test('a socket and a port', async () => {
+    for (const kind of ['socket', 'port'] as const) {
+      const server = createServer((socket) => socket.end('hello'));
+      await new Promise<void>((resolve) => (kind === 'socket' ? server.listen(join(folder, 's'), resolve) : server.listen(0, '127.0.0.1', resolve)));
+      const connection = await host.dial(kind === 'socket' ? { socket: join(folder, 's') } : { host: '127.0.0.1', port: (server.address() as AddressInfo).port }, signal());
+      let seen = '';
+      for await (const chunk of connection) seen += chunk;
+      expect(seen).toBe('hello');
+      server.close();
+    }
+  });
+
+  test('what cannot be reached says why, with the system\'s error behind', async () => {
+    await expect(host.dial({ socket: join(folder, 'none') }, signal())).rejects.toMatchObject({ code: 'unreachable.socket', message: expect.stringContaining('no such socket'), cause: { code: 'ENOENT' } });
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    await expect(host.dial({ host: '127.0.0.1', port }, signal())).rejects.toMatchObject({ code: 'unreachable.port', message: expect.stringContaining(`127.0.0.1:${port}`), cause: { code: 'ECONNREFUSED' } });
+  });
+
+  test('leaving ends it', async () => {
+    // An address of the block that is kept for documentation: nobody answers there, or it is refused at once.
+    const leaving = new AbortController();
+    const dialling = host.dial({ host: '192.0.2.77', port: 9 }, leaving.signal);
+    leaving.abort();
+    await expect(dialling).rejects.toBe(leaving.signal.reason);
+    await expect(host.dial({ socket: join(folder, 's') }, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
