@@ -23,7 +23,7 @@ export default defineConfig({
           env: { ...common.env, NO_COLOR: '1', FORCE_COLOR: '0' },
         },
       },
-      { test: { ...common, name: 'pty', include: ['test/pty/**/*.test.ts'], testTimeout: 60_000 } },
+      { test: { ...common, name: 'pty', include: ['test/pty/**/*.test.ts'], testTimeout: 60_000, sequence: { groupOrder: 1 } } },
       {
         test: {
           ...common,
@@ -33,6 +33,18 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 300_000,
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'packaging',
+          include: ['test/packaging/**/*.test.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
         },
       },
     ],
