@@ -2,7 +2,6 @@ import { createContext, Script } from 'node:vm';
 import {
   compileExpression,
   type Expression,
-  type ExpressionProblem,
   type ExpressionScope,
   evaluationReason,
   isProblem,
@@ -36,18 +35,18 @@ export interface Verdict {
 
 /** Does the condition hold? What cannot be evaluated, takes too long or is no yes or no does not hold, and says why. Never throws. */
 export function holds(source: string, facts: ConditionFacts): Verdict {
-  const result = valueOf(source, facts);
+  const result = evaluate(source, facts);
   if (result.reason !== undefined) return { holds: false, reason: result.reason };
   if (typeof result.value !== 'boolean') return { holds: false, reason: `"${source}" is neither true nor false` };
   return { holds: result.value };
 }
 
 /** The value of an expression as plain data, or the reason why there is none. Never throws. */
-export function valueOf(source: string, facts: ConditionFacts): { value?: unknown; reason?: string } {
+export function evaluate(source: string, facts: ConditionFacts): { value?: unknown; reason?: string } {
   const expression = compileExpression(source, scopeOf(facts));
   if (isProblem(expression)) return { reason: expression.message };
   try {
-    return { value: plain(evaluate(expression, variablesOf(facts)), 0) };
+    return { value: plain(runGuarded(expression, variablesOf(facts)), 0) };
   } catch (thrown) {
     return { reason: isTimeout(thrown) ? `took longer than ${limitMs} ms` : evaluationReason(thrown) };
   }
@@ -60,7 +59,7 @@ export function fillTemplate(text: string, facts: ConditionFacts): string {
   return template
     .map((part) => {
       if (typeof part === 'string') return part;
-      const { value } = valueOf(part.source, facts);
+      const { value } = evaluate(part.source, facts);
       return value === undefined ? '?' : textOf(value).slice(0, 500);
     })
     .join('');
@@ -81,8 +80,6 @@ export function callsUsed(sources: readonly string[], scope: ExpressionScope): s
   }
   return [...names];
 }
-
-export type { Expression, ExpressionProblem };
 
 function scopeOf(facts: ConditionFacts): ExpressionScope {
   return facts.answer === undefined ? 'check' : 'probe';
@@ -151,7 +148,7 @@ let guard: { context: { task: (() => unknown) | undefined }; script: Script } | 
  * Loops over an answer and patterns matched against it can take for ever when the answer is hostile. The clock of `node:vm` is the one
  * thing that interrupts them; it costs a tenth of a millisecond, so the others run without.
  */
-function evaluate(expression: Expression, known: Record<string, unknown>): unknown {
+function runGuarded(expression: Expression, known: Record<string, unknown>): unknown {
   if (!expression.slow) return expression.run(known);
   guard ??= { context: createContext({ task: undefined }) as { task: (() => unknown) | undefined }, script: new Script('task()') };
   guard.context.task = () => expression.run(known);

@@ -19,7 +19,7 @@ export function findAddress(target: CallTarget, portName: string): PortAddress |
   const port = candidates.find(({ protocol }) => protocol === 'tcp') ?? candidates[0];
   if (!port) return `The catalog knows no port ${portName} of ${target.entry.id}.`;
   const container = target.containers.get(port.service);
-  if (!container || container.state !== 'running') return `The service ${port.service} is not running.`;
+  if (container?.state !== 'running') return `The service ${port.service} is not running.`;
 
   if (container.networkMode === 'host') return { host: '127.0.0.1', port: port.host ?? port.container, near: true };
   const published = publishedOn(container, port) ?? throughGateway(target, container, port);

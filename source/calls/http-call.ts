@@ -43,7 +43,6 @@ export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest
     ...(type && { 'content-type': type }),
   };
   for (const [name, value] of inputs.fillRecord(http.headers)) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
     if (/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) throw unsendable(`The value for the header ${name} holds characters that no header can.`);
     headers[name.toLowerCase()] = value;
   }

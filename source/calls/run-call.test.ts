@@ -307,7 +307,10 @@ describe('an exec call', () => {
 
   it('leaves out options nobody gave, and refuses a value that would be read as one', async () => {
     const ran: (readonly string[])[] = [];
-    const engine = { writer: () => ({ exec: async (_: string, argv: readonly string[]) => (ran.push(argv), result()) }) } as unknown as Partial<Engine>;
+    const engine = { writer: () => ({ exec: async (_: string, argv: readonly string[]) => {
+      ran.push(argv);
+      return result();
+    } }) } as unknown as Partial<Engine>;
     const ban = call({
       reads: false,
       inputs: { ip: { type: 'ip-address', meaning: 'address' }, reason: { type: 'string', meaning: 'why', required: false } },
@@ -325,7 +328,10 @@ describe('an exec call', () => {
 
   it('gives secrets on stdin, never in the arguments', async () => {
     const ran: unknown[] = [];
-    const engine = { writer: () => ({ exec: async (...given: unknown[]) => (ran.push(given), result()) }) } as unknown as Partial<Engine>;
+    const engine = { writer: () => ({ exec: async (...given: unknown[]) => {
+      ran.push(given);
+      return result();
+    } }) } as unknown as Partial<Engine>;
     const inputs = { share: { type: 'secret-string', meaning: 'key share', secret: true } };
     const withGrant = (declared: ComponentCall) => runCall(target(1, { engine }), { name: 'x', call: declared, inputs: { share: 's3cret' }, signal: never(), grant: mintGrant('x', 'operate', never()) });
     await withGrant(call({ reads: false, inputs, exec: { service: 'app', argv: ['unseal', '-'], stdin: '<share>' } }));

@@ -35,7 +35,6 @@ const ofText =
     const text = textOf(value);
     if (text === undefined) return 'must be text';
     if (text === '') return 'is empty';
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
     if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return 'holds control characters';
     return check(text, rule);
   };

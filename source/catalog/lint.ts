@@ -98,7 +98,7 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
 function* loopbackByDefault(draft: Draft): Generator<RuleFinding> {
   for (const port of portsOf(draft)) {
     const annotation = portAnnotation(draft.component, port);
-    if (!annotation || annotation[1].exposure !== 'loopback' || isLoopback(port.address)) continue;
+    if (annotation?.[1].exposure !== 'loopback' || isLoopback(port.address)) continue;
     yield inCompose(port.path, `The port "${annotation[0]}" is for loopback, but is published on ${port.address === '' ? 'all addresses' : port.address}.`, 'Put ${..._BIND:-127.0.0.1}: in front, or give it exposure: all with a basis in component.yaml.');
   }
 }

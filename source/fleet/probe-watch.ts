@@ -166,7 +166,7 @@ export class ProbeWatch {
         const answer = answers[entry.probe.call];
         const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
         const saying = answer && conditions.sayingOf(entry, probing);
-        const version = answer?.ok && entry.probe.version ? conditions.valueOf(entry.probe.version, probing).value : undefined;
+        const version = answer?.ok && entry.probe.version ? conditions.evaluate(entry.probe.version, probing).value : undefined;
         asking.probe = {
           word: cut(cleanLine(saying?.word ?? ''), wordColumns),
           tone: saying?.tone ?? 'good',

@@ -21,7 +21,10 @@ afterEach(async () => {
 async function run(words: string[], { json = false, readOnly = false, columns = 100, entries = builtIn, ownFolder }: { json?: boolean; readOnly?: boolean; columns?: number; entries?: readonly CatalogEntry[]; ownFolder?: string } = {}) {
   let out = '';
   let err = '';
-  const stream = (add: (text: string) => void) => Object.assign(new Writable({ write: (chunk, _, done) => (add(String(chunk)), done()) }), { isTTY: true, columns }) as unknown as NodeJS.WriteStream;
+  const stream = (add: (text: string) => void) => Object.assign(new Writable({ write(chunk, _, done) {
+    add(String(chunk));
+    done();
+  } }), { isTTY: true, columns }) as unknown as NodeJS.WriteStream;
   const output = new Output({ stdout: stream((text) => (out += text)), stderr: stream((text) => (err += text)), env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
   const options = { json, readOnly, colour: false, verbose: false, rehearse: false, yes: false };
   const paths = { config: '', state: '', data: '', cache: '', run: '' };

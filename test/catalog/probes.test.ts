@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ConditionFacts, fillTemplate, holds, sayingOf, valueOf } from '../../source/calls/conditions.ts';
+import { type ConditionFacts, fillTemplate, holds, sayingOf, evaluate } from '../../source/calls/conditions.ts';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
 
@@ -55,7 +55,7 @@ function saidOf(id: string, situation: Situation) {
 
 function versionOf(id: string, situation: Situation): unknown {
   const entry = entryOf(id);
-  return valueOf(entry.probe?.version ?? '""', factsOf(entry, situation)).value;
+  return evaluate(entry.probe?.version ?? '""', factsOf(entry, situation)).value;
 }
 
 /** Checks that fire. Calls a check does not ask for are not there when it looks. */
