@@ -1,5 +1,4 @@
 import { posix } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
 import type { Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import type { CopyCount } from '../hosts/local-archive.ts';
@@ -112,7 +111,7 @@ async function copyOut(
     limitMs,
     run: async (grant) => {
       const archive = await engine.getArchive(id, inside, grant.signal);
-      return unpackLocal(grant, Readable.from(archive), place, { replace, onBytes });
+      return unpackLocal(grant, archive, place, { replace, onBytes });
     },
   });
 }
@@ -142,10 +141,7 @@ async function copyIn(
     limitMs,
     run: async (grant) => {
       const { archive, count } = packLocal(outside, root, grant.signal, onBytes);
-      // A plain stream: what reads it need not know the library's own.
-      const plain = new PassThrough();
-      archive.on('error', (cause) => plain.destroy(cause));
-      await engine.writer(grant).putArchive(id, folder, archive.pipe(plain));
+      await engine.writer(grant).putArchive(id, folder, archive);
       return count;
     },
   });
@@ -180,7 +176,7 @@ async function kindInside(engine: Engine, id: string, path: string, signal: Abor
     const enough = new AbortController();
     try {
       const archive = await engine.getArchive(id, at, AbortSignal.any([signal, enough.signal]));
-      return await topEntry(Readable.from(archive));
+      return await topEntry(archive);
     } catch (thrown) {
       if (thrown instanceof Fault && isAbsence(thrown)) return undefined;
       throw thrown;

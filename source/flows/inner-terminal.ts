@@ -77,7 +77,8 @@ function sizeOf(output: NodeJS.WriteStream): { columns: number; rows: number } {
 }
 
 /** All of the output, then the exit code. */
-async function endOf({ stream, exitCode }: TerminalSession): Promise<number> {
+async function endOf(inner: TerminalSession): Promise<number> {
+  const { stream } = inner;
   await new Promise<void>((resolve, reject) => {
     if (stream.readableEnded || stream.destroyed) resolve();
     stream.once('end', resolve);
@@ -93,7 +94,7 @@ async function endOf({ stream, exitCode }: TerminalSession): Promise<number> {
       ),
     );
   });
-  return exitCode();
+  return inner.exitCode();
 }
 
 /** Calls `leave` on the third Ctrl-] in a row, and answers with what goes to the program. */

@@ -1,8 +1,9 @@
 import type { Flow } from './flow.ts';
+import { pauseFor } from './pace.ts';
 import { componentOf, hasContainer, namesText, serviceTargets } from './service-targets.ts';
 import { endedAtOnce, serviceFlag, settleMs } from './start.ts';
 import { graceFlag, graceOf, stopLimitMs } from './stop.ts';
-import { pauseFor, watchContainer } from './watch-container.ts';
+import { watchContainer } from './watch-container.ts';
 
 const seenLimitMs = 60_000;
 

@@ -3,6 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView, ServiceView, StateName } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
 import type { FlowInput } from './flow.ts';
 
 /** A service that must be there first, and how far it must have come. */
@@ -16,7 +17,7 @@ export interface ServiceTarget {
   service: ServiceView;
   /** Of the container. */
   id: string;
-  /** Its container, as the operator and the engine name it. */
+  /** Its container, as the operator and the engine name it. Cleaned. */
   name: string;
   dependsOn: readonly Dependency[];
 }
@@ -59,7 +60,7 @@ export async function serviceTargets(input: FlowInput, engine: Engine, signal: A
   for (const service of meant) {
     const container = service.containerId === undefined ? undefined : containers.get(service.containerId);
     // The list is newer than the view: what is gone there is gone.
-    if (container) targets.push({ service, id: container.id, name: service.containerName, dependsOn: dependenciesOf(service, container) });
+    if (container) targets.push({ service, id: container.id, name: cleanLine(service.containerName), dependsOn: dependenciesOf(service, container) });
   }
   if (targets.length === 0) throw noContainer(component, meant);
   return startOrder(targets, (target) => composeLabel(containers.get(target.id) as ContainerFacts, 'service') ?? target.service.name);

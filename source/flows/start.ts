@@ -3,8 +3,9 @@ import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
+import { pauseFor } from './pace.ts';
 import { type ServiceTarget, componentOf, isDown, namesText, serviceTargets } from './service-targets.ts';
-import { exitText, pauseFor, watchContainer } from './watch-container.ts';
+import { exitText, watchContainer } from './watch-container.ts';
 
 /** A program that cannot live (a bad option, a missing file) ends within this. */
 export const settleMs = 1_000;

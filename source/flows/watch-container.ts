@@ -1,24 +1,6 @@
 import type { ContainerDetail, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
-
-/** Resolves after `ms`; rejects with the signal's reason. */
-export function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-}
+import { pauseFor } from './pace.ts';
 
 export interface Watch {
   signal: AbortSignal;
@@ -38,11 +20,12 @@ export async function watchContainer(
   seen: (detail: ContainerDetail | undefined) => boolean,
   { signal, limitMs, otherwise, name }: Watch,
 ): Promise<ContainerDetail | undefined> {
-  const deadline = Date.now() + limitMs;
+  let waitedMs = 0;
   for (let pauseMs = 100; ; pauseMs = Math.min(1_000, pauseMs * 1.5)) {
     const detail = await engine.inspect(id, signal);
     if (seen(detail)) return detail;
-    if (Date.now() + pauseMs > deadline) {
+    waitedMs += pauseMs;
+    if (waitedMs > limitMs) {
       throw new Fault({
         code: 'failed.notSeen',
         message: `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; it is ${detail?.state ?? 'gone'} now.`,

@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readlink, rename, rm, stat, symlink, utimes } from 'node:fs/promises';
 import { basename, dirname, join, posix, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Headers, extract, pack } from 'tar-stream';
 import { Fault, messageOf } from '../faults/fault.ts';
@@ -42,6 +42,10 @@ function fileFault(path: string, cause: unknown): Fault {
 export function packLocal(path: string, root: string, signal: AbortSignal, onBytes: (count: CopyCount) => void = () => {}): { archive: Readable; count: CopyCount } {
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   const archive = pack();
+  // Whoever reads it gets a stream of node, not one of the library's own.
+  const plain = new PassThrough();
+  archive.on('error', (cause) => plain.destroy(cause));
+  archive.pipe(plain);
 
   async function add(from: string, name: string, followLink: boolean): Promise<void> {
     signal.throwIfAborted();
@@ -78,11 +82,11 @@ export function packLocal(path: string, root: string, signal: AbortSignal, onByt
     () => archive.finalize(),
     (cause: unknown) => archive.destroy(cause instanceof Fault || signal.aborted ? (cause as Error) : fileFault(path, cause)),
   );
-  return { archive, count };
+  return { archive: plain, count };
 }
 
 /** What the top entry of an archive is, without reading on. */
-export async function topEntry(archive: Readable): Promise<Headers | undefined> {
+export async function topEntry(archive: NodeJS.ReadableStream): Promise<Headers | undefined> {
   const reader = extract();
   try {
     return await new Promise<Headers | undefined>((done, fail) => {
@@ -93,12 +97,17 @@ export async function topEntry(archive: Readable): Promise<Headers | undefined> 
       archive.pipe(reader);
     });
   } finally {
-    archive.on('error', () => {});
     reader.on('error', () => {});
     archive.unpipe(reader);
-    archive.destroy();
+    drop(archive);
     reader.destroy();
   }
+}
+
+/** Lets go of a stream, whatever it still says. */
+function drop(stream: NodeJS.ReadableStream): void {
+  stream.on('error', () => {});
+  (stream as Partial<Readable>).destroy?.();
 }
 
 /** The parts of an archive's path below its top entry. Throws `refused.archivePath` for a path that leads out. */
@@ -121,7 +130,7 @@ function partsOf(name: string): string[] {
  */
 export async function unpackLocal(
   grant: Grant,
-  archive: Readable,
+  archive: NodeJS.ReadableStream,
   target: string,
   { replace, onBytes = () => {} }: { replace: boolean; onBytes?: (count: CopyCount) => void },
 ): Promise<CopyCount> {
@@ -130,7 +139,7 @@ export async function unpackLocal(
   const whole = resolve(target);
   const standing = await localKind(whole);
   if (standing !== 'missing' && !(standing === 'file' && replace)) {
-    archive.on('error', () => {}).destroy();
+    drop(archive);
     throw new Fault({
       code: 'refused.exists',
       message: `${target} exists already.`,
@@ -142,7 +151,7 @@ export async function unpackLocal(
   try {
     workshop = await mkdtemp(join(parent, '.quarterdeck-'));
   } catch (cause) {
-    archive.on('error', () => {}).destroy();
+    drop(archive);
     throw fileFault(parent, cause);
   }
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };

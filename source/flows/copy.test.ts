@@ -1,0 +1,174 @@
+import { mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { type Headers, extract, pack } from 'tar-stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { componentOf } from '../../test/doubles/fleet-double.ts';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { copy } from './copy.ts';
+
+let stage: FlowStage;
+beforeEach(async () => {
+  stage = await FlowStage.open();
+});
+afterEach(() => stage.close());
+const box = () => componentOf('box', [stage.engine.add('box')]);
+const here = (...parts: string[]) => join(stage.folder, ...parts);
+
+async function archiveOf(entries: readonly (Headers & { content?: string })[]): Promise<Buffer> {
+  const archive = pack();
+  for (const { content, ...header } of entries) {
+    if (content === undefined) archive.entry(header);
+    else archive.entry(header, content);
+  }
+  archive.finalize();
+  return buffer(archive.pipe(new PassThrough()));
+}
+
+async function namesIn(archive: Buffer): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const reader = extract();
+  reader.on('entry', (header, content, next) => {
+    buffer(content).then((bytes) => {
+      found[header.name] = header.type === 'file' ? bytes.toString() : `${header.type} ${header.linkname ?? ''}`.trim();
+      next();
+    }, next);
+  });
+  await new Promise((resolve, reject) => {
+    reader.on('finish', resolve).on('error', reject);
+    Readable.from([archive]).pipe(reader);
+  });
+  return found;
+}
+
+describe('cp out of a container', () => {
+  test('a folder, with its links and modes, and without owners or setuid', async () => {
+    stage.engine.archives.set(
+      '/etc/app',
+      await archiveOf([
+        { name: 'app/', type: 'directory', mode: 0o755 },
+        { name: 'app/run.sh', mode: 0o4755, content: 'go' },
+        { name: 'app/sub/', type: 'directory', mode: 0o700 },
+        { name: 'app/sub/deep', mode: 0o600, content: 'deep' },
+        { name: 'app/link', type: 'symlink', linkname: 'run.sh' },
+        { name: 'app/dev', type: 'character-device' },
+      ]),
+    );
+    const outcome = await stage.run(copy, box(), { words: [':/etc/app', here('out')] });
+    expect(await readFile(here('out', 'sub', 'deep'), 'utf8')).toBe('deep');
+    expect(await readFile(here('out', 'link'), 'utf8')).toBe('go');
+    expect((await stat(here('out', 'run.sh'))).mode & 0o7777).toBe(0o755);
+    expect((await stat(here('out', 'sub'))).mode & 0o777).toBe(0o700);
+    expect(outcome.message).toBe(`Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Left out, neither file nor folder nor link: app/dev.`);
+  });
+
+  test('into a folder that exists it keeps its name; a file is not replaced, unless forced', async () => {
+    stage.engine.archives.set('/etc/hosts', await archiveOf([{ name: 'hosts', content: 'new' }]));
+    await mkdir(here('target'));
+    await stage.run(copy, box(), { words: [':/etc/hosts', here('target')] });
+    expect(await readFile(here('target', 'hosts'), 'utf8')).toBe('new');
+    await writeFile(here('target', 'hosts'), 'mine');
+    await expect(stage.run(copy, box(), { words: [':/etc/hosts', here('target')] })).rejects.toMatchObject({ code: 'refused.exists' });
+    expect(await readFile(here('target', 'hosts'), 'utf8')).toBe('mine');
+    await stage.run(copy, box(), { words: [':/etc/hosts', here('target')], options: { force: true } });
+    expect(await readFile(here('target', 'hosts'), 'utf8')).toBe('new');
+  });
+
+  test.each([
+    ['a name that climbs', { name: 'app/../../evil', content: 'x' }],
+    ['an absolute name', { name: '/tmp/evil', content: 'x' }],
+    ['a second top entry', { name: 'other', content: 'x' }],
+  ])('%s is refused and leaves nothing behind', async (_, entry) => {
+    stage.engine.archives.set('/app', await archiveOf([{ name: 'app/', type: 'directory' }, { name: 'app/ok', content: 'ok' }, entry]));
+    await mkdir(here('target'));
+    await expect(stage.run(copy, box(), { words: [':/app', here('target', 'app')] })).rejects.toMatchObject({ code: 'refused.archivePath' });
+    expect(await readdir(here('target'))).toEqual([]);
+  });
+
+  test('nothing is written through a link that the archive brings', async () => {
+    await mkdir(here('victim'));
+    await mkdir(here('target'));
+    stage.engine.archives.set(
+      '/app',
+      await archiveOf([
+        { name: 'app/', type: 'directory' },
+        { name: 'app/door', type: 'symlink', linkname: here('victim') },
+        { name: 'app/door/evil', content: 'x' },
+      ]),
+    );
+    await stage.run(copy, box(), { words: [':/app', here('target', 'app')] }).catch(() => {});
+    expect(await readdir(here('victim'))).toEqual([]);
+  });
+
+  test('an archive that breaks off leaves nothing behind', async () => {
+    const whole = await archiveOf([{ name: 'big', content: 'x'.repeat(10_000) }]);
+    stage.engine.archives.set('/big', whole.subarray(0, 2_000));
+    await mkdir(here('target'));
+    await expect(stage.run(copy, box(), { words: [':/big', here('target')] })).rejects.toMatchObject({ code: 'failed.file' });
+    expect(await readdir(here('target'))).toEqual([]);
+  });
+});
+
+describe('cp into a container', () => {
+  test('a folder goes into a folder under its own name, with links as links', async () => {
+    stage.engine.archives.set('/srv', await archiveOf([{ name: 'srv/', type: 'directory' }]));
+    await mkdir(here('conf', 'sub'), { recursive: true });
+    await writeFile(here('conf', 'a'), 'A');
+    await writeFile(here('conf', 'empty'), '');
+    await writeFile(here('conf', 'sub', 'b'), 'B'.repeat(100_000));
+    await symlink('a', here('conf', 'link'));
+    await stage.run(copy, box(), { words: [here('conf'), ':/srv'] });
+    expect(stage.engine.put.map(({ folder }) => folder)).toEqual(['/srv']);
+    expect(await namesIn(stage.engine.put[0]?.archive ?? Buffer.alloc(0))).toEqual({
+      'conf/': 'directory',
+      'conf/a': 'A',
+      'conf/empty': '',
+      'conf/link': 'symlink a',
+      'conf/sub/': 'directory',
+      'conf/sub/b': 'B'.repeat(100_000),
+    });
+  });
+
+  test('a file takes the name it is given', async () => {
+    stage.engine.archives.set('/srv', await archiveOf([{ name: 'srv/', type: 'directory' }]));
+    await writeFile(here('a'), 'A');
+    await stage.run(copy, box(), { words: [here('a'), ':/srv/renamed'] });
+    expect(stage.engine.requests).toEqual(['put box /srv']);
+    expect(await namesIn(stage.engine.put[0]?.archive ?? Buffer.alloc(0))).toEqual({ renamed: 'A' });
+  });
+
+  test('a link to a folder inside is a folder', async () => {
+    stage.engine.archives.set('/current', await archiveOf([{ name: 'current', type: 'symlink', linkname: 'v2' }]));
+    stage.engine.archives.set('/current/.', await archiveOf([{ name: './', type: 'directory' }]));
+    await writeFile(here('a'), 'A');
+    await stage.run(copy, box(), { words: [here('a'), ':/current'] });
+    expect(stage.engine.requests).toEqual(['put box /current']);
+  });
+
+  test('a folder that is not there, and a source that is not there', async () => {
+    await writeFile(here('a'), 'A');
+    await expect(stage.run(copy, box(), { words: [here('a'), ':/nope/a'] })).rejects.toMatchObject({ code: 'usage.target' });
+    await expect(stage.run(copy, box(), { words: [here('nope'), ':/srv'] })).rejects.toMatchObject({ code: 'usage.copy' });
+    expect(stage.engine.requests).toEqual([]);
+  });
+});
+
+describe('the words of cp', () => {
+  test('one side names the component', () => {
+    expect(copy.subject?.(['web:/etc', './x'])).toEqual({ name: 'web', words: [':/etc', './x'] });
+    expect(copy.subject?.(['./a:b', 'stack/web:/etc'])).toEqual({ name: 'stack/web', words: ['./a:b', ':/etc'] });
+  });
+  test.each([[['a', 'b']], [['a:/x', 'b:/y']], [['a:/x']], [[]]])('%j is wrong usage', (words) => {
+    expect(() => copy.subject?.(words)).toThrow('cp takes a source and a target');
+  });
+  test('both ways are refused in read-only mode', async () => {
+    stage.policy = { ...stage.policy, readOnly: true };
+    stage.engine.archives.set('/x', await archiveOf([{ name: 'x', content: 'x' }]));
+    await writeFile(here('a'), 'A');
+    for (const words of [[':/x', here('out')], [here('a'), ':/x']]) {
+      await expect(stage.run(copy, box(), { words })).rejects.toMatchObject({ code: 'refused.readOnly' });
+    }
+    expect(stage.engine.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ComponentView } from '../../source/fleet/model.ts';
+import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../../source/flows/flow.ts';
+import { openAudit } from '../../source/session/audit.ts';
+import type { AuditEntry } from '../../source/session/audit-chain.ts';
+import { openJournal } from '../../source/session/journal.ts';
+import { type SessionPolicy, openSession } from '../../source/session/open-session.ts';
+import { EngineDouble } from './engine-double.ts';
+import { FleetDouble } from './fleet-double.ts';
+import { OperatorDouble } from './operator-double.ts';
+import { SecretStoreDouble } from './secret-store-double.ts';
+
+/** Everything a flow needs, with a real session in it and an engine in memory. */
+export class FlowStage {
+  readonly engine = new EngineDouble();
+  readonly fleet = new FleetDouble();
+  readonly operator = new OperatorDouble();
+  readonly folder: string;
+  policy: SessionPolicy = { readOnly: false, rehearsing: false, productionHosts: new Set() };
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+  static async open(): Promise<FlowStage> {
+    return new FlowStage(await mkdtemp(join(tmpdir(), 'quarterdeck-flow-')));
+  }
+  close(): Promise<void> {
+    return rm(this.folder, { recursive: true, force: true });
+  }
+
+  get world(): FlowWorld {
+    return {
+      fleet: this.fleet,
+      engineOf: () => this.engine,
+      hostOf: () => {
+        throw new Error('no host on this stage');
+      },
+    };
+  }
+
+  async run(flow: Flow, component: ComponentView | undefined, input: Partial<FlowInput> = {}, signal = new AbortController().signal): Promise<FlowOutcome> {
+    const { session } = openSession({
+      flow: flow.id,
+      operator: this.operator,
+      policy: this.policy,
+      journal: await openJournal({ folder: join(this.folder, 'runs'), flow: flow.id, place: 'local' }),
+      audit: this.#audit,
+      signal,
+    });
+    return flow.run(session, { place: 'local', component, words: [], options: {}, ...input }, this.world);
+  }
+
+  readonly #store = new SecretStoreDouble();
+  get #audit() {
+    return openAudit({ path: join(this.folder, 'audit.jsonl'), stores: [this.#store], identity: { user: 'ada', machine: 'nas' } });
+  }
+  async audited(): Promise<AuditEntry[]> {
+    const entries = [];
+    for await (const entry of this.#audit.entries()) entries.push(entry);
+    return entries;
+  }
+}
