@@ -9,6 +9,8 @@ export interface Draft {
   /** Missing for entries that do not deploy. */
   compose: ComposeFile | undefined;
   composeDocument: YamlDocument | undefined;
+  /** What lies under `files/`, folders too, as compose.yaml would name it: `files/config/server.hcl`. */
+  files: ReadonlySet<string>;
   /** From the operator's own catalog folder? */
   own: boolean;
   /** Names of the folder and of the one above it, where the catalog is grouped. */

@@ -53,6 +53,15 @@ describe('loadFolder', () => {
     expect(entries[0]?.services[0]?.environment).toEqual({ APP_SECRET: '${APP_SECRET:?kept in the keychain}', SIGNUP: '${SIGNUP:-true}', DATABASE_URL: '${DATABASE_URL:?kept in the keychain}' });
   });
 
+  it('finds the files that compose.yaml mounts', async () => {
+    const { problems } = await load({
+      ...broken('compose', '- data:/data', '- data:/data\n      - ./files/app.yml:/app.yml:ro\n      - ./files/sites:/sites:ro\n      - ./files/sites/deep/x:/x'),
+      [`${place}/files/app.yml`]: '',
+      [`${place}/files/sites/deep/x`]: '',
+    });
+    expect(problems).toEqual([]);
+  });
+
   it('reads a flat folder and a folder that is one component, for an operator\'s own catalog', async () => {
     const flat = await load({ 'notes/component.yaml': soundComponent, 'notes/compose.yaml': soundCompose }, { own: true });
     expect(flat.problems).toEqual([]);
@@ -111,6 +120,9 @@ describe('loadFolder', () => {
     ['a port without a description', 'compose', '${WEB_PORT:-8300}', '${WBE_PORT:-8300}', '"${WEB_BIND', 'services.app.ports[0]', 'ports', /"wbe" .* is not described/, /Did you mean "web"/],
     ['a description without a port', 'component', 'web: true}\n', 'web: true}\n  metrics: {role: x, exposure: loopback}\n', 'metrics', 'ports.metrics', 'ports', /No port of compose.yaml is called "metrics"/, /web|METRICS_PORT/],
     ['a mount that is not there', 'component', '  /data: {meaning', '  /dta: {meaning', '/dta', 'volumes./dta', 'volumes', /at "\/dta"/, /Did you mean "\/data"/],
+    ['a mounted file that is not there', 'compose', '- data:/data', '- data:/data\n      - ./files/app.yml:/app.yml:ro', './files/app.yml', 'services.app.volumes[1]', 'files', /no files\/app\.yml in this folder/, /./],
+    ['a mount that leaves its folder', 'compose', '- data:/data', '- data:/data\n      - ../other:/other:ro', '../other', 'services.app.volumes[1]', 'files', /leaves the component's folder/, /files\//],
+    ['a configuration file that is not there', 'component', 'volumes:\n', 'configFile: {path: files/app.yml, form: YAML}\nvolumes:\n', 'files/app.yml', 'configFile.path', 'files', /no file "files\/app.yml"/, /./],
     ['a dependency on nothing', 'compose', 'depends_on: [db]', 'depends_on: [bd]', '[bd]', 'services.app.depends_on', undefined, /unknown service "bd"/, /Did you mean "db"/],
     ['a port that cannot be read', 'compose', ':80"', ':web"', '"${WEB_BIND', 'services.app.ports[0]', undefined, /"web" is no container port/, /Write/],
   ];

@@ -119,7 +119,11 @@ async function loadComponent(
   const compose = join(root, place.folder, composeFile);
   const problems: CatalogProblem[] = [];
   try {
-    const [componentDocument, composeDocument] = await Promise.all([readYaml(file, problems), readYaml(compose, problems)]);
+    const [componentDocument, composeDocument, files] = await Promise.all([
+      readYaml(file, problems),
+      readYaml(compose, problems),
+      listDeep(join(root, place.folder), 'files'),
+    ]);
     if (componentDocument === undefined) {
       if (problems.length === 0) problems.push({ level: 'error', file, line: 1, column: 1, field: '', message: 'component.yaml is missing.', remedy: 'Add it beside compose.yaml; an entry of the built-in catalog shows how.' });
       return { problems };
@@ -144,6 +148,7 @@ async function loadComponent(
       componentDocument,
       compose: read?.compose,
       composeDocument,
+      files: new Set(files),
       own: options.own,
       folderName: place.folder === '' ? basename(root) : basename(place.folder),
       groupName: place.groupName,
@@ -159,6 +164,15 @@ async function loadComponent(
     problems.push(unreadable(file, thrown));
     return { problems };
   }
+}
+
+/** Deeper than this, links go round in circles. */
+const depthLimit = 8;
+
+async function listDeep(root: string, path: string, depth = 0): Promise<string[]> {
+  const entries = depth > depthLimit ? [] : ((await listOwnFolder(join(root, path))) ?? []);
+  const below = await Promise.all(entries.map(async ({ name, kind }) => (kind === 'folder' ? listDeep(root, `${path}/${name}`, depth + 1) : [`${path}/${name}`])));
+  return [path, ...below.flat()];
 }
 
 async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlDocument | undefined> {

@@ -9,6 +9,7 @@ export const referenceRules: readonly LintRule[] = [
   { id: 'services', check: checkServices },
   { id: 'ports', check: checkPorts },
   { id: 'volumes', check: checkVolumes },
+  { id: 'files', check: checkFiles },
   { id: 'fields', check: checkFields },
   { id: 'calls', check: checkCalls },
   { id: 'call-users', check: checkCallUsers },
@@ -87,6 +88,20 @@ function* checkVolumes(draft: Draft): Generator<RuleFinding> {
   for (const target of Object.keys(draft.component.volumes)) {
     if (!targets.includes(target)) yield unknown(['volumes', target], 'mount in compose.yaml at', target, targets, 'key');
   }
+}
+
+/** Where a mounted file is missing, an engine makes an empty folder of its name. */
+function* checkFiles(draft: Draft): Generator<RuleFinding> {
+  const { component, files } = draft;
+  for (const { mounts } of servicesOf(draft)) {
+    for (const { source, path } of mounts) {
+      const inside = source.replace(/^\.\/|\/$/g, '');
+      if (/(?:^|\/)\.\.(?:\/|$)/.test(source)) yield { file: 'compose', path, message: `The mount leaves the component's folder: ${source}.`, remedy: 'Put what it needs under files/.' };
+      else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside)) yield { file: 'compose', path, message: `There is no ${inside} in this folder.`, remedy: nameRemedy(inside, files, 'Add it.') };
+    }
+  }
+  const config = component.configFile?.path;
+  if (config?.startsWith('files/') && !files.has(config)) yield unknown(['configFile', 'path'], 'file', config, files);
 }
 
 function* checkFields(draft: Draft): Generator<RuleFinding> {

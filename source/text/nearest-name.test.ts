@@ -8,6 +8,14 @@ describe('nearestName', () => {
     expect(nearestName('LOOPBACK', ['loopback', 'all'])).toBe('loopback');
   });
 
+  it('finds a long name by a part of it', () => {
+    const names = ['media-server', 'password-vault', 'secrets-manager-path'];
+    expect(nearestName('vault', names)).toBe('password-vault');
+    expect(nearestName('pasword', names)).toBe('password-vault');
+    expect(nearestName('secrets', names)).toBe('secrets-manager-path');
+    expect(nearestName('banana', names)).toBeUndefined();
+  });
+
   it('suggests nothing when nothing is near', () => {
     expect(nearestName('banana', ['role', 'exposure'])).toBeUndefined();
     expect(nearestName('x', [])).toBeUndefined();

@@ -3,15 +3,28 @@ import { distance } from 'fastest-levenshtein';
 /** The name that was most likely meant, or undefined when none is near enough to suggest. */
 export function nearestName(written: string, known: Iterable<string>): string | undefined {
   const wanted = written.toLowerCase();
+  const names = [...known];
+  const tolerance = Math.max(1, Math.floor(wanted.length / 3));
+  const whole = nearest(names, (candidate) => stepsBetween(wanted, candidate));
+  if (whole !== undefined && whole.steps <= tolerance) return whole.name;
+  if (wanted.length < 4) return undefined;
+  // Somebody who writes `vault` or `pasword` means password-vault.
+  const part = nearest(names, (candidate) => Math.min(...[candidate.slice(0, wanted.length), ...candidate.split(/[^a-z0-9]+/)].map((piece) => stepsBetween(wanted, piece))));
+  return part !== undefined && part.steps <= Math.floor(wanted.length / 4) ? part.name : undefined;
+}
+
+function nearest(names: readonly string[], stepsTo: (candidate: string) => number): { name: string; steps: number } | undefined {
   let best: { name: string; steps: number } | undefined;
-  for (const name of known) {
-    const candidate = name.toLowerCase();
-    const swapped = candidate !== wanted && lettersOf(candidate) === lettersOf(wanted);
-    const steps = swapped ? 1 : distance(wanted, candidate);
+  for (const name of names) {
+    const steps = stepsTo(name.toLowerCase());
     if (best === undefined || steps < best.steps) best = { name, steps };
   }
-  const tolerance = Math.max(1, Math.floor(wanted.length / 3));
-  return best !== undefined && best.steps <= tolerance ? best.name : undefined;
+  return best;
+}
+
+/** Letters to change; two that changed places count as one. */
+function stepsBetween(wanted: string, candidate: string): number {
+  return candidate !== wanted && lettersOf(candidate) === lettersOf(wanted) ? 1 : distance(wanted, candidate);
 }
 
 function lettersOf(name: string): string {
@@ -25,5 +38,5 @@ export function nameRemedy(written: string, known: Iterable<string>, whenNone: s
   if (near !== undefined) return `Did you mean "${near}"?`;
   if (names.length === 0) return whenNone;
   const shown = names.slice(0, 12).join(', ');
-  return `Use one of: ${shown}${names.length > 12 ? ', ...' : ''}.`;
+  return `Use one of: ${shown}${names.length > 12 ? ` and ${names.length - 12} more` : ''}.`;
 }
