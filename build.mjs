@@ -52,7 +52,9 @@ const result = await build({
   external: ['keytar', 'react-devtools-core'],
   define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"', 'process.env.QUARTERDECK_VERSION': JSON.stringify(version) },
   // CommonJS libraries inside an ES module still ask for these.
-  banner: { js: "import { createRequire as quarterdeckRequire } from 'node:module'; const require = quarterdeckRequire(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as quarterdeckRequire } from 'node:module'; const require = quarterdeckRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;",
+  },
   plugins: [yogaWithoutFetch, stubs],
   logLevel: 'warning',
 });
