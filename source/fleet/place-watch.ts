@@ -52,6 +52,7 @@ export class PlaceWatch {
   readonly #history = new Map<string, { diedMs: number[]; stopAskedMs: number | undefined }>();
   readonly #touched = new Set<string>();
   #touchTimer: NodeJS.Timeout | undefined;
+  #outages: readonly (readonly [number, number])[] = [];
   #lastEventMs = Date.now() - lookBackMs;
   #wake: (() => void) | undefined;
   #firstListeners: Promise<void> = Promise.resolve();
@@ -69,7 +70,7 @@ export class PlaceWatch {
   }
 
   history(id: string): ContainerHistory {
-    return this.#history.get(id) ?? { diedMs: [], stopAskedMs: undefined };
+    return { diedMs: [], stopAskedMs: undefined, ...this.#history.get(id), outagesMs: this.#outages };
   }
 
   /** Runs until closed; never rejects. */
@@ -117,6 +118,7 @@ export class PlaceWatch {
       eventsEnd.catch(() => undefined);
       await this.#list(engine, signal);
       connected();
+      if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
       this.settled = true;
       this.#changed();

@@ -58,6 +58,14 @@ describe('a container that ended (R5)', () => {
     expect(failed.detail).toBe('failed with exit code 3, 2 minutes ago');
   });
 
+  test('went down with the engine when it ended while that was away: Docker 20.10 does not start it again after a crash', () => {
+    const history = { ...quiet, outagesMs: [[nowMs - 130_000, nowMs - 121_000] as const] };
+    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), history, nowMs)).toMatchObject({ state: 'failed', detail: 'went down with the engine, 2 minutes ago, and was not started again' });
+    // The engine's own SIGTERM to what was left running, sent before it answers again.
+    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), { ...history, stopAskedMs: nowMs - 122_000 }, nowMs).state).toBe('failed');
+    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), { ...history, stopAskedMs: nowMs - 120_500 }, nowMs).state).toBe('stopped');
+  });
+
   test('failed when a stop long ago has nothing to do with it', () => {
     expect(stateOf({ ...ended, exitCode: 1, restartPolicy: 'no' }, { stopAskedMs: nowMs - 3_600_000 }).state).toBe('failed');
   });

@@ -10,6 +10,8 @@ export interface ContainerHistory {
   diedMs: readonly number[];
   /** When somebody last asked the engine to stop it, or sent it a signal that ends programs. */
   stopAskedMs: number | undefined;
+  /** When the engine itself was away, as far as we saw it: from and until, epoch milliseconds. */
+  outagesMs?: readonly (readonly [number, number])[];
 }
 
 export interface ServiceState {
@@ -50,6 +52,9 @@ const loopWindowMs = 5 * 60_000;
 const stableMs = 30_000;
 /** A stop takes its grace period (10 s unless said otherwise) before the container ends. */
 const stopGraceMs = 120_000;
+/** Around an outage of the engine: containers end a little before it is noticed, and leftovers are ended when it comes back. */
+const outageBeforeMs = 5_000;
+const outageAfterMs = 20_000;
 
 const signalNames: Record<number, string> = { 129: 'SIGHUP', 130: 'SIGINT', 131: 'SIGQUIT', 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' };
 
@@ -153,12 +158,17 @@ export function serviceState(
     if (detail?.error && exitCode !== 0) return say('failed', `could not be started: ${cut(cleanLine(detail.error), 200)}`, more);
     if (detail?.outOfMemory) return say('failed', `killed because memory ran out (${exitText(exitCode ?? 137)})${when}`, more);
 
-    const asked =
-      history.stopAskedMs !== undefined && (sinceMs === undefined || Math.abs(sinceMs - history.stopAskedMs) < stopGraceMs);
+    // Nobody asks an engine that is away: what it signals before it answers again is its own tidying up.
+    const stopAskedMs = history.outagesMs?.some(([from, until]) => history.stopAskedMs !== undefined && history.stopAskedMs > from && history.stopAskedMs < until)
+      ? undefined
+      : history.stopAskedMs;
+    const asked = stopAskedMs !== undefined && (sinceMs === undefined || Math.abs(sinceMs - stopAskedMs) < stopGraceMs);
     const kept = detail?.restartPolicy === 'always' || detail?.restartPolicy === 'unless-stopped';
-    if (detail?.stoppedByUser || asked || (kept && !oneShot)) {
-      return say('stopped', `stopped by an operator${when}`, more);
-    }
+    if (detail?.stoppedByUser || asked) return say('stopped', `stopped by an operator${when}`, more);
+    const swept = sinceMs !== undefined && history.outagesMs?.some(([from, until]) => sinceMs > from - outageBeforeMs && sinceMs < until + outageAfterMs);
+    // Docker 20.10 takes its own ending of leftovers after a crash for a stop on request, and leaves `unless-stopped` containers down.
+    if (swept) return say('failed', `went down with the engine${when}, and was not started again`, more);
+    if (kept && !oneShot) return say('stopped', `stopped on request: ${detail?.restartPolicy} would have started it again${when}`, more);
     if (exitCode === 0) return say('finished', `finished its work${when}`, more);
     // These come from people and from shutdowns, not from faults of the program: what ran out of memory was told apart above.
     if (exitCode === 143 || exitCode === 130 || exitCode === 137) return say('stopped', `ended by a signal (${exitText(exitCode)})${when}`, more);
