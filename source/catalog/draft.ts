@@ -1,4 +1,5 @@
 import type { YamlDocument, YamlPath } from '../config/yaml-document.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
 import type { ComposeFile, ComposePort, ComposeService } from './compose-file.ts';
 import type { Component } from './schema.ts';
 
@@ -37,6 +38,17 @@ export interface LintRule {
   /** `R7` of the specification, or a name of our own. */
   id: string;
   check(draft: Draft): Iterable<RuleFinding>;
+}
+
+const finding =
+  (file: RuleFinding['file']) =>
+  (path: YamlPath, message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({ file, path, part, message, remedy });
+export const inComponent = finding('component');
+export const inCompose = finding('compose');
+
+/** Something names what is not there. */
+export function unknown(path: YamlPath, what: string, written: string, known: Iterable<string>, part: 'key' | 'value' = 'value'): RuleFinding {
+  return inComponent(path, `There is no ${what} "${written}".`, nameRemedy(written, known, `Declare the ${what} first, or remove this.`), part);
 }
 
 export const portAnnotation = (component: Component, port: ComposePort): [string, Component['ports'][string]] | undefined => {

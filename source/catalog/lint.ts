@@ -1,7 +1,7 @@
 import { parseImage } from './images.ts';
 import { readInterpolation } from './interpolation.ts';
 import type { ComposeService } from './compose-file.ts';
-import { type Draft, isLoopback, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf, variableOf } from './draft.ts';
+import { type Draft, inComponent, inCompose, isLoopback, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf, variableOf } from './draft.ts';
 import { checkValue } from './field-types.ts';
 import { groups } from './groups.ts';
 
@@ -28,9 +28,6 @@ export const lintRules: readonly LintRule[] = [
   { id: 'optional', check: optionalServices },
   { id: 'multipart', check: multipartFiles },
 ];
-
-const inComponent = (path: RuleFinding['path'], message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({ file: 'component', path, part, message, remedy });
-const inCompose = (path: RuleFinding['path'], message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({ file: 'compose', path, part, message, remedy });
 
 function* groupAndName({ component, folderName, groupName }: Draft): Generator<RuleFinding> {
   if (component.id !== folderName) yield inComponent(['id'], `The id is "${component.id}", but the folder is called "${folderName}".`, 'Make both the same.');

@@ -1,6 +1,6 @@
 import { nameRemedy } from '../text/nearest-name.ts';
-import { type Draft, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf, variableOf } from './draft.ts';
-import { compileExpression, type ExpressionScope, isProblem, isTemplateProblem, readTemplate, scopeVariables } from './expressions.ts';
+import { type Draft, inComponent, inCompose, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf, unknown, variableOf } from './draft.ts';
+import { checkExpressions } from './expression-references.ts';
 import { placeholdersIn } from './placeholders.ts';
 import type { ComponentCall } from './schema.ts';
 
@@ -15,17 +15,6 @@ export const referenceRules: readonly LintRule[] = [
   { id: 'call-users', check: checkCallUsers },
   { id: 'expressions', check: checkExpressions },
 ];
-
-const inComponent = (path: RuleFinding['path'], message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({
-  file: 'component',
-  path,
-  part,
-  message,
-  remedy,
-});
-
-const unknown = (path: RuleFinding['path'], what: string, written: string, known: Iterable<string>, part: 'key' | 'value' = 'value') =>
-  inComponent(path, `There is no ${what} "${written}".`, nameRemedy(written, known, `Declare the ${what} first, or remove this.`), part);
 
 function* checkServices(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
@@ -96,8 +85,8 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
   for (const { mounts } of servicesOf(draft)) {
     for (const { source, path } of mounts) {
       const inside = source.replace(/^\.\/|\/$/g, '');
-      if (/(?:^|\/)\.\.(?:\/|$)/.test(source)) yield { file: 'compose', path, message: `The mount leaves the component's folder: ${source}.`, remedy: 'Put what it needs under files/.' };
-      else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside)) yield { file: 'compose', path, message: `There is no ${inside} in this folder.`, remedy: nameRemedy(inside, files, 'Add it.') };
+      if (/(?:^|\/)\.\.(?:\/|$)/.test(source)) yield inCompose(path, `The mount leaves the component's folder: ${source}.`, 'Put what it needs under files/.');
+      else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside)) yield inCompose(path, `There is no ${inside} in this folder.`, nameRemedy(inside, files, 'Add it.'));
     }
   }
   const config = component.configFile?.path;
@@ -221,83 +210,4 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     const ids = component[list].map(({ id }) => id);
     for (const [index, id] of ids.entries()) if (ids.indexOf(id) !== index) yield inComponent([list, index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');
   }
-}
-
-function* checkExpressions(draft: Draft): Generator<RuleFinding> {
-  const { component } = draft;
-  const { probe } = component;
-  if (probe) {
-    const asked = new Set([probe.call, ...probe.also]);
-    if (probe.version !== undefined) yield* checkExpression(draft, ['probe', 'version'], probe.version, 'probe', asked, 'any');
-    for (const [index, saying] of probe.says.entries()) {
-      const path = ['probe', 'says', index];
-      yield* checkExpression(draft, [...path, 'when'], saying.when, 'probe', asked, 'bool');
-      yield* checkTemplate(draft, [...path, 'word'], saying.word, 'probe', asked);
-      yield* checkTemplate(draft, [...path, 'detail'], saying.detail, 'probe', asked);
-    }
-  }
-  for (const [index, check] of component.checks.entries()) {
-    const asked = new Set(check.calls);
-    yield* checkExpression(draft, ['checks', index, 'when'], check.when, 'check', asked, 'bool');
-    yield* checkTemplate(draft, ['checks', index, 'message'], check.message, 'check', asked);
-    yield* checkTemplate(draft, ['checks', index, 'remedy'], check.remedy, 'check', asked);
-  }
-  for (const [index, duty] of component.firstRun.entries()) {
-    if (duty.done !== undefined) yield* checkExpression(draft, ['firstRun', index, 'done'], duty.done, 'check', new Set(Object.keys(component.calls)), 'bool');
-  }
-}
-
-function* checkTemplate(draft: Draft, path: RuleFinding['path'], text: string, scope: ExpressionScope, asked: ReadonlySet<string>): Generator<RuleFinding> {
-  const template = readTemplate(text);
-  if (isTemplateProblem(template)) {
-    yield { ...inComponent(path, `This text cannot be filled: ${template.message}.`, 'Put CEL between single braces, and double a brace that is meant as one.'), offset: template.offset };
-    return;
-  }
-  const secrets = new Set(draft.component.fields.filter(({ secret }) => secret).flatMap((field) => variableOf(field) ?? []));
-  for (const part of template) {
-    if (typeof part === 'string') continue;
-    yield* checkExpression(draft, path, part.source, scope, asked, 'any', part.offset);
-    const expression = compileExpression(part.source, scope);
-    if (isProblem(expression)) continue;
-    for (const [name, at] of expression.names.env) {
-      if (secrets.has(name)) yield { ...inComponent(path, `This text would show the secret ${name} (R2).`, 'Say something about it instead, such as its length.'), offset: part.offset + at };
-    }
-  }
-}
-
-function* checkExpression(
-  { component, compose }: Draft,
-  path: RuleFinding['path'],
-  source: string,
-  scope: ExpressionScope,
-  asked: ReadonlySet<string>,
-  wanted: 'bool' | 'any',
-  shift = 0,
-): Generator<RuleFinding> {
-  const expression = compileExpression(source, scope);
-  if (isProblem(expression)) {
-    const name = /^Unknown variable: (\w+)$/.exec(expression.message)?.[1];
-    const remedy = name === undefined ? 'Correct the CEL expression here.' : nameRemedy(name, scopeVariables[scope], '');
-    yield { ...inComponent(path, `This condition cannot be read: ${expression.message}.`, remedy), offset: shift + expression.offset };
-    return;
-  }
-  if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
-    yield { ...inComponent(path, `This condition gives a value of type ${expression.type}, not true or false.`, 'Compare it with something.'), offset: shift };
-  }
-  const known: Record<'calls' | 'services', Iterable<string>> = { calls: asked, services: compose?.services.keys() ?? Object.keys(component.services) };
-  for (const [kind, names] of Object.entries(known) as ['calls' | 'services', Iterable<string>][]) {
-    const list = [...names];
-    for (const [name, at] of expression.names[kind]) {
-      if (list.includes(name)) continue;
-      const declared = kind === 'calls' && Object.hasOwn(component.calls, name);
-      yield {
-        ...(declared
-          ? inComponent(path, `The call "${name}" is used here, but not made.`, scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`)
-          : unknown(path, kind === 'calls' ? 'call' : 'service', name, kind === 'calls' ? Object.keys(component.calls) : list)),
-        offset: shift + at,
-      };
-    }
-  }
-  const fields = component.fields.map(({ name }) => name);
-  for (const [name, at] of expression.names.fields) if (!fields.includes(name)) yield { ...unknown(path, 'field', name, fields), offset: shift + at };
 }

@@ -1,0 +1,83 @@
+import { nameRemedy } from '../text/nearest-name.ts';
+import { type Draft, inComponent, type RuleFinding, unknown, variableOf } from './draft.ts';
+import { compileExpression, type ExpressionScope, isProblem, isTemplateProblem, readTemplate, scopeVariables } from './expressions.ts';
+
+/** Conditions and templates: can they be read, and do they name what is there? */
+export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
+  const { probe } = component;
+  if (probe) {
+    const asked = new Set([probe.call, ...probe.also]);
+    if (probe.version !== undefined) yield* checkExpression(draft, ['probe', 'version'], probe.version, 'probe', asked, 'any');
+    for (const [index, saying] of probe.says.entries()) {
+      const path = ['probe', 'says', index];
+      yield* checkExpression(draft, [...path, 'when'], saying.when, 'probe', asked, 'bool');
+      yield* checkTemplate(draft, [...path, 'word'], saying.word, 'probe', asked);
+      yield* checkTemplate(draft, [...path, 'detail'], saying.detail, 'probe', asked);
+    }
+  }
+  for (const [index, check] of component.checks.entries()) {
+    const asked = new Set(check.calls);
+    yield* checkExpression(draft, ['checks', index, 'when'], check.when, 'check', asked, 'bool');
+    yield* checkTemplate(draft, ['checks', index, 'message'], check.message, 'check', asked);
+    yield* checkTemplate(draft, ['checks', index, 'remedy'], check.remedy, 'check', asked);
+  }
+  for (const [index, duty] of component.firstRun.entries()) {
+    if (duty.done !== undefined) yield* checkExpression(draft, ['firstRun', index, 'done'], duty.done, 'check', new Set(Object.keys(component.calls)), 'bool');
+  }
+}
+
+function* checkTemplate(draft: Draft, path: RuleFinding['path'], text: string, scope: ExpressionScope, asked: ReadonlySet<string>): Generator<RuleFinding> {
+  const template = readTemplate(text);
+  if (isTemplateProblem(template)) {
+    yield { ...inComponent(path, `This text cannot be filled: ${template.message}.`, 'Put CEL between single braces, and double a brace that is meant as one.'), offset: template.offset };
+    return;
+  }
+  const secrets = new Set(draft.component.fields.filter(({ secret }) => secret).flatMap((field) => variableOf(field) ?? []));
+  for (const part of template) {
+    if (typeof part === 'string') continue;
+    yield* checkExpression(draft, path, part.source, scope, asked, 'any', part.offset);
+    const expression = compileExpression(part.source, scope);
+    if (isProblem(expression)) continue;
+    for (const [name, at] of expression.names.env) {
+      if (secrets.has(name)) yield { ...inComponent(path, `This text would show the secret ${name} (R2).`, 'Say something about it instead, such as its length.'), offset: part.offset + at };
+    }
+  }
+}
+
+function* checkExpression(
+  { component, compose }: Draft,
+  path: RuleFinding['path'],
+  source: string,
+  scope: ExpressionScope,
+  asked: ReadonlySet<string>,
+  wanted: 'bool' | 'any',
+  shift = 0,
+): Generator<RuleFinding> {
+  const expression = compileExpression(source, scope);
+  if (isProblem(expression)) {
+    const name = /^Unknown variable: (\w+)$/.exec(expression.message)?.[1];
+    const remedy = name === undefined ? 'Correct the CEL expression here.' : nameRemedy(name, scopeVariables[scope], '');
+    yield { ...inComponent(path, `This condition cannot be read: ${expression.message}.`, remedy), offset: shift + expression.offset };
+    return;
+  }
+  if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
+    yield { ...inComponent(path, `This condition gives a value of type ${expression.type}, not true or false.`, 'Compare it with something.'), offset: shift };
+  }
+  const known: Record<'calls' | 'services', Iterable<string>> = { calls: asked, services: compose?.services.keys() ?? Object.keys(component.services) };
+  for (const [kind, names] of Object.entries(known) as ['calls' | 'services', Iterable<string>][]) {
+    const list = [...names];
+    for (const [name, at] of expression.names[kind]) {
+      if (list.includes(name)) continue;
+      const declared = kind === 'calls' && Object.hasOwn(component.calls, name);
+      yield {
+        ...(declared
+          ? inComponent(path, `The call "${name}" is used here, but not made.`, scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`)
+          : unknown(path, kind === 'calls' ? 'call' : 'service', name, kind === 'calls' ? Object.keys(component.calls) : list)),
+        offset: shift + at,
+      };
+    }
+  }
+  const fields = component.fields.map(({ name }) => name);
+  for (const [name, at] of expression.names.fields) if (!fields.includes(name)) yield { ...unknown(path, 'field', name, fields), offset: shift + at };
+}
