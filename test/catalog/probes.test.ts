@@ -163,8 +163,8 @@ table('ldap-directory', [
 ]);
 
 table('intrusion-prevention', [
-  ['up', { answer: answered(200, '{"status":"up"}') }, 'watching', 'good'],
-  ['refuses', { answer: answered(403, '{"message":"access forbidden"}') }, 'up', 'good'],
+  ['healthy', { answer: answered(200, '{"status":"up"}') }, 'watching', 'good'],
+  ['refuses', { answer: answered(403, '{"message":"access forbidden"}') }, 'healthy', 'good'],
   ['busy', { answer: answered(503, '') }, 'busy', 'warn'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['fetching the hub', { answer: silent, age: 40 }, 'starting', 'busy'],
@@ -229,8 +229,8 @@ table('mesh-control-server', [
 table('dns-filter-second', [
   ['never set up', { answer: answered(302, '<a href="/install.html">Found</a>.', { location: '/install.html' }), calls: { dns: silent } }, 'needs set-up', 'warn'],
   ['never set up, relative redirect of newer releases', { answer: answered(302, '', { location: 'install.html' }), calls: { dns: silent } }, 'needs set-up', 'warn'],
-  ['set up, wants a login', { answer: answered(401, ''), calls: { dns: opened } }, 'up', 'good'],
-  ['older refusal', { answer: answered(403, 'Forbidden'), calls: { dns: opened } }, 'up', 'good'],
+  ['set up, wants a login', { answer: answered(401, ''), calls: { dns: opened } }, 'healthy', 'good'],
+  ['older refusal', { answer: answered(403, 'Forbidden'), calls: { dns: opened } }, 'healthy', 'good'],
   ['login blocked', { answer: answered(429, 'auth: blocked for 15m'), calls: { dns: opened } }, 'logins blocked', 'warn'],
   ['no login, filtering', { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":true}'), calls: { dns: opened } }, 'no login', 'warn'],
   ['no login, protection off', { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":false}'), calls: { dns: opened } }, 'protection off', 'warn'],
@@ -241,7 +241,7 @@ table('dns-filter-second', [
 ]);
 
 table('file-sync', [
-  ['up', { answer: answered(200, '{"status":"OK"}'), calls: { sync: opened } }, 'up', 'good'],
+  ['healthy', { answer: answered(200, '{"status":"OK"}'), calls: { sync: opened } }, 'healthy', 'good'],
   ['1.19 without a health page', { answer: answered(403, 'CSRF Error\n'), calls: { sync: opened } }, 'up, key needed', 'good'],
   ['1.19 behind a login', { answer: answered(404, '404 page not found\n'), calls: { sync: opened } }, 'up, key needed', 'good'],
   ['host check', { answer: answered(403, 'Host check error\n'), calls: { sync: opened } }, 'up, host check', 'warn'],
@@ -255,7 +255,7 @@ table('rss-reader', [
   ['ready', { answer: answered(200, 'OK'), services: { db: running } }, 'ready', 'good'],
   ['database away', { answer: answered(503, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') }, 'database away', 'bad'],
   ['database container down', { answer: silent, age: 5, services: { db: { state: 'exited', health: 'none', uptime: 0 } } }, 'database away', 'bad', /exited/],
-  ['behind another path', { answer: answered(404, '404 page not found\n') }, 'up', 'good'],
+  ['behind another path', { answer: answered(404, '404 page not found\n') }, 'healthy', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['migrating', { answer: silent, age: 8 }, 'starting', 'busy'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
