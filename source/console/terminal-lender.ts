@@ -41,6 +41,8 @@ export function createTerminalLender(input: NodeJS.ReadStream, output: NodeJS.Wr
             // Whatever the program left behind: our own reading needs a still stream.
             if (input.isTTY) input.setRawMode(false);
             input.pause();
+            // Node stops reading a turn after `pause`: had we begun to read again before that, we would hear nothing any more.
+            await new Promise((resolve) => setImmediate(resolve));
           }
         });
       } finally {

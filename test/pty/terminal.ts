@@ -49,7 +49,8 @@ export class Terminal {
     const login = Object.fromEntries(ofLogin.map((name) => [name, process.env[name]]));
     const env = { ...login, TERM: 'xterm-256color', ...options.env };
     this.#pty = spawn(argv[0] ?? '', argv.slice(1), {
-      name: 'xterm-256color',
+      // node-pty sets TERM to this name, whatever the environment says.
+      name: env.TERM ?? 'xterm-256color',
       cols: columns,
       rows,
       cwd: options.cwd ?? process.cwd(),

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { createFakeDeck } from '../../source/console/rig/fake-deck.ts';
+import { runConsole } from '../../source/console/run-console.tsx';
+
+/** The console on made-up components, for tests of what it does to the terminal. `D` crashes it, `e` lends the terminal. */
+const deck = createFakeDeck({
+  flows: {
+    async df() {
+      setTimeout(() => {
+        throw new TypeError('a bug in the console');
+      });
+      return 'crashing';
+    },
+    async shell(operator) {
+      return operator.lend(async ({ input, output }) => {
+        output.write(`inside, ${input.isRaw ? 'raw' : 'cooked'}, ${output.columns} columns\r\n$ `);
+        input.setRawMode(true);
+        input.resume();
+        const [typed] = (await once(input, 'data')) as [Buffer | string];
+        output.write(`got ${JSON.stringify(typed.toString())}\r\n`);
+        return 'The shell has ended';
+      });
+    },
+    async restart(operator) {
+      return operator.lend(async () => {
+        throw new Error('the program could not be started');
+      });
+    },
+  },
+});
+deck.log('nas/password-vault/password-vault', ['listening on port 80']);
+
+try {
+  const code = await runConsole(deck, { keys: process.argv[2] ? { stop: process.argv[2] } : {} });
+  console.log(`left with ${code}`);
+  process.exitCode = code;
+} catch (thrown) {
+  console.log(`failed: ${thrown instanceof Error ? thrown.message : thrown}`);
+  process.exitCode = 1;
+}
