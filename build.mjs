@@ -53,7 +53,10 @@ const result = await build({
   define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"', 'process.env.QUARTERDECK_VERSION': JSON.stringify(version) },
   // CommonJS libraries inside an ES module still ask for these.
   banner: {
-    js: "import { createRequire as quarterdeckRequire } from 'node:module'; const require = quarterdeckRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;",
+    js: [
+      "import { createRequire as bundledRequire } from 'node:module';",
+      'const require = bundledRequire(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;',
+    ].join(' '),
   },
   plugins: [yogaWithoutFetch, stubs],
   logLevel: 'warning',
