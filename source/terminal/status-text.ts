@@ -29,7 +29,7 @@ function summary(components: readonly ComponentView[], output: Output): string {
   const others = new Map<string, { tone: Tone; count: number }>();
   for (const { tone, word } of components) {
     if (tone === 'good') continue;
-    const name = countable(word);
+    const name = countable(cleanLine(word));
     others.set(name, { tone, count: (others.get(name)?.count ?? 0) + 1 });
   }
   const rank: Record<Tone, number> = { bad: 0, warn: 1, busy: 2, unknown: 3, idle: 4, good: 5 };

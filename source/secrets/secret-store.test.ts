@@ -1,0 +1,39 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { auditKeyFile, keychainStore } from './secret-store.ts';
+
+test('without a D-Bus session the keychain says so at once, and is not loaded', async () => {
+  const before = performance.now();
+  const fault = await keychainStore({}).get('x').catch((error: unknown) => error);
+  if (process.platform === 'linux') {
+    expect(fault).toMatchObject({ code: 'failed.keychain', message: "The system's keychain does not answer: this session has no D-Bus." });
+    expect(performance.now() - before).toBeLessThan(100);
+  }
+});
+
+test('it can be switched off', async () => {
+  await expect(keychainStore({ QUARTERDECK_KEYCHAIN: 'off', DISPLAY: ':0' }).set('x', 'y')).rejects.toMatchObject({ code: 'failed.keychain' });
+});
+
+test('a bus that nobody answers on is a fault within the limit, not a hang', async () => {
+  const fault = await keychainStore({ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }).get('x').catch((error: unknown) => error);
+  expect(fault).toMatchObject({ code: 'failed.keychain' });
+}, 10_000);
+
+test('the key file keeps what it is given, and a damaged one is told', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'quarterdeck-secrets-'));
+  try {
+    const path = join(folder, 'key.json');
+    const store = auditKeyFile(path);
+    expect(await store.get('audit-key')).toBeUndefined();
+    await store.set('audit-key', 'k');
+    await store.set('audit-head', 'h');
+    expect([await auditKeyFile(path).get('audit-key'), await store.get('audit-head')]).toEqual(['k', 'h']);
+    await writeFile(path, '{');
+    await expect(store.get('audit-key')).rejects.toMatchObject({ code: 'failed.auditKey' });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

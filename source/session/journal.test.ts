@@ -1,0 +1,68 @@
+import { appendFile, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openJournal, openRuns } from './journal.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quarterdeck-journal-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+const open = (resume?: string) => openJournal({ folder, flow: 'upgrade', place: 'local', component: 'vault', resume });
+
+describe('the journal of a run', () => {
+  test('a run that tells nothing leaves nothing behind', async () => {
+    await (await open()).end('done');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('is readable for its owner alone', async () => {
+    const journal = await open();
+    await journal.answered('name', 'a');
+    expect((await stat(join(folder, `${journal.run}.jsonl`))).mode & 0o777).toBe(0o600);
+  });
+
+  test('what was answered and done is there for the next run, in order', async () => {
+    const first = await open();
+    await first.answered('share', ['a', 'b']);
+    await first.answered('name', 'x');
+    await first.answered('name', 'y');
+    await first.acted('backup', 'done');
+    const second = await open(first.run);
+    expect([second.replay('name'), second.replay('name'), second.replay('name')]).toEqual(['x', 'y', undefined]);
+    expect(second.replay('share')).toEqual(['a', 'b']);
+    expect([second.finished('backup'), second.finished('migrate')]).toEqual([true, false]);
+  });
+
+  test('a line that a crash cut off did not come to be', async () => {
+    const first = await open();
+    await first.answered('name', 'x');
+    await appendFile(join(folder, `${first.run}.jsonl`), '{"kind":"answer","step":"name","val');
+    const second = await open(first.run);
+    expect([second.replay('name'), second.replay('name')]).toEqual(['x', undefined]);
+  });
+
+  test('runs that were not finished are listed, newest first; finished ones are not', async () => {
+    const runs = [];
+    for (const outcome of ['failed', 'done', 'cancelled'] as const) {
+      const journal = await open();
+      await journal.acted('a', 'done');
+      await journal.end(outcome);
+      runs.push(journal.run);
+    }
+    expect((await openRuns(folder)).map(({ run, acts }) => [run, acts])).toEqual([[runs[2], ['a']], [runs[0], ['a']]].sort((one, other) => (String(one[0]) < String(other[0]) ? 1 : -1)));
+  });
+
+  test('a name that is no run, or a run of something else, is refused', async () => {
+    const journal = await open();
+    await journal.answered('name', 'x');
+    await expect(open('../../etc/passwd')).rejects.toMatchObject({ code: 'usage.run' });
+    await expect(openJournal({ folder, flow: 'ban', place: 'local', resume: journal.run })).rejects.toMatchObject({ code: 'usage.run' });
+  });
+
+  test('only the last fifty are kept', async () => {
+    for (let count = 0; count < 53; count++) await (await open()).answered('name', 'x');
+    expect((await readdir(folder)).length).toBe(51);
+  });
+});

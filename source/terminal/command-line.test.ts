@@ -1,0 +1,509 @@
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { FleetDouble, componentView, placeView, portView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { BrokenPipe, OutputStream, inputStream } from '../../test/doubles/streams.ts';
+import { ownPaths } from '../config/paths.ts';
+import { Fault } from '../faults/fault.ts';
+import type { FleetSnapshot } from '../fleet/model.ts';
+import type { Flow, FlowInput } from '../flows/flow.ts';
+import { flows } from '../flows/registry.ts';
+import type { Operator } from '../session/session.ts';
+import { openOwnAudit } from './own-audit.ts';
+import { runCommandLine } from './run-command-line.ts';
+import type { Deck, DeckOptions } from './deck.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quarterdeck-terminal-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const away = (message: string): Partial<FleetSnapshot> => ({
+  places: [
+    placeView('local', {
+      engine: { ...placeView().engine, kind: undefined, version: '', reachable: false },
+      link: { state: 'away', sinceMs: 0, message, remedy: 'Start it: systemctl start docker.', retryAtMs: undefined },
+    }),
+  ],
+});
+
+const sealed = componentView('secrets-manager-path', {
+  state: 'running',
+  word: 'sealed 0/3',
+  tone: 'warn',
+  detail: '0 of 3 key shares given',
+  sinceMs: Date.UTC(2026, 10, 20, 12),
+  url: 'http://127.0.0.1:8200',
+  services: [
+    serviceView('server', {
+      main: true,
+      ports: [{ address: '127.0.0.1', hostPort: 8200, containerPort: 8200, protocol: 'tcp' }],
+    }),
+  ],
+});
+const fleetFacts: Partial<FleetSnapshot> = {
+  components: [sealed, componentView('password-vault', { health: 'healthy', state: 'healthy', word: 'healthy' })],
+  ports: [
+    portView(8200, 'secrets-manager-path', { component: sealed.key, role: 'API and UI' }),
+    portView(53, 'systemd-resolve', { address: '0.0.0.0', protocol: 'udp', exposure: 'lan', conflictWith: ['dns-filter-second'] }),
+  ],
+};
+
+interface Ran {
+  flow: Flow;
+  input: FlowInput;
+  operator: Operator;
+}
+
+interface Run {
+  facts?: Partial<FleetSnapshot>;
+  env?: Record<string, string>;
+  stdout?: Writable;
+  terminal?: boolean;
+  behave?: (ran: Ran) => Promise<{ message: string; data?: unknown; exitCode?: number }>;
+  openDeck?: () => Promise<Deck>;
+  interrupt?: AbortSignal;
+}
+
+async function run(argv: readonly string[], { facts = fleetFacts, env = {}, stdout, terminal = false, behave = async () => ({ message: 'Done.' }), openDeck, interrupt }: Run = {}) {
+  const out = stdout ?? new OutputStream(terminal ? { columns: 80 } : undefined);
+  const err = new OutputStream(terminal ? { columns: 80 } : undefined);
+  const ran: Ran[] = [];
+  const decks: DeckOptions[] = [];
+  const closed = vi.fn(async () => {});
+  const consoles = vi.fn(async () => 0);
+  const exitCode = await runCommandLine(argv, {
+    stdin: inputStream({ terminal }) as never,
+    stdout: out as never,
+    stderr: err as never,
+    env: { QUARTERDECK_KEYCHAIN: 'off', LANG: 'C.UTF-8', ...env },
+    paths: ownPaths({ QUARTERDECK_HOME: folder }, folder),
+    version: '1.2.3',
+    openDeck: async (options) => {
+      decks.push(options);
+      if (openDeck) return openDeck();
+      return {
+        options,
+        fleet: new FleetDouble(facts),
+        flows,
+        close: closed,
+        run: async (flow: Flow, input: FlowInput, operator: Operator) => {
+          ran.push({ flow, input, operator });
+          return behave({ flow, input, operator });
+        },
+      } as unknown as Deck;
+    },
+    openConsole: consoles,
+    onSignal: (heard) => {
+      interrupt?.addEventListener('abort', heard);
+      return () => {};
+    },
+  });
+  return { exitCode, stdout: out instanceof OutputStream ? out.text : '', stderr: err.text, ran, decks, closed, consoles };
+}
+
+describe('the registry', () => {
+  test('every flow has a verb of its own, and the help names it', async () => {
+    const verbs = flows.map(({ verb }) => verb);
+    expect(new Set(verbs).size).toBe(flows.length);
+    expect(new Set(flows.map(({ id }) => id)).size).toBe(flows.length);
+    const { stdout, exitCode } = await run(['help']);
+    expect(exitCode).toBe(0);
+    for (const verb of verbs) expect(stdout).toMatch(new RegExp(`^  ${verb} `, 'm'));
+    for (const taken of ['status', 'ports', 'catalog', 'audit', 'flows', 'help']) expect(verbs).not.toContain(taken);
+  });
+
+  test.each(flows.map((flow) => [flow.verb, flow] as const))('the verb %s runs its flow, and has a help of its own', async (verb, flow) => {
+    const words = flow.verb === 'cp' ? ['password-vault:/data', './here'] : flow.about === 'component' ? ['password-vault'] : [];
+    const { ran, exitCode, stdout } = await run([verb, ...words]);
+    expect(exitCode).toBe(0);
+    expect(ran.map((one) => one.flow.id)).toEqual([flow.id]);
+    if (verb !== 'exec') expect(stdout).toBe('Done.\n');
+    if (flow.about === 'component') expect(ran[0]?.input.component?.id).toBe('password-vault');
+    const help = await run(['help', verb]);
+    expect(help.stdout).toContain(flow.summary.slice(0, 20));
+    for (const flag of Object.keys(flow.flags ?? {})) expect(help.stdout).toContain(`--${flag}`);
+  });
+
+  test('flows lists them all', async () => {
+    const { stdout } = await run(['flows', '--json']);
+    expect(JSON.parse(stdout).flows.map(({ id }: { id: string }) => id)).toEqual(flows.map(({ id }) => id));
+  });
+});
+
+describe('options', () => {
+  test('global ones stand before and after the verb', async () => {
+    for (const argv of [
+      ['--read-only', '--host', 'local', 'status', '--json'],
+      ['status', '--json', '--host', 'local', '--read-only'],
+    ]) {
+      const { decks, stdout } = await run(argv);
+      expect(decks).toMatchObject([{ readOnly: true, host: 'local', rehearsing: false }]);
+      expect(() => JSON.parse(stdout)).not.toThrow();
+    }
+  });
+
+  test('--dry-run is --rehearse', async () => {
+    for (const option of ['--dry-run', '--rehearse']) expect((await run(['stop', 'password-vault', option])).decks[0]?.rehearsing).toBe(true);
+  });
+
+  test('what stands behind -- is not ours', async () => {
+    const { ran, decks } = await run(['exec', 'password-vault', '--service', 'password-vault', '--', 'ls', '--json', '--read-only']);
+    expect(ran[0]?.input.words).toEqual(['ls', '--json', '--read-only']);
+    expect(ran[0]?.input.options).toEqual({ service: 'password-vault' });
+    expect(decks[0]?.readOnly).toBe(false);
+  });
+
+  test("a flow's own flags reach it", async () => {
+    const { ran } = await run(['remove', 'password-vault', '--force', '--volumes', '--yes']);
+    expect(ran[0]?.input.options).toEqual({ force: true, volumes: true });
+  });
+});
+
+describe('exit codes', () => {
+  test.each([
+    [['frobnicate'], 2, 'usage.verb'],
+    [['status', '--frob'], 2, 'usage.commandLine'],
+    [['help', 'frob'], 2, 'usage.verb'],
+    [['stop'], 2, 'usage.component'],
+    [['stop', 'nope'], 2, 'usage.component'],
+    [['stop', 'password-vault', 'rss-reader'], 2, 'usage.words'],
+    [['cp', 'a', 'b'], 2, 'usage.copy'],
+    [['audit', 'frob'], 2, 'usage.audit'],
+    [['stop', 'password-vault', '--read-only'], 4, 'refused.readOnly'],
+    [['prune', '--read-only'], 4, 'refused.readOnly'],
+  ])('%j ends with %i (%s)', async (argv, exitCode, code) => {
+    const result = await run([...argv, '--json']);
+    expect(result.exitCode).toBe(exitCode);
+    const { error } = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string().min(1), remedy: z.string().min(1) }) }).parse(JSON.parse(result.stderr));
+    expect(error.code).toBe(code);
+    expect(result.stdout).toBe('');
+    expect(result.ran).toEqual([]);
+  });
+
+  test('a fault in words: what, and under it what to do', async () => {
+    const { stderr } = await run(['statsu']);
+    expect(stderr).toBe('quarterdeck: There is no verb "statsu".\n             Did you mean "status"?\n');
+  });
+
+  test.each(['status', 'ports', 'stop password-vault', 'df', 'status nope'])('%s without an engine ends with 3 and says where it looked', async (line) => {
+    const { exitCode, stderr } = await run(line.split(' '), { facts: away('No engine runs at /var/run/docker.sock (default Docker socket): there is no such socket.') });
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('/var/run/docker.sock');
+    expect(stderr).toContain('systemctl start docker');
+  });
+
+  test('a flow that fails ends with 1, and a program with its own code', async () => {
+    const failing = await run(['start', 'password-vault'], { behave: () => Promise.reject(new Fault({ code: 'failed.start', message: 'No.', remedy: 'Look.' })) });
+    expect(failing.exitCode).toBe(1);
+    expect((await run(['exec', 'password-vault', '--', 'x'], { behave: async () => ({ message: '', exitCode: 42 }) })).exitCode).toBe(42);
+  });
+
+  test('an interrupt ends with 130, and the deck is closed', async () => {
+    const control = new AbortController();
+    const result = await run(['start', 'password-vault'], {
+      interrupt: control.signal,
+      behave: () =>
+        new Promise((_, reject) => {
+          control.abort();
+          reject(new DOMException('aborted', 'AbortError'));
+        }),
+    });
+    expect(result.exitCode).toBe(130);
+    expect(result.closed).toHaveBeenCalledOnce();
+  });
+
+  test('a mistake of ours is one sentence and a report without secrets', async () => {
+    const secret = 'hvs.CAESIJ5VxkS0mP1hQ9wYt7';
+    const { exitCode, stderr } = await run(['start', 'password-vault'], { behave: () => Promise.reject(new TypeError(`cannot read token=${secret} of "${secret}"`)) });
+    expect(exitCode).toBe(1);
+    expect(stderr).not.toContain(secret);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    const [name = ''] = await readdir(join(folder, 'state', 'reports'));
+    const report = await readFile(join(folder, 'state', 'reports', name), 'utf8');
+    expect(stderr.replace(/\s+/g, '')).toContain(name);
+    expect(report).toContain('TypeError');
+    expect(report).toContain('command-line.test.ts');
+    expect(report).toContain('Quarterdeck 1.2.3');
+    expect(report).not.toContain(secret);
+  });
+});
+
+const statusShape = z.object({
+  schema: z.literal(1),
+  hosts: z.array(
+    z.object({
+      host: z.string(),
+      engine: z.object({ kind: z.enum(['docker', 'podman']).nullable(), version: z.string(), reachable: z.boolean() }),
+      components: z.array(
+        z.object({
+          id: z.string(),
+          project: z.string(),
+          state: z.string(),
+          detail: z.string(),
+          health: z.string(),
+          since: z.iso.datetime().nullable(),
+          restarts: z.number(),
+          services: z.array(z.object({ name: z.string(), image: z.string(), state: z.string(), health: z.string(), ports: z.array(z.unknown()) })),
+        }),
+      ),
+    }),
+  ),
+});
+const portsShape = z.object({
+  schema: z.literal(1),
+  ports: z.array(
+    z.object({
+      host: z.string(),
+      address: z.string(),
+      port: z.number(),
+      protocol: z.enum(['tcp', 'udp', 'sctp']),
+      exposure: z.enum(['loopback', 'lan', 'public']),
+      owner: z.string(),
+      component: z.string().optional(),
+      conflictWith: z.array(z.string()).optional(),
+    }),
+  ),
+});
+
+describe('status', () => {
+  test('--json has the documented shape', async () => {
+    const { hosts } = statusShape.parse(JSON.parse((await run(['status', '--json'])).stdout));
+    expect(hosts[0]?.components.map(({ id, state }) => [id, state])).toEqual([['secrets-manager-path', 'running'], ['password-vault', 'healthy']]);
+    expect(hosts[0]?.components[0]?.since).toBe('2026-11-20T12:00:00.000Z');
+  });
+
+  test('--json of one component holds that one', async () => {
+    const { hosts } = statusShape.parse(JSON.parse((await run(['status', 'pass', '--json'])).stdout));
+    expect(hosts[0]?.components.map(({ id }) => id)).toEqual(['password-vault']);
+  });
+
+  test('--json without an engine is still the whole shape, besides the fault', async () => {
+    const { stdout, stderr, exitCode } = await run(['status', '--json'], { facts: away('Gone.') });
+    expect(statusShape.parse(JSON.parse(stdout)).hosts[0]?.engine.reachable).toBe(false);
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'unreachable.engine', message: 'Gone.' });
+    expect(exitCode).toBe(3);
+  });
+
+  test('in a pipe it is plain text: a glyph, a name, a word', async () => {
+    const { stdout } = await run(['status']);
+    expect(stdout).not.toContain('\x1b');
+    expect(stdout).toMatch(/^local {2}Docker 28\.5\.1 {2}1 up {2}1 sealed$/m);
+    expect(stdout).toMatch(/^▲ secrets-manager-path {2}sealed 0\/3 +\S+ {2}http:\/\/127\.0\.0\.1:8200$/m);
+    expect(stdout).toMatch(/^ {4}0 of 3 key shares given$/m);
+    expect(stdout).toMatch(/^Security & identity +1\/2$/m);
+  });
+
+  test.each([40, 60, 80, 120])('on a terminal of %i columns no line is wider', async (columns) => {
+    const stdout = new OutputStream({ columns });
+    await run(['status'], { stdout, env: { FORCE_COLOR: '0' } });
+    expect(stdout.text).toContain('sealed');
+    for (const line of stdout.text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+  });
+
+  test('colour on a terminal, none with NO_COLOR, --no-color or TERM=dumb', async () => {
+    const colours = async (argv: string[], env: Record<string, string> = {}) => (await run(argv, { terminal: true, env })).stdout.includes('\x1b[');
+    expect(await colours(['status'])).toBe(true);
+    expect(await colours(['status'], { NO_COLOR: '1' })).toBe(false);
+    expect(await colours(['status', '--no-color'])).toBe(false);
+    expect(await colours(['status'], { TERM: 'dumb' })).toBe(false);
+  });
+
+  test('a terminal without Unicode gets ASCII', async () => {
+    const { stdout } = await run(['status'], { env: { TERM: 'linux', NO_COLOR: '1' }, terminal: true });
+    expect(stdout).toMatch(/^! secrets-manager-path/m);
+    expect(stdout).not.toMatch(/[^\x00-\x7f]/);
+  });
+
+  test('one component in full', async () => {
+    const facts = {
+      components: [{ ...sealed, findings: [{ check: 'x', level: 'warning' as const, message: 'Signups are open.', remedy: 'Close them.', rule: 'R20' }] }],
+    };
+    const { stdout } = await run(['status', 'secrets'], { facts });
+    for (const part of ['sealed 0/3', '0 of 3 key shares given', 'http://127.0.0.1:8200', '127.0.0.1:8200->8200', '▲ Signups are open. (R20)', 'Close them.']) expect(stdout).toContain(part);
+  });
+
+  test('hostile names cannot reach the terminal', async () => {
+    const evil = 'a\x1b]0;title\x07b\x1b[2J\u202e';
+    const facts = { components: [componentView(evil, { word: evil, detail: evil, tone: 'bad', group: evil, services: [serviceView(evil, { image: evil })] })] };
+    for (const argv of [['status'], ['status', evil]]) {
+      const { stdout } = await run(argv, { facts, env: { NO_COLOR: '1' }, terminal: true });
+      expect(stdout).toContain('ab');
+      expect(stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\u202e]/);
+    }
+  });
+});
+
+describe('ports', () => {
+  test('--json has the documented shape, with the component by its id', async () => {
+    const { ports } = portsShape.parse(JSON.parse((await run(['ports', '--json'])).stdout));
+    expect(ports).toMatchObject([
+      { port: 8200, component: 'secrets-manager-path', exposure: 'loopback' },
+      { port: 53, owner: 'systemd-resolve', conflictWith: ['dns-filter-second'] },
+    ]);
+    expect(ports[1]).not.toHaveProperty('component');
+  });
+
+  test('(R88) in words: who listens, who reaches it, who else wants it', async () => {
+    const { stdout } = await run(['ports']);
+    expect(stdout).toMatch(/● 127\.0\.0\.1:8200\/tcp +this host +secrets-manager-path +API and UI/);
+    expect(stdout).toMatch(/✖ 0\.0\.0\.0:53\/udp +conflict +systemd-resolve +also wanted by dns-filter-second/);
+  });
+});
+
+describe('the bare command', () => {
+  test('on a terminal is the console', async () => {
+    const { consoles, exitCode, stdout } = await run([], { terminal: true });
+    expect(consoles).toHaveBeenCalledOnce();
+    expect([exitCode, stdout]).toEqual([0, '']);
+  });
+
+  test('with options too', async () => {
+    expect((await run(['--read-only'], { terminal: true })).consoles).toHaveBeenCalledOnce();
+  });
+
+  test('without a terminal prints the status once and ends with 0', async () => {
+    const { consoles, exitCode, stdout } = await run([]);
+    expect(consoles).not.toHaveBeenCalled();
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('sealed 0/3');
+  });
+
+  test('without a terminal and without an engine says so and ends with 0', async () => {
+    const { exitCode, stderr } = await run([], { facts: away('No engine runs at /x.') });
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('No engine runs at /x.');
+  });
+
+  test('on a terminal that cannot draw prints the status and why', async () => {
+    const { consoles, stdout, stderr } = await run([], { terminal: true, env: { TERM: 'dumb' } });
+    expect(consoles).not.toHaveBeenCalled();
+    expect(stdout).toContain('sealed 0/3');
+    expect(stderr).toContain('TERM=dumb');
+  });
+});
+
+describe('a reader that goes away', () => {
+  test('is no error, and what was begun is finished', async () => {
+    const stdout = new BrokenPipe();
+    let finished = false;
+    const result = await run(['df'], {
+      stdout,
+      behave: async ({ operator }) => {
+        operator.show({ kind: 'text', text: 'one' });
+        await new Promise((resolve) => setImmediate(resolve));
+        operator.show({ kind: 'text', text: 'two' });
+        finished = true;
+        return { message: 'Done.' };
+      },
+    });
+    expect(result.exitCode).toBe(0);
+    expect(result.stderr).toBe('');
+    expect(finished).toBe(true);
+    expect(stdout.writes).toBe(1);
+  });
+});
+
+describe('unattended', () => {
+  const confirmation = { id: 'x', title: 'Remove db', consequences: ['its data'] };
+
+  test('nothing is confirmed without --yes', async () => {
+    const behave: Run['behave'] = async ({ operator }) => ({ message: String(await operator.confirm(confirmation, new AbortController().signal)) });
+    const refused = await run(['remove', 'password-vault'], { behave });
+    expect([refused.exitCode, refused.stderr.includes('--yes')]).toEqual([4, true]);
+    expect((await run(['remove', 'password-vault', '--yes'], { behave })).stdout).toBe('true\n');
+  });
+
+  test('--yes is not enough for a production host: its name is needed', async () => {
+    const behave: Run['behave'] = async ({ operator }) => ({ message: String(await operator.confirm({ ...confirmation, typed: 'nas' }, new AbortController().signal)) });
+    for (const argv of [['--yes'], ['--confirm', 'nsa']]) expect((await run(['remove', 'password-vault', ...argv], { behave })).exitCode).toBe(4);
+    expect((await run(['remove', 'password-vault', '--confirm', 'nas'], { behave })).exitCode).toBe(0);
+  });
+
+  test('a question is wrong usage, and a terminal is refused', async () => {
+    const asking = await run(['prune'], { behave: async ({ operator }) => ({ message: String(await operator.ask({ id: 'q', kind: 'text', label: 'Name?' }, new AbortController().signal)) }) });
+    expect([asking.exitCode, asking.stderr.includes('Name?')]).toEqual([2, true]);
+    const lending = await run(['shell', 'password-vault'], { behave: async ({ operator }) => ({ message: await operator.lend(async () => 'x') }) });
+    expect(lending.exitCode).toBe(4);
+  });
+
+  test("a program's output reaches a pipe byte for byte and alone", async () => {
+    const { stdout, stderr } = await run(['exec', 'password-vault', '--', 'x'], {
+      behave: async ({ operator }) => {
+        operator.show({ kind: 'output', stream: 'stdout', bytes: Buffer.from('a\x1b[31mb') });
+        operator.show({ kind: 'output', stream: 'stderr', bytes: Buffer.from('warn\x1b[2J\n') });
+        return { message: 'The program ended with exit code 0.', exitCode: 0 };
+      },
+    });
+    expect(stdout).toBe('a\x1b[31mb');
+    expect(stderr).toBe('warn\n');
+  });
+
+  test('on a screen it is cleaned', async () => {
+    const { stdout } = await run(['exec', 'password-vault', '--', 'x'], {
+      terminal: true,
+      behave: async ({ operator }) => {
+        operator.show({ kind: 'output', stream: 'stdout', bytes: Buffer.from('a\x1b]0;t\x07b\n') });
+        return { message: '', exitCode: 0 };
+      },
+    });
+    expect(stdout).toBe('ab\n');
+  });
+
+  test('--json prints one object with what the flow tells', async () => {
+    const { stdout } = await run(['df', '--json'], {
+      behave: async ({ operator }) => {
+        operator.show({ kind: 'text', text: 'for people' });
+        return { message: 'Done.', data: { rows: [1] } };
+      },
+    });
+    expect(JSON.parse(stdout)).toEqual({ schema: 1, flow: 'df', message: 'Done.', data: { rows: [1] } });
+  });
+});
+
+describe('several engines', () => {
+  const facts = { ...fleetFacts, places: [placeView('local'), placeView('local/podman')] };
+  test('looking is done at all of them, changing at one that is named', async () => {
+    expect((await run(['df'], { facts })).ran.map(({ input }) => input.place)).toEqual(['local', 'local/podman']);
+    const { exitCode, stderr, ran } = await run(['prune'], { facts });
+    expect([exitCode, ran.length]).toEqual([2, 0]);
+    expect(stderr).toContain('--host');
+  });
+});
+
+describe('audit', () => {
+  const audit = () => openOwnAudit(ownPaths({ QUARTERDECK_HOME: folder }, folder), { QUARTERDECK_KEYCHAIN: 'off' });
+  const event = { run: 'r', flow: 'stop', act: 'stop db', right: 'operate' as const, request: 'POST /containers/db/stop', host: 'local', component: 'local/stack/db' };
+
+  test('lists what was done, and what was begun and never ended', async () => {
+    await audit().record({ ...event, phase: 'before' });
+    await audit().record({ ...event, phase: 'after', outcome: 'done' });
+    await audit().record({ ...event, run: 'r2', phase: 'before' });
+    const lines = (await run(['audit'])).stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toMatch(/done +stop +local stack\/db .* POST \/containers\/db\/stop$/);
+    expect(lines[2]).toMatch(/begun +stop/);
+    expect(JSON.parse((await run(['audit', '--json'])).stdout).entries).toHaveLength(3);
+  });
+
+  test('verify ends with 0 on a whole log and names the line of a break', async () => {
+    for (const act of ['a', 'b', 'c']) await audit().record({ ...event, act, phase: 'after', outcome: 'done' });
+    expect((await run(['audit', 'verify'])).exitCode).toBe(0);
+    const path = join(folder, 'state', 'audit.jsonl');
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"act":"b"', '"act":"B"'));
+    const { exitCode, stdout } = await run(['audit', 'verify']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(`changed  ${path}:2`);
+    expect(JSON.parse((await run(['audit', 'verify', '--json'])).stdout)).toMatchObject({ schema: 1, whole: false, problems: [{ line: 2, kind: 'changed' }] });
+  });
+
+  test('a refusal in read-only mode is in it', async () => {
+    await run(['stop', 'password-vault', '--read-only']);
+    expect((await run(['audit'])).stdout).toMatch(/refused +stop/);
+  });
+});
