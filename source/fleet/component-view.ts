@@ -189,9 +189,10 @@ function originOf(group: ContainerGroup): string {
 }
 
 /** The page for people: the first annotated web port that is really published. */
-function urlOf(entry: CatalogEntry | undefined, services: readonly ServiceView[], group: ContainerGroup): string | undefined {
+function urlOf(entry: CatalogEntry | undefined, all: readonly ServiceView[], group: ContainerGroup): string | undefined {
+  const services = all.filter((service) => ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state));
   for (const port of entry?.ports.filter((candidate) => candidate.web) ?? []) {
-    const onHost = group.members.some(({ container, known }) => known?.name === port.service && container.networkMode === 'host');
+    const onHost = group.members.some(({ container, known }) => known?.name === port.service && container.networkMode === 'host' && container.state === 'running');
     if (onHost) return `${port.tls ? 'https' : 'http'}://127.0.0.1:${port.container}`;
     for (const service of services) {
       const published = service.ports.find((candidate) => candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined);

@@ -185,7 +185,7 @@ function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): Pro
     const detail = watch.detail(container.id);
     if (known && detail && !containers.has(known.name)) containers.set(known.name, detail);
   }
-  return { key, entry, host: watch.host, hostAddresses: watch.hostAddresses, engine: watch.engine, containers };
+  return { key, entry, host: watch.host, hostAddresses: watch.hostAddresses, engine: watch.engine, engineFacts: watch.facts, containers };
 }
 
 function placeView(watch: PlaceWatch): PlaceView {

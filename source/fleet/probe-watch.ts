@@ -1,7 +1,7 @@
 import type { CallAnswer, CallTarget, RunCall } from '../calls/call.ts';
 import type { ConditionFacts } from '../calls/conditions.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import type { ContainerDetail, Engine } from '../engine/engine.ts';
+import type { ContainerDetail, Engine, EngineFacts } from '../engine/engine.ts';
 import { messageOf } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -16,6 +16,7 @@ export interface ProbeTarget {
   host: Host;
   hostAddresses: readonly string[];
   engine: Engine;
+  engineFacts: EngineFacts | undefined;
   /** By the catalog's service names. */
   containers: ReadonlyMap<string, ContainerDetail>;
 }
@@ -199,8 +200,8 @@ export class ProbeWatch {
 
   /** Each call once, whoever uses its answer; one that was asked dearly not again before it is due. */
   async #answers({ target, kept }: Asking, runCall: RunCall, signal: AbortSignal): Promise<Record<string, CallAnswer>> {
-    const { entry, host, engine, containers } = target;
-    const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed };
+    const { entry, host, engine, engineFacts, containers } = target;
+    const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed, ...(engineFacts && { engineFacts }) };
     const names = new Set([...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []), ...entry.checks.flatMap((check) => check.calls)]);
     const answers: Record<string, CallAnswer> = {};
     const ask = async (name: string): Promise<void> => {

@@ -1,9 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { openCatalog } from '../catalog/open-catalog.ts';
-import { installationFolder } from '../config/installation.ts';
 import { ownPaths } from '../config/paths.ts';
-import { loadSettings } from '../config/settings.ts';
 import type { Engine, EngineAddress } from '../engine/engine.ts';
 import { findEngines } from '../engine/find-engines.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
@@ -14,6 +11,7 @@ import { flows } from '../flows/registry.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import type { Deck, DeckOptions } from './deck.ts';
+import { openOwnCatalog } from './own-catalog.ts';
 
 /**
  * Puts a process together: settings, catalog, the machine's engines, the stores. Throws what is wrong with the settings and the options; an engine
@@ -21,9 +19,7 @@ import type { Deck, DeckOptions } from './deck.ts';
  */
 export async function openDeck(options: DeckOptions): Promise<Deck> {
   const env = process.env;
-  const home = env.HOME || homedir();
-  const paths = ownPaths(env, home);
-  const settings = await loadSettings(paths, home);
+  const paths = ownPaths(env, env.HOME || homedir());
   const host = openLocalHost();
   if (options.host !== undefined && options.host !== 'all' && options.host !== host.name && !options.host.startsWith(`${host.name}/`)) {
     throw new Fault({
@@ -32,14 +28,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       remedy: 'Only this machine, "local", can be operated so far; leave --host out.',
     });
   }
-  const [catalog, allPlaces] = await Promise.all([
-    openCatalog({
-      compiledFile: join(installationFolder(), 'dist', 'catalog.json'),
-      // Somebody else's catalog can run programs inside containers: not where only reading is allowed.
-      ...(settings.catalogFolder !== undefined && !options.readOnly && { ownFolder: settings.catalogFolder }),
-    }),
-    placesOn(host, options.signal),
-  ]);
+  const [{ settings, catalog }, allPlaces] = await Promise.all([openOwnCatalog({ paths, env, readOnly: options.readOnly }), placesOn(host, options.signal)]);
   const places = options.host === undefined || options.host === 'all' || options.host === host.name ? allPlaces : allPlaces.filter((place) => place.name === options.host);
   if (places.length === 0) {
     throw new Fault({
