@@ -1,3 +1,4 @@
+import { defaultSettings } from '../config/settings.ts';
 import { Writable } from 'node:stream';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
@@ -28,7 +29,7 @@ async function run(words: string[], { json = false, readOnly = false, columns = 
   const output = new Output({ stdout: stream((text) => (out += text)), stderr: stream((text) => (err += text)), env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
   const options = { json, readOnly, colour: false, verbose: false, rehearse: false, yes: false };
   const paths = { config: '', state: '', data: '', cache: '', run: '' };
-  const code = await runCatalogVerb({ output, options, paths, env: {} }, words, async () => ({ catalog: catalogOf(entries, []), ownFolder }));
+  const code = await runCatalogVerb({ output, options, paths, env: {} }, words, async () => ({ settings: defaultSettings, catalog: catalogOf(entries, []), ownFolder }));
   return { code, out, err, lines: out.trimEnd().split('\n') };
 }
 
