@@ -30,6 +30,14 @@ function stream(...chunks: (string | Buffer)[]): Answer {
   };
 }
 
+/** The beginning of an answer, and then no engine any more. */
+function dies(beginning: string | Buffer): Answer {
+  return (_, response) => {
+    response.writeHead(200, { 'Content-Length': '5000' });
+    response.write(beginning, () => response.destroy());
+  };
+}
+
 describe('list', () => {
   test('Docker: name without slash, health out of the status, both sides of a port, addresses (R5)', async () => {
     const { engine } = await engineOf(docker20());
@@ -164,7 +172,7 @@ describe('logs', () => {
     const removed = await engineOf(docker20({ [`GET /containers/${webId}/logs`]: stream(frame(1, `${stamp} last\n`)) }));
     expect((await logs(removed.engine, { follow: true })).map(({ text }) => text)).toEqual(['last']);
     const dying = await engineOf(
-      docker20({ [`GET /containers/${webId}/logs`]: (_, response) => response.writeHead(200).write(frame(1, `${stamp} last\n`), () => response.destroy()) as unknown as void }),
+      docker20({ [`GET /containers/${webId}/logs`]: dies(frame(1, `${stamp} last\n`)) }),
     );
     await expect(logs(dying.engine, { follow: true })).rejects.toMatchObject({ code: 'unreachable.engine' });
   });
@@ -181,7 +189,7 @@ describe('logs', () => {
 });
 
 describe('stats', () => {
-  const sample = (read: string, total: number, system: number) => ({ read, cpu_stats: { cpu_usage: { total_usage: total }, system_cpu_usage: system, online_cpus: 2 }, memory_stats: { usage: 5, limit: 10 } });
+  const sample = (read: string, total: number, system: number) => ({ read, pids_stats: { current: 1 }, cpu_stats: { cpu_usage: { total_usage: total }, system_cpu_usage: system, online_cpus: 2 }, memory_stats: { usage: 5, limit: 10 } });
 
   test('Docker: until the container stops, which it says with zeros', async () => {
     const first = { ...sample('2026-11-20T09:47:53Z', 1, 10), precpu_stats: { cpu_usage: { total_usage: 0 } } };
@@ -473,7 +481,7 @@ describe('writing', () => {
 });
 
 test('an engine that dies in the middle of a list is noticed at once', async () => {
-  const { engine } = await engineOf(docker20({ 'GET /containers/json': (_, response) => response.writeHead(200, { 'Content-Length': '500' }).write('[', () => response.destroy()) as unknown as void }));
+  const { engine } = await engineOf(docker20({ 'GET /containers/json': dies('[') }));
   const started = performance.now();
   await expect(engine.list(signal())).rejects.toMatchObject({ code: 'unreachable.engine' });
   expect(performance.now() - started).toBeLessThan(3_000);

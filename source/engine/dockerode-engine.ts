@@ -15,7 +15,7 @@ import { imageFacts, type ListedImage } from './images.ts';
 import { JsonLines } from './json-lines.ts';
 import { LogLines } from './log-lines.ts';
 import { atLeast, type EngineTraits, negotiate } from './negotiate.ts';
-import { dockerSample, isStopped, podmanSample, type RawStats } from './stats.ts';
+import { dockerSample, hasNoFigures, podmanSample, type RawStats } from './stats.ts';
 import { engineWriter } from './writer.ts';
 
 /** Measuring volumes takes as long as the disk takes. */
@@ -174,7 +174,7 @@ class DockerodeEngine implements Engine {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         for (const raw of lines.push(chunk) as RawStats[]) {
-          if (isStopped(raw)) return;
+          if (hasNoFigures(raw)) return;
           yield dockerSample(raw, memoryBytes);
         }
       }
@@ -190,9 +190,7 @@ class DockerodeEngine implements Engine {
       const answer = await unlessMissing(this.#link.getText(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }));
       // Podman 4 answers with nothing at all for a container that does not run.
       const [raw] = new JsonLines().all(answer?.text ?? '') as RawStats[];
-      if (!raw || isStopped(raw)) return;
-      const ended = before?.cpu_stats?.cpu_usage?.total_usage !== undefined && !raw.cpu_stats?.cpu_usage?.total_usage;
-      if (ended) return;
+      if (!raw || hasNoFigures(raw)) return;
       yield podmanSample(raw, before, memoryBytes);
       before = raw;
       await pause(samplePauseMs, signal);

@@ -200,7 +200,7 @@ export interface Engine {
   events(options: { sinceMs?: number; signal: AbortSignal }): AsyncIterable<EngineEvent>;
   /** Lines in batches as they arrive; ends when the container's log ends (or never, when following). */
   logs(id: string, options: LogOptions): AsyncIterable<readonly LogLine[]>;
-  /** About one sample a second until the signal. Ends when the container stops. */
+  /** About one sample a second until the signal. Ends when the container stops, at once where the engine has no figures (rootless on cgroup v1). */
   stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample>;
   images(signal: AbortSignal): Promise<ImageFacts[]>;
   diskUsage(signal: AbortSignal): Promise<DiskUsage>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { memoryBytes } from '../../test/engine/recordings.ts';
-import { dockerSample, isStopped, podmanSample, type RawStats } from './stats.ts';
+import { dockerSample, hasNoFigures, podmanSample, type RawStats } from './stats.ts';
 
 const cpu = (total: number, system: number) => ({ cpu_usage: { total_usage: total, percpu_usage: [1, 2] }, system_cpu_usage: system });
 
@@ -47,7 +47,13 @@ test('traffic of all networks', () => {
   expect(dockerSample({ read: '2026-11-20T09:47:54Z', networks }, 0)).toMatchObject({ rxBytes: 3, txBytes: 30 });
 });
 
-test('a stopped container says zeros, its time too', () => {
-  expect(isStopped({ read: '0001-01-01T00:00:00Z', cpu_stats: cpu(0, 0), memory_stats: {} })).toBe(true);
-  expect(isStopped({ read: '2026-11-20T09:47:54Z' })).toBe(false);
+test('a stopped container has no figures: Docker says zeros, its time too, Podman no CPU time', () => {
+  expect(hasNoFigures({ read: '0001-01-01T00:00:00Z', cpu_stats: cpu(0, 0), memory_stats: {} })).toBe(true);
+  expect(hasNoFigures({})).toBe(true);
+  expect(hasNoFigures({ read: '2026-11-20T09:47:54Z', pids_stats: { current: 1 }, cpu_stats: cpu(0, 0) })).toBe(false);
+});
+
+test('nor has one without a cgroup of its own, for which Podman tells the memory of the whole machine', () => {
+  const raw: RawStats = { read: '2026-11-20T10:20:11.60920249Z', pids_stats: {}, cpu_stats: { cpu_usage: { total_usage: 0 }, system_cpu_usage: 1_909_044_877_242 }, memory_stats: { usage: 1_220_857_856, limit: memoryBytes } };
+  expect(hasNoFigures(raw)).toBe(true);
 });

@@ -3,6 +3,7 @@ import type { StatsSample } from './engine.ts';
 /** One answer of `GET /containers/{id}/stats`. */
 export interface RawStats {
   read?: string;
+  pids_stats?: { current?: number } | null;
   cpu_stats?: CpuStats;
   precpu_stats?: CpuStats;
   memory_stats?: { usage?: number; limit?: number; stats?: Record<string, number> | null } | null;
@@ -15,9 +16,12 @@ interface CpuStats {
   online_cpus?: number;
 }
 
-/** Of a container that does not run every figure is zero, the time too. */
-export function isStopped(raw: RawStats): boolean {
-  return raw.read === undefined || raw.read.startsWith('0001-');
+/**
+ * Is there nothing to tell? A container that does not run has used no CPU time and has no processes; Docker's time is zero then too. So it is
+ * with one that has no cgroup of its own (rootless on cgroup v1): there Podman tells the memory of the whole machine instead.
+ */
+export function hasNoFigures({ read, pids_stats: pids, cpu_stats: cpu }: RawStats): boolean {
+  return read === undefined || read.startsWith('0001-') || (!cpu?.cpu_usage?.total_usage && !pids?.current);
 }
 
 /** Docker brings the sample before along, in jiffies of the whole machine. */
