@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { countText } from '../text/quantities.ts';
 import type { Flow } from './flow.ts';
 import { runInTerminal } from './inner-terminal.ts';
 import { componentOf, isUp, oneTarget } from './service-targets.ts';
@@ -27,12 +28,15 @@ export const exec: Flow = {
     const argv =
       input.words.length > 0
         ? input.words
-        : splitWords(await session.ask.text({ id: 'command', label: 'Program and arguments', check: (text) => (text.trim() === '' ? 'Name a program.' : undefined) }));
+        : splitWords(await session.ask.text({ id: 'command', label: 'Program and arguments', sensitive: true, check: (text) => (text.trim() === '' ? 'Name a program.' : undefined) }));
     const { id, name } = await oneTarget(session, input, engine, { running: true });
+    if (session.rehearsing) session.show({ kind: 'text', text: `In ${name}: ${argv.map(quoted).join(' ')}` });
+    const count = argv.length - 1;
     const act = {
       id: 'exec',
       right: 'operate' as const,
-      request: `exec in ${name}: ${argv.map(quoted).join(' ')}`,
+      // The audit keeps this, and people do put passwords into arguments.
+      request: `exec in ${name}: ${cleanLine(argv[0] ?? '')}${count === 0 ? '' : `, with ${countText(count, 'argument')}`}`,
       target: { host: input.place, component: component.key },
     };
     if (input.options.tty === true) {

@@ -1,3 +1,5 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { componentOf } from '../../test/doubles/fleet-double.ts';
@@ -154,6 +156,22 @@ describe('exec', () => {
     expect(stage.engine.requests).toEqual(['exec box psql -c select 1; $HOME ']);
     expect(splitWords(`a 'b c' d"e f"`)).toEqual(['a', 'b c', 'de f']);
     expect(() => splitWords(`a 'b`)).toThrow('never closed');
+  });
+
+  test('arguments, where people put passwords, are in no file of ours', async () => {
+    stage.operator.answers = { command: ['mysql -pgeheim1'] };
+    await stage.run(exec, box());
+    await stage.run(exec, box(), { words: ['mysql', '-pgeheim1'] });
+    expect((await stage.audited()).map(({ request }) => request)).toEqual(Array(4).fill('exec in box: mysql, with 1 argument'));
+    const files = await readdir(stage.folder, { recursive: true, withFileTypes: true });
+    for (const file of files.filter((entry) => entry.isFile())) expect(await readFile(join(file.parentPath, file.name), 'utf8')).not.toContain('geheim1');
+  });
+
+  test('a rehearsal shows the whole command', async () => {
+    stage.policy = { ...stage.policy, rehearsing: true };
+    await stage.run(exec, box(), { words: ['sh', '-c', "echo 'a b'"] });
+    expect(stage.operator.texts()).toEqual([`In box: sh -c 'echo '\\''a b'\\'''`, 'Would do: exec in box: sh, with 2 arguments']);
+    expect(stage.engine.requests).toEqual([]);
   });
 
   test('asks which service when none of several is the main one', async () => {

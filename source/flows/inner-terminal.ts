@@ -144,8 +144,8 @@ class ModeWatch {
       }
     }
     // A sequence can be split between chunks.
-    const escape = text.lastIndexOf('\x1b');
-    this.#rest = escape !== -1 && /^\x1b(\[(\?[\d;]*)?)?$/.test(text.slice(escape)) ? text.slice(escape, escape + 32) : '';
+    const begun = text.lastIndexOf('\x1b');
+    this.#rest = begun !== -1 && /^\x1b(\[(\?[\d;]*)?)?$/.test(text.slice(begun)) ? text.slice(begun, begun + 32) : '';
   }
 
   undo(): string {

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 
@@ -30,11 +28,15 @@ function unreachable(reason: string, cause?: unknown): Fault {
 function absence(env: Environment): string | undefined {
   if (env.QUARTERDECK_KEYCHAIN === 'off') return 'QUARTERDECK_KEYCHAIN is off';
   if (process.platform !== 'linux') return undefined;
-  const bus = env.DBUS_SESSION_BUS_ADDRESS || env.DISPLAY || (env.XDG_RUNTIME_DIR && existsSync(join(env.XDG_RUNTIME_DIR, 'bus')));
-  return bus ? undefined : 'this session has no D-Bus';
+  // The three places where libsecret looks for a bus.
+  return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';
 }
 
-/** The keychain of the operating system. One that did not answer once is not asked again by this process. */
+/** One that kept silent is not waited for again so soon: every act would begin with three seconds of nothing. */
+const silenceMs = 60_000;
+let silent: { fault: Fault; sinceMs: number } | undefined;
+
+/** The keychain of the operating system. */
 export function keychainStore(env: Environment = process.env): SecretStore {
   let away: Fault | undefined;
 
@@ -45,16 +47,22 @@ export function keychainStore(env: Environment = process.env): SecretStore {
       away = unreachable(reason);
       throw away;
     }
+    if (silent && performance.now() - silent.sinceMs < silenceMs) throw silent.fault;
     let timer: NodeJS.Timeout | undefined;
+    let late = false;
     try {
       const tooLong = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`no answer within ${keychainLimitMs / 1000} seconds`)), keychainLimitMs);
+        timer = setTimeout(() => {
+          late = true;
+          reject(new Error(`no answer within ${keychainLimitMs / 1000} seconds`));
+        }, keychainLimitMs);
       });
       // A namespace import type-checks but lacks the functions at run time.
       const { default: keytar } = (await import('keytar')) as unknown as { default: typeof import('keytar') };
       return await Promise.race([use(keytar), tooLong]);
     } catch (error) {
       away = unreachable(messageOf(error), error);
+      if (late) silent = { fault: away, sinceMs: performance.now() };
       throw away;
     } finally {
       clearTimeout(timer);

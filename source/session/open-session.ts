@@ -50,7 +50,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
 
   async function ask(question: Question): Promise<string | readonly string[]> {
     signal.throwIfAborted();
-    const secret = question.kind === 'secret';
+    const secret = question.kind === 'secret' || question.sensitive === true;
     const journaled = secret ? undefined : journal.replay(question.id);
     const answer = journaled ?? (await operator.ask(question, signal));
     // An operator that is no person may not look at `check`, and a journal can be older than it.

@@ -6,6 +6,8 @@ export interface QuestionBase {
   label: string;
   /** One more sentence, shown with the question. */
   help?: string;
+  /** May hold a secret although it is seen while it is typed: a command line. Kept out of journal and audit. */
+  sensitive?: true;
   /** Returns what is wrong, or undefined. */
   check?: (answer: string) => string | undefined;
 }
