@@ -1,0 +1,92 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../../source/faults/fault.ts';
+import { flows } from '../../source/flows/registry.ts';
+import { openCatalog } from '../../source/catalog/open-catalog.ts';
+import { componentJson } from '../../source/terminal/catalog-json.ts';
+import { parseCommandLine } from '../../source/terminal/command-line.ts';
+import { portsJson, statusJson } from '../../source/terminal/status-json.ts';
+import { componentView, placeView, portView, serviceView } from '../doubles/fleet-double.ts';
+import { readmePath, withGeneratedBlocks } from './generated-blocks.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+
+/** Every path of keys in a value; lists count as one of their kind. */
+function keyPaths(value: unknown, path = ''): Set<string> {
+  if (Array.isArray(value)) return new Set(value.flatMap((item) => [...keyPaths(item, `${path}[]`)]));
+  if (typeof value !== 'object' || value === null) return new Set();
+  return new Set(Object.entries(value).flatMap(([key, member]) => [`${path}.${key}`, ...keyPaths(member, `${path}.${key}`)]));
+}
+
+function documented(name: string): unknown {
+  const match = new RegExp(`\`\`\`json ${name}\n([\\s\\S]*?)\`\`\``).exec(read('docs/json.md'));
+  if (!match?.[1]) throw new Error(`docs/json.md shows no shape "${name}"`);
+  return JSON.parse(match[1]);
+}
+
+describe('the README', () => {
+  test('has the keys and the commands that the program has (npm run docs writes them)', async () => {
+    const readme = readFileSync(readmePath, 'utf8');
+    expect(readme).toBe(await withGeneratedBlocks(readme));
+  });
+
+  test('opens with a picture and the two commands', () => {
+    const opening = read('README.md').split('\n## ')[0] ?? '';
+    expect(opening).toMatch(/!\[.+\]\(docs\/console\.png\)/);
+    expect(opening.match(/^npm (start|test)\b/gm)).toEqual(['npm start', 'npm test']);
+  });
+
+  test('shows no command line that the program would refuse', async () => {
+    const lines = [...read('README.md').matchAll(/^quarterdeck (.+?)(?: *[#|].*)?$/gm)].map((match) => match[1] ?? '');
+    expect(lines.length).toBeGreaterThan(4);
+    for (const line of lines) {
+      const parsed = await parseCommandLine(line.split(' '), { flows, version: '0', columns: 80 });
+      expect('run' in parsed && parsed.run, line).toBeTypeOf('function');
+    }
+  });
+});
+
+test.each(documents)('%s: every link to a file leads to one', (file) => {
+  for (const [, target] of read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+    expect(existsSync(resolve(root, dirname(file), target ?? '')), `${file} -> ${target}`).toBe(true);
+  }
+});
+
+test.each(documents)('%s: every npm script that it names exists', (file) => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const [, script] of read(file).matchAll(/npm run ([\w:]+)/g)) expect(Object.keys(scripts), file).toContain(script);
+});
+
+describe('docs/json.md', () => {
+  const service = serviceView('reader', { ports: [{ address: '127.0.0.1', hostPort: 1, containerPort: 2, protocol: 'tcp' }] });
+  const finding = { check: 'c', level: 'warning' as const, message: 'm', remedy: 'r', rule: 'R20' };
+  const place = placeView('local', { notes: ['n'], link: { state: 'away', sinceMs: 0, message: 'why', remedy: 'what', retryAtMs: 0 } });
+  const snapshot = {
+    revision: 1,
+    settled: true,
+    places: [place],
+    components: [componentView('rss-reader', { services: [service], findings: [finding] })],
+    ports: [portView(1, 'rss-reader', { component: 'local/stack/rss-reader', service: 'reader', containerPort: 2, role: 'r', conflictWith: ['x'], note: 'n' })],
+  };
+
+  test('shows the shape of status', () => {
+    expect(keyPaths(documented('status'))).toEqual(keyPaths(JSON.parse(JSON.stringify(statusJson(snapshot)))));
+  });
+
+  test('shows the shape of ports', () => {
+    expect(keyPaths(documented('ports'))).toEqual(keyPaths(JSON.parse(JSON.stringify(portsJson(snapshot)))));
+  });
+
+  test('shows the shape of the catalog', async () => {
+    const { entries } = await openCatalog({ compiledFile: join(root, 'dist/catalog.json') });
+    expect(keyPaths(documented('catalog'))).toEqual(keyPaths({ schema: 1, components: JSON.parse(JSON.stringify(entries.map(componentJson))) }));
+  });
+
+  test('shows the shape of a fault', () => {
+    const fault = new Fault({ code: 'config.syntax', message: 'm', remedy: 'r', where: { file: 'f', line: 1, column: 1, field: 'x' } });
+    expect(keyPaths(documented('fault'))).toEqual(keyPaths(JSON.parse(JSON.stringify(fault))));
+  });
+});
