@@ -81,7 +81,7 @@ describe('start', () => {
   test('a job that ends well is no failure', async () => {
     const component = componentOf('job', [stage.engine.add('job', { state: 'exited' })], 'finished');
     stage.engine.afterStart = () => ({ state: 'exited', exitCode: 0 });
-    expect((await stage.run(start, component)).message).toBe('job: job finished with exit code 0.');
+    expect((await stage.run(start, component)).message).toBe('job finished with exit code 0.');
   });
 
   test('a dependency that must be healthy is waited for', async () => {
@@ -162,7 +162,7 @@ describe('stop', () => {
         return 'done';
       },
     }));
-    expect((await stage.run(stop, component)).message).toBe('box: box is stopped. box did not end in time and had to be killed.');
+    expect((await stage.run(stop, component)).message).toBe('box is stopped. box did not end in time and had to be killed.');
   });
 
   test('an engine that says done and does nothing is found out', async () => {

@@ -1,5 +1,5 @@
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
-import { componentOf, isPaused, isUp, namesText, serviceTargets } from './service-targets.ts';
+import { componentOf, isPaused, isUp, sentenceAbout, serviceTargets } from './service-targets.ts';
 import type { Session } from '../session/session.ts';
 import { Fault } from '../faults/fault.ts';
 import { serviceFlag } from './start.ts';
@@ -66,7 +66,7 @@ async function freeze(session: Session, input: FlowInput, world: FlowWorld, verb
   if (session.rehearsing) return { message: `Rehearsed: nothing was ${verb === 'pause' ? 'paused' : 'let go on'}.` };
   if (changed.length > 0) {
     const plural = changed.length === 1 ? ['is', 'goes'] : ['are', 'go'];
-    return { message: `${component.id}: ${namesText(changed)} ${verb === 'pause' ? `${plural[0]} paused` : `${plural[1]} on`}.` };
+    return { message: sentenceAbout(component.id, changed, `${verb === 'pause' ? `${plural[0]} paused` : `${plural[1]} on`}.`) };
   }
   if (already > 0) return { message: `${component.id} was ${verb === 'pause' ? 'paused' : 'running'} already.` };
   throw new Fault({

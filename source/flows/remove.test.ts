@@ -28,7 +28,7 @@ describe('remove', () => {
     expect(confirmed()).toContain('Stays: volume settings (/config).');
     expect(confirmed()).toContain('Compose makes db again: "up" of project stack in /srv/stack.');
     expect(stage.engine.requests).toEqual(['remove db force=false volumes=false']);
-    expect(outcome.message).toBe('db: db is removed.');
+    expect(outcome.message).toBe('db is removed.');
   });
 
   test('--volumes names the unnamed volumes as lost', async () => {

@@ -3,7 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
-import { componentOf, hasContainer, namesText, serviceTargets } from './service-targets.ts';
+import { componentOf, hasContainer, namesText, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { serviceFlag } from './start.ts';
 import { isStopped } from './stop.ts';
 import { watchContainer } from './watch-container.ts';
@@ -70,7 +70,7 @@ export const remove: Flow = {
     session.progress({ id: 'remove', label: `Removed ${component.id}`, fraction: 1, done: true });
     world.fleet.refresh(component.key);
     if (session.rehearsing) return { message: 'Rehearsed: nothing was removed.' };
-    return { message: `${component.id}: ${namesText(removed)} ${removed.length === 1 ? 'is' : 'are'} removed.` };
+    return { message: sentenceAbout(component.id, removed, `${removed.length === 1 ? 'is' : 'are'} removed.`) };
   },
 };
 

@@ -1,6 +1,6 @@
 import type { Flow } from './flow.ts';
 import { pauseFor } from './pace.ts';
-import { componentOf, hasContainer, namesText, serviceTargets } from './service-targets.ts';
+import { componentOf, hasContainer, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { endedAtOnce, serviceFlag, settleMs } from './start.ts';
 import { graceFlag, graceOf, stopLimitMs } from './stop.ts';
 import { watchContainer } from './watch-container.ts';
@@ -54,6 +54,6 @@ export const restart: Flow = {
     }
     session.progress({ id: 'restart', label: `Restarted ${component.id}`, fraction: 1, done: true });
     world.fleet.refresh(component.key);
-    return { message: `${component.id}: ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} restarted.` };
+    return { message: sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`) };
   },
 };

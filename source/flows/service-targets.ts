@@ -133,3 +133,9 @@ export function namesText(names: readonly string[]): string {
   if (names.length < 2) return names[0] ?? '';
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
+
+/** `vault: db and web are stopped.`; a component that is one container of the same name is not named twice. */
+export function sentenceAbout(component: string, names: readonly string[], predicate: string): string {
+  const subject = namesText(names);
+  return subject === component ? `${subject} ${predicate}` : `${component}: ${subject} ${predicate}`;
+}

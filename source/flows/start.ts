@@ -142,5 +142,7 @@ function startSentence(
     finished.size > 0 && `${namesText([...finished.keys()].map(({ name }) => name))} finished with exit code 0`,
     already.length > 0 && `${namesText(already.map(({ name }) => name))} ran already`,
   ];
-  return `${component}: ${parts.filter(Boolean).join('; ')}.`;
+  const all = parts.filter(Boolean).join('; ');
+  // A component that is one container of the same name is not named twice.
+  return all.startsWith(`${component} `) && started.length + already.length === 1 ? `${all}.` : `${component}: ${all}.`;
 }

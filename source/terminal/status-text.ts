@@ -112,7 +112,7 @@ function groupLine(group: string, members: readonly ComponentView[], width: numb
 
 /** One component, in full. */
 export function componentLines(component: ComponentView, output: Output, nowMs: number): string[] {
-  const since = component.sinceMs === undefined ? '' : `, since ${agoText(nowMs - component.sinceMs).replace(/ ago$/, '')}`;
+  const since = component.sinceMs === undefined ? '' : `, ${agoText(nowMs - component.sinceMs) === 'just now' ? 'just now' : `for ${agoText(nowMs - component.sinceMs).replace(/ ago$/, '')}`}`;
   const version = component.probe?.version ? ` ${cleanLine(component.probe.version)}` : '';
   const lines = [
     `${output.paint(component.tone, output.glyph(component.tone))} ${output.paint('strong', cleanLine(component.id))}  ${output.paint(component.tone, cleanLine(component.word))}${since}`,
@@ -127,7 +127,7 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
   fact('page', component.url ?? '');
   fact('project', component.project);
   fact('host', component.host);
-  fact('made by', component.origin);
+  fact('origin', component.origin);
   if (component.restarts > 0) fact('restarts', String(component.restarts));
   if (component.probe?.failure) fact('probe', `could not ask: ${component.probe.failure}`);
 
