@@ -11,8 +11,8 @@ const settingsSchema = z.strictObject({
   keys: z.record(z.string(), z.union([key, z.array(key).min(1)])).optional(),
   catalogFolder: z.string().regex(/^(\/|~\/)/, 'begin with / or ~/').optional(),
   probeInterval: z.string().regex(/^\d+(s|m)$/, 'write a number and s or m, such as 15s').optional(),
-  refreshLimits: z.strictObject({ screen: z.int().min(1).max(60).optional(), logs: z.int().min(1).max(60).optional() }).optional(),
   stackFolder: z.string().regex(/^(\/|~\/)/, 'begin with / or ~/').optional(),
+  productionHosts: z.array(key).optional(),
 });
 
 export interface SettingsProblem {
@@ -45,14 +45,13 @@ export function checkSettings(text: string): { settings: Settings; problems: Set
     );
     return { settings: defaultSettings, problems };
   }
-  const { keys, probeInterval, refreshLimits, ...plain } = checked.data;
+  const { keys, probeInterval, ...plain } = checked.data;
   return {
     settings: {
       ...defaultSettings,
       ...plain,
       keys: Object.fromEntries(Object.entries(keys ?? {}).map(([action, chosen]) => [action, [chosen].flat()])),
       probeIntervalMs: probeInterval === undefined ? defaultSettings.probeIntervalMs : milliseconds(probeInterval),
-      refreshLimits: { ...defaultSettings.refreshLimits, ...refreshLimits },
     },
     problems: [],
   };

@@ -29,7 +29,7 @@ describe('loadSettings', () => {
 
   it('reads every setting and keeps the defaults of the others', async () => {
     const settings = await load(
-      'theme: light\nascii: true\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nrefreshLimits: {logs: 5}\n',
+      'theme: light\nascii: true\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nproductionHosts: [nas]\n',
     );
     expect(settings).toEqual({
       theme: 'light',
@@ -37,17 +37,17 @@ describe('loadSettings', () => {
       keys: { quit: ['Q'], down: ['j', 'down'] },
       catalogFolder: '/home/ann/catalog',
       probeIntervalMs: 120_000,
-      refreshLimits: { screen: 30, logs: 5 },
       stackFolder: '~/stack',
+      productionHosts: ['nas'],
     });
   });
 
   it('names an unknown key with its place and the nearest name', async () => {
-    await expect(load('theme: dark\nrefreshLimits:\n  screen: 20\n  lgos: 5\n')).rejects.toMatchObject({
+    await expect(load('theme: dark\n# mine\nkeys: {}\nthmee: dark\n')).rejects.toMatchObject({
       code: 'config.unknownKey',
-      message: 'The configuration is wrong: "lgos" is not known here.',
-      remedy: 'Did you mean "logs"?',
-      where: { file: join(home, 'config', 'config.yaml'), line: 4, column: 3, field: 'refreshLimits.lgos' },
+      message: 'The configuration is wrong: "thmee" is not known here.',
+      remedy: 'Did you mean "theme"?',
+      where: { file: join(home, 'config', 'config.yaml'), line: 4, column: 1, field: 'thmee' },
     });
   });
 

@@ -14,14 +14,10 @@ export interface Settings {
   catalogFolder: string | undefined;
   /** How often a component's probe is asked where its catalog entry does not say (R81). */
   probeIntervalMs: number;
-  refreshLimits: {
-    /** Frames a second. */
-    screen: number;
-    /** Frames a second while log lines arrive. */
-    logs: number;
-  };
   /** Where a stack lives on a host, as written: `~` is that host's home, not ours. */
   stackFolder: string;
+  /** Hosts whose name must be typed before anything is destroyed there. */
+  productionHosts: readonly string[];
 }
 
 export const defaultSettings: Settings = {
@@ -30,8 +26,8 @@ export const defaultSettings: Settings = {
   keys: {},
   catalogFolder: undefined,
   probeIntervalMs: 15_000,
-  refreshLimits: { screen: 30, logs: 15 },
   stackFolder: '~/stack',
+  productionHosts: [],
 };
 
 export function settingsFile(paths: OwnPaths): string {

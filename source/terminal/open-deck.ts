@@ -39,6 +39,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   }
   const fleet = openFleet({ places, catalog, stackFolder: settings.stackFolder, execAllowed: !options.readOnly, probeIntervalMs: settings.probeIntervalMs });
   const logs = openLogs(fleet);
+  const production = new Set(places.filter((place) => settings.productionHosts.some((name) => name === place.name || name === place.host.name)).map((place) => place.name));
 
   const world = {
     fleet,
@@ -66,28 +67,22 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     flows,
     async run(flow, input, operator, signal) {
       // What only a flow needs is not loaded on the way to the first frame.
-      const [{ openSession }, { openJournal }, { openAudit }, { identityOf }, { auditKeyFile, keychainStore }] = await Promise.all([
+      const [{ openSession }, { openJournal }, { openOwnAudit }] = await Promise.all([
         import('../session/open-session.ts'),
         import('../session/journal.ts'),
-        import('../session/audit.ts'),
-        import('../session/identity.ts'),
-        import('../secrets/secret-store.ts'),
+        import('./own-audit.ts'),
       ]);
       const { session, end } = openSession({
         flow: flow.id,
         operator,
-        policy: { readOnly: options.readOnly, rehearsing: options.rehearsing, productionHosts: new Set() },
+        policy: { readOnly: options.readOnly, rehearsing: options.rehearsing, productionHosts: production },
         journal: await openJournal({
           folder: join(paths.state, 'journal'),
           flow: flow.id,
           place: input.place,
           ...(input.component && { component: input.component.id }),
         }),
-        audit: openAudit({
-          path: join(paths.state, 'audit.jsonl'),
-          stores: [keychainStore(env), auditKeyFile(join(paths.state, 'audit-key.json'))],
-          identity: identityOf(env),
-        }),
+        audit: openOwnAudit(paths, env),
         signal,
       });
       try {
