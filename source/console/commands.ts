@@ -208,7 +208,7 @@ export function createCommands(options: Options): Commands {
     }
     if (flow.about === 'component' && !component) return say('warn', 'No component is selected.');
     if (flow.about === 'component' && component && !isOffered(deck, flow, component)) {
-      return say('warn', `${component.id} is ${component.word}: nothing to do for "${flow.title}".`);
+      return say('warn', `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`);
     }
     const place = component?.host ?? deck.fleet.snapshot().places[0]?.name;
     if (place === undefined) return say('warn', 'No engine has answered yet.');

@@ -1,6 +1,7 @@
 import fuzzysort from 'fuzzysort';
 import { type Group, groupTitles } from '../catalog/groups.ts';
 import type { ComponentView, PortView } from '../fleet/model.ts';
+import { cleanLine } from '../text/clean.ts';
 
 export function groupTitle(group: string): string {
   return groupTitles[group as Group] ?? group;
@@ -18,7 +19,7 @@ export function isWell(component: ComponentView): boolean {
 function matching<T>(items: readonly T[], filter: string, keys: readonly ((item: T) => string)[]): readonly T[] {
   const words = filter.trim();
   if (words === '') return items;
-  const found = new Set(fuzzysort.go(words, items, { keys, threshold: 0.4, limit: 0 }).map((result) => result.obj));
+  const found = new Set(fuzzysort.go(words, items, { keys, threshold: 0.28, limit: 0 }).map((result) => result.obj));
   return items.filter((item) => found.has(item));
 }
 
@@ -89,4 +90,26 @@ export function rowsFor(components: readonly ComponentView[], filter: string): C
 export function selectedIn(rows: readonly ComponentRow[], key: string | undefined, place: number): ComponentView | undefined {
   const components = rows.flatMap((row) => (row.kind === 'component' ? [row.component] : []));
   return components.find((component) => component.key === key) ?? components[Math.min(place, components.length - 1)];
+}
+
+const names = new WeakMap<readonly ComponentView[], ReadonlyMap<string, string>>();
+
+/** How components are called where several are listed: by id, and where two have the same one, by what tells them apart. */
+export function namesOf(components: readonly ComponentView[]): ReadonlyMap<string, string> {
+  const known = names.get(components);
+  if (known) return known;
+  const sameId = new Map<string, ComponentView[]>();
+  for (const component of components) sameId.set(component.id, [...(sameId.get(component.id) ?? []), component]);
+  const container = ({ services }: ComponentView) => (services.find((service) => service.main) ?? services[0])?.containerName ?? '';
+  const marks: ((component: ComponentView) => string)[] = [(component) => component.project || container(component), container, ({ host }) => host];
+  const result = new Map<string, string>();
+  for (const [id, alike] of sameId) {
+    const telling = marks.find((mark) => new Set(alike.map(mark)).size === alike.length) ?? (({ key }: ComponentView) => key);
+    for (const component of alike) {
+      const more = alike.length > 1 ? telling(component) : '';
+      result.set(component.key, cleanLine(more === '' || more === id ? id : `${id} (${more})`));
+    }
+  }
+  names.set(components, result);
+  return result;
 }

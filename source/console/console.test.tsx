@@ -450,7 +450,7 @@ describe('flows', () => {
     expect(screen.row('q quit')).toMatch(/s stop/);
     expect(screen.row('q quit')).not.toMatch(/S start/);
     await screen.press('S');
-    await screen.sees('password-vault is signups open: nothing to do');
+    await screen.sees('"Start the component" makes no sense now: password-vault is signups open.');
     await screen.press('j', 'j', 'j', 'j', 'j');
     await screen.sees(/▸○ ldap-directory/, 'S start');
     expect(screen.row('q quit')).not.toMatch(/s stop/);

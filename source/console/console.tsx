@@ -4,7 +4,7 @@ import { useParts } from './context.ts';
 import { frontRun } from './flow-runs.ts';
 import { useFleet } from './hooks/use-fleet.ts';
 import { useInterface } from './hooks/use-interface.ts';
-import { useNow } from './hooks/use-now.ts';
+import { useMotion, useNow } from './hooks/use-now.ts';
 import { useSelected } from './hooks/use-selected.ts';
 import { paneIds, type PaneId, type RunView } from './interface-store.ts';
 import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
@@ -23,7 +23,8 @@ import { cutStyled, padStyled, styledWidth } from './styled-text.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import type { Theme } from './theme.ts';
 import { footerLine } from './widgets/footer-line.ts';
-import { bannerLine, headerLine } from './widgets/header-line.ts';
+import { Rows } from './widgets/rows.tsx';
+import { bannerLines, headerLine } from './widgets/header-line.ts';
 
 const paneTitles: Readonly<Record<PaneId, string>> = { components: 'Components', detail: 'Details', ports: 'Ports', logs: 'Logs' };
 const panes: Readonly<Record<PaneId, (props: { rectangle: Rectangle; focused: boolean }) => React.ReactNode>> = {
@@ -71,13 +72,13 @@ function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; ru
   const { theme, keymap } = useParts();
   const notice = useInterface((state) => state.notice);
   const going = runs.filter((run) => run.state === 'running' && !run.dialog);
-  const animated = useNow(120, going.length > 0);
-  const nowMs = useNow(1000, notice !== undefined);
+  const step = useMotion(120, going.length > 0);
+  const nowMs = useNow();
   const { glyphs } = theme;
   const run = going.at(-1);
   let text: string | undefined;
   if (run) {
-    const spinner = glyphs.spinner[Math.floor(animated / 120) % glyphs.spinner.length];
+    const spinner = glyphs.spinner[step % glyphs.spinner.length];
     const more = going.length > 1 ? ` (and ${going.length - 1} more)` : '';
     // How to stop it is never cut.
     const tail = `${theme.paint('key', keymap.keyOf('back'))} ${theme.paint('faint', 'cancels')}`;
@@ -100,10 +101,10 @@ function Screen() {
   const snapshot = useFleet();
   const state = useInterface((whole) => whole);
   const component = useSelected();
-  const nowMs = useNow(1000);
+  const nowMs = useNow();
 
-  const banner = bannerLine(snapshot, theme, size.columns, nowMs);
-  const layout = layoutFor(size, { focus: state.focus, zoomed: state.zoomed, banner: banner !== undefined });
+  const banner = bannerLines(snapshot, theme, size.columns, nowMs);
+  const layout = layoutFor(size, { focus: state.focus, zoomed: state.zoomed, bannerRows: banner.length });
   commands.measured.small = layout.kind === 'small';
 
   const showsLogs = layout.panes.logs !== undefined || (layout.panes.detail !== undefined && state.tab === 'logs');
@@ -115,7 +116,7 @@ function Screen() {
 
   if (layout.kind === 'small') return <TooSmall size={size} />;
   const { columns, rows } = size;
-  const top = banner === undefined ? 1 : 2;
+  const top = 1 + banner.length;
   const front = frontRun(state.runs);
   return (
     <Box flexDirection="column" width={columns} height={rows}>
@@ -125,7 +126,7 @@ function Screen() {
           theme, columns, snapshot, nowMs, readOnly: deck.options.readOnly, rehearsing: deck.options.rehearsing, practice, problems: deck.catalog.problems,
         })}
       />
-      {banner !== undefined && <Line theme={theme} text={banner} />}
+      <Rows rows={banner} />
       {state.screen === 'help' ? (
         <Help rectangle={{ x: 0, y: top, width: columns, height: rows - top - 1 }} />
       ) : (

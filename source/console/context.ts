@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react';
 import type { Deck } from '../terminal/deck.ts';
+import type { Clock } from './clock.ts';
 import type { Commands } from './commands.ts';
 import type { InterfaceStore } from './interface-store.ts';
 import type { Keymap } from './keymap.ts';
@@ -14,8 +15,7 @@ export interface ConsoleParts {
   keymap: Keymap;
   logs: LogHub;
   theme: Theme;
-  /** Epoch milliseconds. */
-  now: () => number;
+  clock: Clock;
   practice: boolean;
 }
 

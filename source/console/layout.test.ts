@@ -6,11 +6,11 @@ import { layoutFor, leastSize, windowStart } from './layout.ts';
 test('panes tile the screen: no cell twice, none left, one row for header and footer', () => {
   const size = fc.record({ columns: fc.integer({ min: leastSize.columns, max: 320 }), rows: fc.integer({ min: leastSize.rows, max: 120 }) });
   fc.assert(
-    fc.property(size, fc.constantFrom(...paneIds), fc.boolean(), fc.boolean(), (screen, focus, zoomed, banner) => {
-      const layout = layoutFor(screen, { focus, zoomed, banner });
+    fc.property(size, fc.constantFrom(...paneIds), fc.boolean(), fc.nat(3), (screen, focus, zoomed, bannerRows) => {
+      const layout = layoutFor(screen, { focus, zoomed, bannerRows });
       const panes = Object.values(layout.panes);
       const area = panes.reduce((sum, { width, height }) => sum + width * height, 0);
-      const reserved = 2 + (banner ? 1 : 0) + (layout.kind === 'tabs' ? 1 : 0);
+      const reserved = 2 + bannerRows + (layout.kind === 'tabs' ? 1 : 0);
       expect(area).toBe(screen.columns * (screen.rows - reserved));
       for (const { x, y, width, height } of panes) {
         expect(x + width).toBeLessThanOrEqual(screen.columns);
@@ -22,7 +22,7 @@ test('panes tile the screen: no cell twice, none left, one row for header and fo
 });
 
 test('80x24 shows one pane, 120x36 all four, 40x10 none', () => {
-  const options = { focus: 'ports', zoomed: false, banner: false } as const;
+  const options = { focus: 'ports', zoomed: false, bannerRows: 0 } as const;
   expect(Object.keys(layoutFor({ columns: 80, rows: 24 }, options).panes)).toEqual(['ports']);
   expect(Object.keys(layoutFor({ columns: 120, rows: 36 }, options).panes)).toEqual(['components', 'detail', 'ports', 'logs']);
   expect(layoutFor({ columns: 40, rows: 10 }, options).kind).toBe('small');

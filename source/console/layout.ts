@@ -25,12 +25,12 @@ export interface Layout {
   panes: Partial<Record<PaneId, Rectangle>>;
 }
 
-/** Where everything is. One row for the header, one for the footer, `banner` rows for what must be said above the panes. */
-export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean; banner: boolean }): Layout {
+/** Where everything is. One row for the header, one for the footer, `bannerRows` for what must be said above the panes. */
+export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean; bannerRows: number }): Layout {
   if (size.columns < leastSize.columns || size.rows < leastSize.rows) return { kind: 'small', size, panes: {} };
-  const top = 1 + (options.banner ? 1 : 0);
+  const top = 1 + options.bannerRows;
   const height = size.rows - top - 1;
-  const wide = size.columns >= four.columns && size.rows >= four.rows;
+  const wide = size.columns >= four.columns && size.rows - options.bannerRows >= four.rows;
   if (!wide || options.zoomed) {
     return {
       kind: 'tabs',

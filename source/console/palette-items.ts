@@ -1,6 +1,7 @@
 import fuzzysort from 'fuzzysort';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Deck } from '../terminal/deck.ts';
+import { namesOf } from './component-rows.ts';
 import type { Commands } from './commands.ts';
 import { keyText } from './key-press.ts';
 import type { CommandId, Keymap } from './keymap.ts';
@@ -23,12 +24,13 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
   const { deck, keymap, component, query } = options;
   const snapshot = deck.fleet.snapshot();
   const items: PaletteItem[] = [];
+  const names = namesOf(snapshot.components);
   for (const flow of deck.flows) {
     if (!isOffered(deck, flow, component)) continue;
     const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
     items.push({
       kind: 'do',
-      title: flow.about === 'component' && component ? `${flow.title}: ${component.id}` : flow.title,
+      title: flow.about === 'component' && component ? `${flow.title}: ${names.get(component.key) ?? component.id}` : flow.title,
       detail: flow.summary,
       key: key ? keyText(key) : '',
       choose: (commands) => commands.startFlow(flow),
@@ -47,7 +49,7 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
   for (const other of snapshot.components) {
     items.push({
       kind: 'go',
-      title: other.id,
+      title: names.get(other.key) ?? other.id,
       detail: [other.word, other.product, other.project].filter(Boolean).join(', '),
       key: '',
       choose(commands) {
@@ -71,6 +73,6 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
   }
   if (query.trim() === '') return items;
   return fuzzysort
-    .go(query.trim(), items, { keys: [(item) => item.title, (item) => item.detail], threshold: 0.35, limit: 100 })
+    .go(query.trim(), items, { keys: [(item) => item.title, (item) => item.detail], threshold: 0.28, limit: 100 })
     .map((result) => result.obj);
 }

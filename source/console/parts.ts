@@ -1,4 +1,5 @@
 import type { Deck } from '../terminal/deck.ts';
+import { createClock } from './clock.ts';
 import { createCommands } from './commands.ts';
 import type { ConsoleParts } from './context.ts';
 import { createFlowRuns } from './flow-runs.ts';
@@ -39,7 +40,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     keymap,
     logs,
     theme,
-    now,
+    clock: createClock(now),
     practice: options.practice ?? false,
     close() {
       runs.close();

@@ -6,11 +6,12 @@ import type { LogSource } from '../../fleet/log-store.ts';
 /** At most so often is a log drawn. */
 const frameMs = 1000 / 15;
 
-/** The log that is looked at, filtered; drawn anew at most 15 times a second. */
-export function useLogWindow(filter: string): { window: LogWindow; source: LogSource | undefined } {
+/** The log that is looked at, filtered; drawn anew at most 15 times a second, and only while it is `shown`. */
+export function useLogWindow(filter: string, shown = true): { window: LogWindow; source: LogSource | undefined } {
   const { logs } = useParts();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
+    if (!shown) return;
     let timer: NodeJS.Timeout | undefined;
     let lastMs = Number.NEGATIVE_INFINITY;
     const draw = () => {
@@ -25,6 +26,6 @@ export function useLogWindow(filter: string): { window: LogWindow; source: LogSo
       stop();
       clearTimeout(timer);
     };
-  }, [logs]);
+  }, [logs, shown]);
   return { window: logs.window(filter), source: logs.source() };
 }

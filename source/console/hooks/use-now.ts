@@ -1,14 +1,19 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useParts } from '../context.ts';
 
-/** Epoch milliseconds, anew every `everyMs`; standing still while `active` is false. */
-export function useNow(everyMs: number, active = true): number {
-  const { now } = useParts();
-  const [value, setValue] = useState(now);
+/** Epoch milliseconds, anew every second. */
+export function useNow(): number {
+  const { clock } = useParts();
+  return useSyncExternalStore(clock.subscribe, clock.now);
+}
+
+/** Counts up while `active`: for what moves. */
+export function useMotion(everyMs: number, active: boolean): number {
+  const [step, setStep] = useState(0);
   useEffect(() => {
     if (!active) return;
-    const timer = setInterval(() => setValue(now()), everyMs);
+    const timer = setInterval(() => setStep((value) => value + 1), everyMs);
     return () => clearInterval(timer);
-  }, [everyMs, active, now]);
-  return value;
+  }, [everyMs, active]);
+  return step;
 }

@@ -3,7 +3,7 @@ import type { ComponentView, PlaceView, StatsHistory } from '../../fleet/model.t
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, durationText } from '../../text/quantities.ts';
 import { cut, pad, wrap } from '../../text/width.ts';
-import { type ComponentRow, rowsFor, selectedIn } from '../component-rows.ts';
+import { type ComponentRow, namesOf, rowsFor, selectedIn } from '../component-rows.ts';
 import { useParts } from '../context.ts';
 import { filterText } from '../filter-text.ts';
 import { useFleet, useStats } from '../hooks/use-fleet.ts';
@@ -58,6 +58,7 @@ export interface RowContext {
   nowMs: number;
   focused: boolean;
   stats: (key: string) => StatsHistory | undefined;
+  names: ReadonlyMap<string, string>;
 }
 
 function loadText(history: StatsHistory | undefined): string {
@@ -74,7 +75,7 @@ export function componentLine(component: ComponentView, selected: boolean, conte
   const age = component.sinceMs === undefined ? '' : durationText(nowMs - component.sinceMs);
   const quiet = (text: string) => (selected ? text : theme.paint('faint', text));
   const parts = [
-    `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])} ${pad(cleanLine(component.id), columns.id, 'left', glyphs.ellipsis)}`,
+    `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])} ${pad(context.names.get(component.key) ?? '', columns.id, 'left', glyphs.ellipsis)}`,
     theme.paint(component.tone, pad(cleanLine(component.word), columns.word, 'left', glyphs.ellipsis)),
     quiet(pad(age, ageColumns, 'right')),
   ];
@@ -118,7 +119,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const editing = useInterface((state) => state.editing);
   const selectedKey = useInterface((state) => state.selected);
   const selectedPlace = useInterface((state) => state.selectedPlace);
-  const nowMs = useNow(1000);
+  const nowMs = useNow();
   const start = useRef(0);
 
   const width = rectangle.width - 2;
@@ -132,7 +133,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const columns = columnsFor(width);
   const visible = rows.slice(start.current, start.current + height);
   const stats = useStats(columns.load ? visible.flatMap((row) => (row.kind === 'component' && working.has(row.component.state) ? [row.component.key] : [])) : []);
-  const context: RowContext = { theme, width, columns, nowMs, focused, stats };
+  const context: RowContext = { theme, width, columns, nowMs, focused, stats, names: namesOf(components) };
   const lines =
     rows.length === 0
       ? emptyLines(places, settled, filter, theme, width)

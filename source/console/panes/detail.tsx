@@ -1,5 +1,6 @@
 import { cleanLine } from '../../text/clean.ts';
 import { wrap } from '../../text/width.ts';
+import { namesOf } from '../component-rows.ts';
 import { serviceShown } from '../commands.ts';
 import { useParts } from '../context.ts';
 import { filterText } from '../filter-text.ts';
@@ -52,13 +53,13 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   const editing = useInterface((state) => state.editing);
   const scroll = useInterface((state) => state.scroll);
   const logs = useInterface((state) => state.logs);
-  const nowMs = useNow(1000);
+  const nowMs = useNow();
   const service = component && serviceShown({ ...parts.store.get(), services }, component);
   const running = component?.services.some((each) => each.state === 'healthy' || each.state === 'running' || each.state === 'unhealthy' || each.state === 'starting');
   const stats = useStats(component && running && tab === 'overview' ? [component.key] : []);
   const wantsInspect = tab === 'fields' || tab === 'inspect';
   const inspection = useInspect(component, wantsInspect ? service : undefined);
-  const { window, source } = useLogWindow(filters.logs);
+  const { window, source } = useLogWindow(filters.logs, tab === 'logs');
 
   const width = rectangle.width - 2;
   const height = rectangle.height - 4;
@@ -112,7 +113,7 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   }
   const several = component && component.services.length > 1 && (wantsInspect || tab === 'logs');
   const about = component ? [cleanLine(component.product), component.probe?.version ? cleanLine(component.probe.version) : ''].filter(Boolean).join(' ') : '';
-  const title = component ? cleanLine(component.id) + (several && wantsInspect && service ? ` ${theme.glyphs.dot} ${cleanLine(service.name)}` : '') : 'Details';
+  const title = component ? (namesOf(snapshot.components).get(component.key) ?? '') + (several && wantsInspect && service ? ` ${theme.glyphs.dot} ${cleanLine(service.name)}` : '') : 'Details';
   return (
     <PaneFrame
       width={rectangle.width}

@@ -1,15 +1,17 @@
 import { useParts } from '../context.ts';
 import { filterText } from '../filter-text.ts';
+import { namesOf } from '../component-rows.ts';
+import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { useLogWindow } from '../hooks/use-log-window.ts';
 import { useSelected } from '../hooks/use-selected.ts';
 import type { Rectangle } from '../layout.ts';
-import { cleanLine } from '../../text/clean.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 import { logLines } from './log-lines.ts';
 
 export function LogsPane({ rectangle, focused }: { rectangle: Rectangle; focused: boolean }) {
   const { theme, commands } = useParts();
+  const { components } = useFleet();
   const component = useSelected();
   const filters = useInterface((state) => state.filters);
   const editing = useInterface((state) => state.editing);
@@ -33,7 +35,7 @@ export function LogsPane({ rectangle, focused }: { rectangle: Rectangle; focused
     <PaneFrame
       width={rectangle.width}
       height={rectangle.height}
-      title={component ? `Logs ${theme.glyphs.dot} ${cleanLine(component.id)}` : 'Logs'}
+      title={component ? `Logs ${theme.glyphs.dot} ${namesOf(components).get(component.key) ?? ''}` : 'Logs'}
       aside={typed || status}
       foot={typed ? status : logs.wrap ? theme.paint('faint', 'wrapped') : ''}
       focused={focused}

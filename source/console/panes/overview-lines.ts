@@ -44,7 +44,7 @@ export function overviewLines(options: OverviewOptions): string[] {
   lines.push(` ${theme.paint(component.tone, `${glyphs.tone[component.tone]} ${first}`)}`, ...rest.map((line) => `   ${theme.paint(component.tone, line)}`));
   const { probe } = component;
   if (probe?.detail && cleanLine(probe.detail) !== cleanLine(component.detail)) lines.push(...paragraph(sentence(cleanLine(probe.detail)), '   '));
-  if (probe?.failure) lines.push(...paragraph(`${glyphs.tone.unknown} Could not be asked: ${cleanLine(probe.failure)}`, '   ', 'unknown'));
+  if (probe?.failure && !state.includes(cleanLine(probe.failure))) lines.push(...paragraph(`${glyphs.tone.unknown} Could not be asked: ${cleanLine(probe.failure)}`, '   ', 'unknown'));
   const since = component.sinceMs === undefined ? '' : sinceText(component.state, nowMs - component.sinceMs);
   const restarts = component.restarts > 0 ? countText(component.restarts, 'restart') : '';
   const asked = probe ? `asked ${agoText(nowMs - probe.atMs)}` : '';

@@ -27,7 +27,7 @@ export function Linear() {
   const snapshot = useFleet();
   const state = useInterface((whole) => whole);
   const component = useSelected();
-  const nowMs = useNow(60_000);
+  const nowMs = useNow();
   const { window } = useLogWindow(state.filters.logs);
 
   const lines: string[] = [];

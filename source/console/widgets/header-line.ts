@@ -1,7 +1,7 @@
 import type { CatalogProblem } from '../../catalog/catalog.ts';
 import type { ComponentView, FleetSnapshot, PlaceView, Tone } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { cut } from '../../text/width.ts';
+import { cut, pad, wrap } from '../../text/width.ts';
 import { padStyled, styledWidth } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 
@@ -89,19 +89,24 @@ export function headerLine(options: HeaderOptions): string {
   return padStyled(line, room) + right;
 }
 
-/** What must be said above the panes: an engine that is away, why, and what happens next. Undefined when all is well. */
-export function bannerLine(snapshot: FleetSnapshot, theme: Theme, columns: number, nowMs: number): string | undefined {
+/** How many rows the banner may take. */
+const mostBannerRows = 3;
+
+/** What must be said above the panes: an engine that is away, why, what to do, and what happens next. Empty when all is well. */
+export function bannerLines(snapshot: FleetSnapshot, theme: Theme, columns: number, nowMs: number): string[] {
   const troubled = snapshot.places.filter((place) => place.link.state === 'away');
   const [place] = troubled;
-  if (!place) return undefined;
+  if (!place) return [];
   const { link } = place;
   const waitSeconds = link.retryAtMs === undefined ? undefined : Math.max(0, Math.ceil((link.retryAtMs - nowMs) / 1000));
   const next = waitSeconds === undefined ? '' : waitSeconds === 0 ? 'Trying again now.' : `Next try in ${waitSeconds} s.`;
-  const more = troubled.length > 1 ? `(${troubled.length - 1} more)` : '';
-  const reason = cleanLine(link.message ?? 'The engine does not answer.');
-  // The countdown is what moves: it keeps its place, the reason is cut.
-  const tail = [next, more].filter(Boolean).join(' ');
-  const head = ` ${theme.glyphs.tone.bad} ${cleanLine(place.name)}: ${reason}`;
-  const text = `${cut(head, columns - tail.length - 2, theme.glyphs.ellipsis)} ${tail}`;
-  return theme.paint('alarm', padStyled(text, columns));
+  const tail = [next, troubled.length > 1 ? `(${troubled.length - 1} more)` : ''].filter(Boolean).join(' ');
+  const reason = [link.message ?? 'The engine does not answer.', link.remedy ?? ''].filter(Boolean).map(cleanLine).join(' ');
+  // The countdown moves: it keeps its place, and its room, so that nothing else does.
+  const tailColumns = 20;
+  const wrapped = wrap(`${theme.glyphs.tone.bad} ${cleanLine(place.name)}: ${reason}`, columns - tailColumns - 3);
+  const rows = wrapped.length > mostBannerRows ? [...wrapped.slice(0, mostBannerRows - 1), wrapped.slice(mostBannerRows - 1).join(' ')] : wrapped;
+  return rows.map((row, index) =>
+    theme.paint('alarm', ` ${pad(row, columns - tailColumns - 3, 'left', theme.glyphs.ellipsis)} ${pad(index === 0 ? tail : '', tailColumns, 'right', theme.glyphs.ellipsis)} `),
+  );
 }

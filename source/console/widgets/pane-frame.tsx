@@ -24,9 +24,9 @@ export function edge(theme: Theme, options: { width: number; title: string; asid
   const { width, focused, top, role } = options;
   const frame = theme.frame(focused);
   const room = width - 2;
-  const aside = options.aside === '' ? '' : ` ${cutStyled(options.aside, Math.max(0, room - 8))} `;
+  const aside = options.aside === '' ? '' : ` ${cutStyled(options.aside, Math.max(0, room - 8), theme.glyphs.ellipsis)} `;
   const titleRoom = room - styledWidth(aside) - 4;
-  const title = options.title === '' || titleRoom < 3 ? '' : ` ${cutStyled(options.title, titleRoom)} `;
+  const title = options.title === '' || titleRoom < 3 ? '' : ` ${cutStyled(options.title, titleRoom, theme.glyphs.ellipsis)} `;
   const fill = Math.max(0, room - styledWidth(title) - styledWidth(aside) - (aside ? 1 : 0));
   const line = (text: string) => theme.paint(role, text);
   return (
@@ -43,8 +43,8 @@ export function PaneFrame({ width, height, title, aside = '', foot = '', focused
   const { theme } = useParts();
   const inner = Math.max(0, height - 2);
   const role = edgeRole ?? (focused ? 'focused' : 'border');
-  const side = theme.paint(role, theme.frame(focused).down);
-  const sides = Array.from({ length: inner }, () => theme.finish(side)).join('\n');
+  const { down } = theme.frame(focused);
+  const sides = theme.paint(role, Array.from({ length: inner }, () => down).join('\n'));
   const heading = theme.paint(edgeRole ?? (focused ? 'accent' : 'heading'), title);
   return (
     <Box flexDirection="column" width={width} height={height} flexShrink={0}>
