@@ -120,7 +120,7 @@ class DockerodeEngine implements Engine {
   }
 
   async *logs(id: string, { signal, follow, tail, sinceMs, untilMs, tty }: LogOptions): AsyncIterable<readonly LogLine[]> {
-    await this.#ready(signal);
+    const { kind: engine } = await this.#ready(signal);
     const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
       signal,
       limitMs: streamHeadLimitMs,
@@ -134,10 +134,10 @@ class DockerodeEngine implements Engine {
         until: untilMs === undefined ? undefined : unixTime(untilMs),
       },
     });
-    const kind = String(answer.headers['content-type'] ?? '');
+    const type = String(answer.headers['content-type'] ?? '');
     // Newer engines say what it is; the others leave it to the container's configuration.
-    const raw = kind.includes('vnd.docker.raw-stream') ? true : kind.includes('vnd.docker.multiplexed-stream') ? false : tty;
-    const lines = new LogLines({ tty: raw });
+    const raw = type.includes('vnd.docker.raw-stream') ? true : type.includes('vnd.docker.multiplexed-stream') ? false : tty;
+    const lines = new LogLines({ tty: raw, engine });
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         const batch = lines.push(chunk);

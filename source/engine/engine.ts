@@ -68,7 +68,7 @@ export interface ContainerDetail extends ContainerFacts {
   outOfMemory: boolean;
   /** The engine's own sentence about a failed start, empty otherwise. */
   error: string;
-  /** Podman from 4.x tells; undefined where the engine does not. */
+  /** True where Podman 5 says so; undefined everywhere else: no engine says that it was not. */
   stoppedByUser: boolean | undefined;
   tty: boolean;
   /** Environment in order. Values can be secrets: masked by whoever shows them. */

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { frame } from '../../test/engine/recorded-engine.ts';
-import type { LogLine } from './engine.ts';
+import type { EngineKind, LogLine } from './engine.ts';
 import { LogLines, lineLimitBytes } from './log-lines.ts';
 
 const stampA = '2026-11-20T09:46:26.152324560Z';
 const stampB = '2026-11-20T09:46:27.000000001Z';
 const seconds = '2026-11-20T09:47:09Z';
 
-function read(chunks: readonly Buffer[], tty = false): LogLine[] {
-  const lines = new LogLines({ tty });
+function read(chunks: readonly Buffer[], tty = false, engine: EngineKind = 'docker'): LogLine[] {
+  const lines = new LogLines({ tty, engine });
   return [...chunks.flatMap((chunk) => lines.push(chunk)), ...lines.end()];
 }
 
@@ -56,11 +56,28 @@ test('Docker: what a program left without newline is not glued to the first line
   expect(short(read([log]))).toEqual([['stdout', 'dying word'], ['stdout', 'started']]);
 });
 
-test('Podman: timestamps to the second, pieces of 8 KiB, a newline after whole lines', () => {
+test('Podman 4: timestamps to the second, pieces of 8 KiB, a newline after whole lines', () => {
   const piece = (bytes: number, end = '') => frame(1, `${seconds} ${'x'.repeat(bytes)}${end}`);
   const log = Buffer.concat([piece(8192), piece(8192), piece(8192), piece(8192), piece(7232), frame(1, `${seconds} END\n`), frame(1, `${seconds} next\n`)]);
-  expect(short(read([log]))).toEqual([['stdout', '<x*40000>END'], ['stdout', 'next']]);
-  expect(read([log])[0]?.timeMs).toBe(Date.parse(seconds));
+  expect(short(read([log], false, 'podman'))).toEqual([['stdout', '<x*40000>END'], ['stdout', 'next']]);
+  expect(read([log], false, 'podman')[0]?.timeMs).toBe(Date.parse(seconds));
+});
+
+// Recorded from Podman 5.8.6: nanoseconds, and each piece has its own.
+const nanos = ['485752134', '485836031', '487548147', '487586105', '487594428'].map((part) => `2026-11-20T10:27:41.${part}Z`);
+
+test('Podman 5: each piece has a time of its own, the line has that of the first', () => {
+  const log = Buffer.concat(nanos.map((stamp, index) => frame(1, `${stamp} ${index < 4 ? 'x'.repeat(8192) : `${'x'.repeat(7232)}END\n`}`)));
+  for (const size of [log.length, 5_000, 39]) {
+    const lines = read(inPieces(log, size), false, 'podman');
+    expect(short(lines)).toEqual([['stdout', '<x*40000>END']]);
+    expect(lines[0]?.stamp).toBe(nanos[0]);
+  }
+});
+
+test('a terminal on Podman 5: pieces as short as the reads were', () => {
+  const log = Buffer.from(`${nanos[0]} ${'x'.repeat(4095)}${nanos[1]} ${'x'.repeat(2051)}${nanos[2]} ${'x'.repeat(256)}${nanos[3]} ${'x'.repeat(98)}${nanos[4]} END\r\n${nanos[4]} b\r\n`);
+  for (const size of [log.length, 700, 31]) expect(short(read(inPieces(log, size), true, 'podman'))).toEqual([['stdout', '<x*6500>END'], ['stdout', 'b']]);
 });
 
 test('a terminal: CR LF, and the timestamps that Docker puts into the middle of a long line', () => {
@@ -70,13 +87,18 @@ test('a terminal: CR LF, and the timestamps that Docker puts into the middle of 
 
 test('a terminal on Podman: pieces of 4,095 bytes with timestamps to the second', () => {
   const log = Buffer.from(`${seconds} ${`${'x'.repeat(4_095)}${seconds} `.repeat(3)}END\r\n`);
-  expect(short(read([log], true))).toEqual([['stdout', '<x*12285>END']]);
+  expect(short(read([log], true, 'podman'))).toEqual([['stdout', '<x*12285>END']]);
 });
 
 test('a timestamp that the program itself wrote stays', () => {
-  const text = `${seconds} started, took until ${seconds} now`;
-  expect(short(read([frame(1, `${seconds} ${text}\n`)]))).toEqual([['stdout', text]]);
-  expect(short(read([Buffer.from(`${seconds} ${text}\r\n`)], true))).toEqual([['stdout', text]]);
+  for (const stamp of [seconds, stampA]) {
+    for (const text of [`${stamp} started, took until ${stamp} now`, `time="${stamp}" a=${stamp} b [${stamp}] c`]) {
+      for (const engine of ['docker', 'podman'] as const) {
+        expect(short(read([frame(1, `${stamp} ${text}\n`)], false, engine))).toEqual([['stdout', text]]);
+        expect(short(read([Buffer.from(`${stamp} ${text}\r\n`)], true, engine))).toEqual([['stdout', text]]);
+      }
+    }
+  }
 });
 
 test('a line beyond the limit is cut and says so, the next one is whole', () => {
@@ -90,7 +112,7 @@ test('frames where a terminal was expected not, and the other way round: nothing
 });
 
 test('what the engine says in the stream is no line of the log', () => {
-  const lines = new LogLines({ tty: false });
+  const lines = new LogLines({ tty: false, engine: 'docker' });
   expect(lines.push(frame(3, 'Error grabbing logs: disk on fire'))).toEqual([]);
   expect(lines.engineSaid).toBe('Error grabbing logs: disk on fire');
 });

@@ -1,4 +1,4 @@
-import type { LogLine } from './engine.ts';
+import type { EngineKind, LogLine } from './engine.ts';
 import { FrameSplitter } from './frames.ts';
 import { parseStamp, stampLimitBytes } from './log-stamp.ts';
 
@@ -6,17 +6,19 @@ import { parseStamp, stampLimitBytes } from './log-stamp.ts';
 export const lineLimitBytes = 256 * 1024;
 /** Docker hands a long line on in pieces of this size. */
 const dockerPieceBytes = 16 * 1024;
-/** Pieces are never smaller than this where they come from reads of a terminal. */
-const leastPieceBytes = 1024;
+/** A timestamp of the engine's own within a line is told from one that the program wrote by what lies before it. */
+const surePieceBytes = 1024;
+/** Podman's pieces have a time of their own each; one line is not written over a longer time than this. */
+const lineTakesMs = 10_000;
 const newline = 0x0a;
 const space = 0x20;
 
 /**
  * Lines out of a log as an engine sends it with `timestamps=1`: framed, or raw from a terminal.
  *
- * Long lines come in pieces, each with a timestamp of its own. In frames a piece opens a frame; raw, the next timestamp just stands in
- * the middle. Docker repeats the timestamp of the first piece to the nanosecond; Podman 4 tells seconds only, and ends whole lines with
- * a newline, so that what opens a frame while a line is unfinished goes on with it.
+ * Long lines come in pieces, each with a timestamp. In frames a piece opens a frame; raw, the next timestamp just stands in the middle.
+ * Docker's pieces have 16 KiB and the timestamp of the first, to the nanosecond, so that a piece is told from the first line after a
+ * restart. Podman's have any length and their own timestamps (seconds only before 5.0); there what ends without a newline goes on.
  */
 export class LogLines {
   readonly #frames: FrameSplitter | undefined;
@@ -24,10 +26,11 @@ export class LogLines {
   #batch: LogLine[] = [];
   #engineSaid = '';
 
-  constructor({ tty }: { tty: boolean }) {
+  constructor({ tty, engine }: { tty: boolean; engine: EngineKind }) {
     this.#frames = tty ? undefined : new FrameSplitter();
     const emit = (line: LogLine) => this.#batch.push(line);
-    this.#lines = { stdout: new LineBuilder('stdout', tty, emit), stderr: new LineBuilder('stderr', tty, emit), plain: new LineBuilder('stdout', true, emit) };
+    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder({ stream, raw, engine, emit });
+    this.#lines = { stdout: lines('stdout', tty), stderr: lines('stderr', tty), plain: lines('stdout', true) };
   }
 
   push(chunk: Buffer): LogLine[] {
@@ -66,6 +69,7 @@ export class LogLines {
 class LineBuilder {
   readonly #stream: 'stdout' | 'stderr';
   readonly #raw: boolean;
+  readonly #engine: EngineKind;
   readonly #emit: (line: LogLine) => void;
   /** Bytes where a timestamp may stand, until it is known whether one does. Undefined in the middle of a line. */
   #head: Buffer[] | undefined = [];
@@ -79,9 +83,10 @@ class LineBuilder {
   /** Is there an unfinished line? */
   #open = false;
 
-  constructor(stream: 'stdout' | 'stderr', raw: boolean, emit: (line: LogLine) => void) {
+  constructor({ stream, raw, engine, emit }: { stream: 'stdout' | 'stderr'; raw: boolean; engine: EngineKind; emit: (line: LogLine) => void }) {
     this.#stream = stream;
     this.#raw = raw;
+    this.#engine = engine;
     this.#emit = emit;
   }
 
@@ -150,7 +155,7 @@ class LineBuilder {
 
   /** Does a piece with this timestamp go on with the line that has no newline yet, or did that one end without (its program ended)? */
   #continues(stamp: string): boolean {
-    return stamp === this.#stamp || !this.#stamp.includes('.') || this.#pieceBytes === dockerPieceBytes;
+    return this.#engine === 'podman' || stamp === this.#stamp || this.#pieceBytes === dockerPieceBytes;
   }
 
   #readText(bytes: Buffer, at: number): number {
@@ -186,7 +191,7 @@ class LineBuilder {
 
   #finish(): void {
     let bytes: Buffer = Buffer.concat(this.#kept);
-    if (this.#raw && bytes.length > leastPieceBytes) bytes = this.#withoutStampsWithin(bytes);
+    if (this.#raw) bytes = this.#withoutStampsWithin(bytes);
     const text = bytes.toString('utf8', 0, trimmedEnd(bytes, 0, bytes.length));
     // The limit may have cut through a character.
     this.#give(this.#cut ? text.replace(/\ufffd$/, '') : text);
@@ -211,17 +216,22 @@ class LineBuilder {
     if (this.#timeMs === undefined) return bytes;
     const pieces: Buffer[] = [];
     const text = bytes.toString('latin1');
-    const within = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) /g;
     let from = 0;
-    for (let match = within.exec(text); match; match = within.exec(text)) {
-      const stamp = match[0].slice(0, -1);
-      const timeMs = parseStamp(Buffer.from(stamp, 'latin1'));
-      const sameMessage = this.#stamp.includes('.') ? stamp === this.#stamp : !stamp.includes('.') && timeMs !== undefined && Math.abs(timeMs - this.#timeMs) <= 10_000;
-      if (match.index - from < leastPieceBytes || !sameMessage) continue;
+    for (const match of text.matchAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) /g)) {
+      const before = text[match.index - 1] ?? ' ';
+      // A short piece counts only where it breaks off in the middle of a word: no program puts its timestamp there.
+      const isPiece = match.index - from >= surePieceBytes || (this.#engine === 'podman' && match.index > from && /[^\s"'=:,;|([{<]/.test(before));
+      if (!isPiece || !this.#isOfThisLine(match[0].slice(0, -1))) continue;
       pieces.push(bytes.subarray(from, match.index));
       from = match.index + match[0].length;
     }
     return from === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(from)]);
+  }
+
+  #isOfThisLine(stamp: string): boolean {
+    if (this.#engine === 'docker') return stamp === this.#stamp;
+    const sinceMs = (parseStamp(Buffer.from(stamp, 'latin1')) ?? Number.NaN) - (this.#timeMs ?? Number.NaN);
+    return stamp.includes('.') === this.#stamp.includes('.') && sinceMs >= 0 && sinceMs <= lineTakesMs;
   }
 }
 

@@ -95,7 +95,10 @@ for (const kind of engineKinds) {
         expect((await listed(id))?.state).toBe('running');
         expect(await writer.stop(id, { graceSeconds: 5 })).toBe('done');
         expect(await writer.stop(id)).toBe('already');
-        expect(await engine.inspect(id, signal())).toMatchObject({ state: 'exited', exitCode: 3, outOfMemory: false, finishedMs: expect.any(Number) });
+        const stopped = await engine.inspect(id, signal());
+        expect(stopped).toMatchObject({ state: 'exited', exitCode: 3, outOfMemory: false, finishedMs: expect.any(Number) });
+        // Podman 4 does not tell, Docker never does.
+        expect(stopped?.stoppedByUser).toBe(isPodman && Number.parseInt(facts.version, 10) >= 5 ? true : undefined);
 
         await writer.remove(id, { force: false, volumes: true });
         expect(await engine.inspect(id, signal())).toBeUndefined();
