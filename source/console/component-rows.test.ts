@@ -3,7 +3,18 @@ import { componentRows, isWell, matchingComponents, matchingPorts, namesOf, sele
 import { minute, sampleComponent, sampleSnapshot } from './rig/sample-fleet.ts';
 
 const { components, ports } = sampleSnapshot();
-const vault = (project: string, host = 'nas') => sampleComponent({ id: 'password-vault', group: 'security', kind: '', product: '', image: 'x', state: 'running', agoMs: minute, project, host });
+const vault = (project: string, host = 'nas') =>
+  sampleComponent({
+    id: 'password-vault',
+    group: 'security',
+    kind: '',
+    product: '',
+    image: 'x',
+    state: 'running',
+    agoMs: minute,
+    project,
+    host,
+  });
 
 describe('rows', () => {
   test('keep the order of the fleet below one heading per group', () => {

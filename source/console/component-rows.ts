@@ -101,7 +101,11 @@ export function namesOf(components: readonly ComponentView[]): ReadonlyMap<strin
   const sameId = new Map<string, ComponentView[]>();
   for (const component of components) sameId.set(component.id, [...(sameId.get(component.id) ?? []), component]);
   const container = ({ services }: ComponentView) => (services.find((service) => service.main) ?? services[0])?.containerName ?? '';
-  const marks: ((component: ComponentView) => string)[] = [(component) => component.project || container(component), container, ({ host }) => host];
+  const marks: ((component: ComponentView) => string)[] = [
+    (component) => component.project || container(component),
+    container,
+    ({ host }) => host,
+  ];
   const result = new Map<string, string>();
   for (const [id, alike] of sameId) {
     const telling = marks.find((mark) => new Set(alike.map(mark)).size === alike.length) ?? (({ key }: ComponentView) => key);

@@ -73,7 +73,11 @@ export class ConsoleOperator implements Operator {
   dismiss(): void {
     const waiting = this.#close();
     waiting?.reject(
-      new Fault({ code: 'interrupted.cancelled', message: 'Cancelled, nothing further was done.', remedy: 'Start it again whenever you like.' }),
+      new Fault({
+        code: 'interrupted.cancelled',
+        message: 'Cancelled, nothing further was done.',
+        remedy: 'Start it again whenever you like.',
+      }),
     );
   }
 
@@ -93,10 +97,12 @@ export class ConsoleOperator implements Operator {
         reject(signal.reason);
       };
       signal.addEventListener('abort', abort, { once: true });
-      const settle = <T>(then: (value: T) => void) => (value: T) => {
-        signal.removeEventListener('abort', abort);
-        then(value);
-      };
+      const settle =
+        <T>(then: (value: T) => void) =>
+        (value: T) => {
+          signal.removeEventListener('abort', abort);
+          then(value);
+        };
       this.#waiting = { resolve: settle(resolve), reject: settle(reject) };
       this.#change(() => ({ dialog }));
     });

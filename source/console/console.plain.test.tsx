@@ -8,7 +8,10 @@ test('NO_COLOR: no screen has a single colour sequence', async () => {
   expect(process.env.NO_COLOR).toBe('1');
   const screen = await openRig({
     theme: themeFor({ ...process.env, TERM: 'xterm-256color', COLORTERM: 'truecolor', LANG: 'C.UTF-8' }),
-    flows: { remove: async (operator, _input, signal) => String(await operator.confirm({ id: 'remove', title: 'Remove', consequences: ['all'] }, signal)) },
+    flows: {
+      remove: async (operator, _input, signal) =>
+        String(await operator.confirm({ id: 'remove', title: 'Remove', consequences: ['all'] }, signal)),
+    },
   });
   screen.log('nas/password-vault/password-vault', ['\x1b[31mred\x1b[0m']);
   for (const keys of [[], ['2'], ['3'], ['4', '/', 'r'], ['esc'], ['i'], ['?'], ['esc'], [':', 's'], ['esc'], ['x']]) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../faults/fault.ts';
-import { colourTheme, openRig } from './rig/rig.tsx';
 import { createFakeDeck } from './rig/fake-deck.ts';
+import { colourTheme, openRig } from './rig/rig.tsx';
 import { minute, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
 
 const sealed = 'nas/secrets-manager-path/secrets-manager-path';
@@ -10,14 +10,27 @@ const vault = 'nas/password-vault/password-vault';
 describe('components', () => {
   test('says more than the container state: the probe’s word stands in the row and in the header (R5)', async () => {
     const screen = await openRig();
-    await screen.sees(/secrets-manager-path\s+sealed 0\/3\s+2m/, /vulnerability-scanner\s+loading feeds\s+12m/, /ldap-directory\s+stopped/, /rss-reader\s+failed/);
+    await screen.sees(
+      /secrets-manager-path\s+sealed 0\/3\s+2m/,
+      /vulnerability-scanner\s+loading feeds\s+12m/,
+      /ldap-directory\s+stopped/,
+      /rss-reader\s+failed/,
+    );
     expect(screen.row('quarterdeck')).toMatch(/8 up {2}1 restarting {2}1 failed {2}1 signups open {2}1 unhealthy {2}1 sealed/);
   });
 
   test('are shown in the groups of the catalog, each with how many are well (R1)', async () => {
     const screen = await openRig({ size: { columns: 120, rows: 60 } });
     const frame = screen.frame();
-    const headings = ['Security & identity', 'AI & language models', 'Media', 'VPN & tunnels', 'Productivity & files', 'Networking', 'Not in the catalog'];
+    const headings = [
+      'Security & identity',
+      'AI & language models',
+      'Media',
+      'VPN & tunnels',
+      'Productivity & files',
+      'Networking',
+      'Not in the catalog',
+    ];
     const places = headings.map((heading) => frame.indexOf(heading));
     expect(places).toEqual(places.toSorted((one, other) => one - other));
     expect(places.every((place) => place > 0)).toBe(true);
@@ -75,7 +88,18 @@ describe('components', () => {
     const deck = createFakeDeck({
       snapshot: {
         ...sampleSnapshot(),
-        places: [{ ...samplePlace, link: { state: 'away', sinceMs: sampleNowMs, message: 'The socket is there, but nobody answers.', remedy: 'Start the engine: systemctl start docker', retryAtMs: sampleNowMs + 4000 } }],
+        places: [
+          {
+            ...samplePlace,
+            link: {
+              state: 'away',
+              sinceMs: sampleNowMs,
+              message: 'The socket is there, but nobody answers.',
+              remedy: 'Start the engine: systemctl start docker',
+              retryAtMs: sampleNowMs + 4000,
+            },
+          },
+        ],
       },
     });
     const screen = await openRig({ deck, now: () => now });
@@ -102,7 +126,15 @@ describe('details', () => {
   test('show state, version, findings with their remedies, services', async () => {
     const screen = await openRig({ size: { columns: 120, rows: 50 } });
     await screen.press('j', 'j');
-    await screen.sees('Sealed: 0 of 3 key shares given (5 exist)', 'OpenBao 2.6.2', 'http://127.0.0.1:8200', 'warning: Restarted two minutes ago', '(R9)', '→ Unseal it with three of the five key shares.', /● secrets-manager-path +running +2m +openbao\/openbao:2.6.2/);
+    await screen.sees(
+      'Sealed: 0 of 3 key shares given (5 exist)',
+      'OpenBao 2.6.2',
+      'http://127.0.0.1:8200',
+      'warning: Restarted two minutes ago',
+      '(R9)',
+      '→ Unseal it with three of the five key shares.',
+      /● secrets-manager-path +running +2m +openbao\/openbao:2.6.2/,
+    );
   });
 
   test('watch CPU and memory of the selected component, and stop when another is selected', async () => {
@@ -120,10 +152,23 @@ describe('details', () => {
   test('never show a secret: not in fields, not in inspect (R2)', async () => {
     const screen = await openRig({ size: { columns: 120, rows: 70 } });
     await screen.press('2', '[', '[');
-    await screen.sees('[Fields]', /ADMIN_TOKEN +•••• set/, /SIGNUPS_ALLOWED +true/, /DOMAIN +https:\/\/vault.lan/, /WEBSOCKET_ENABLED +true \(default\)/, /SMTP_HOST +missing/);
+    await screen.sees(
+      '[Fields]',
+      /ADMIN_TOKEN +•••• set/,
+      /SIGNUPS_ALLOWED +true/,
+      /DOMAIN +https:\/\/vault.lan/,
+      /WEBSOCKET_ENABLED +true \(default\)/,
+      /SMTP_HOST +missing/,
+    );
     expect(screen.frame()).not.toContain('sesame');
     await screen.press(']');
-    await screen.sees('[Inspect]', 'ADMIN_TOKEN=********', 'postgres://vault:********@db:5432/vault', '"backup.password": "********"', 'SIGNUPS_ALLOWED=true');
+    await screen.sees(
+      '[Inspect]',
+      'ADMIN_TOKEN=********',
+      'postgres://vault:********@db:5432/vault',
+      '"backup.password": "********"',
+      'SIGNUPS_ALLOWED=true',
+    );
     expect(screen.frame()).not.toMatch(/sesame|hunter2/);
   });
 
@@ -163,7 +208,13 @@ describe('details', () => {
 describe('ports', () => {
   test('tell address, exposure, owner, conflicts and what is worth knowing (R88)', async () => {
     const screen = await openRig({ size: { columns: 200, rows: 60 } });
-    await screen.sees(/0\.0\.0\.0:53\/udp +public +dns-filter +conflict with dns-filter-se/, /127\.0\.0\.1:8200\/tcp +loopback +secrets-manager-path/, /0\.0\.0\.0:22\/tcp +public +sshd/, 'Published ports bypass the host firewall', '2 in conflict');
+    await screen.sees(
+      /0\.0\.0\.0:53\/udp +public +dns-filter +conflict with dns-filter-se/,
+      /127\.0\.0\.1:8200\/tcp +loopback +secrets-manager-path/,
+      /0\.0\.0\.0:22\/tcp +public +sshd/,
+      'Published ports bypass the host firewall',
+      '2 in conflict',
+    );
     await screen.press('3', 'j');
     await screen.sees('dns-filter-second wants the same port: only one of them can have it.');
   });
@@ -253,7 +304,10 @@ describe('logs', () => {
   test('tell stderr from stdout and whose line it is', async () => {
     const screen = await openRig();
     await screen.press('j');
-    screen.log('nas/sso-portal/sso-portal', [{ service: 'db', stream: 'stderr', text: 'checkpoint' }, { service: 'server', text: 'listening' }]);
+    screen.log('nas/sso-portal/sso-portal', [
+      { service: 'db', stream: 'stderr', text: 'checkpoint' },
+      { service: 'server', text: 'listening' },
+    ]);
     await screen.sees(/db +! checkpoint/, /server +listening/);
   });
 
@@ -275,9 +329,13 @@ describe('flows', () => {
     const screen = await openRig({
       flows: {
         async remove(operator, _input, signal) {
-          const confirmed = await operator.confirm({ id: 'remove', title: 'Remove the container vault-1', consequences: ['Its writable layer: 86 MB'] }, signal);
+          const confirmed = await operator.confirm(
+            { id: 'remove', title: 'Remove the container vault-1', consequences: ['Its writable layer: 86 MB'] },
+            signal,
+          );
           answers.push(confirmed);
-          if (!confirmed) throw new Fault({ code: 'refused.notConfirmed', message: 'Not confirmed, nothing was changed.', remedy: 'Run it again.' });
+          if (!confirmed)
+            throw new Fault({ code: 'refused.notConfirmed', message: 'Not confirmed, nothing was changed.', remedy: 'Run it again.' });
           return 'Removed vault-1';
         },
       },
@@ -345,7 +403,15 @@ describe('flows', () => {
     const screen = await openRig({
       flows: {
         async copy(operator, _input, signal) {
-          answer = await operator.ask({ kind: 'text', id: 'path', label: 'Path inside', check: (text) => (text.startsWith('/') ? undefined : 'A path begins with a slash.') }, signal);
+          answer = await operator.ask(
+            {
+              kind: 'text',
+              id: 'path',
+              label: 'Path inside',
+              check: (text) => (text.startsWith('/') ? undefined : 'A path begins with a slash.'),
+            },
+            signal,
+          );
           return 'Copied';
         },
       },
@@ -412,7 +478,11 @@ describe('flows', () => {
     const screen = await openRig({
       flows: {
         async restart() {
-          throw new Fault({ code: 'unreachable.engine', message: 'The engine broke off the connection.', remedy: 'Look at it with: systemctl status docker' });
+          throw new Fault({
+            code: 'unreachable.engine',
+            message: 'The engine broke off the connection.',
+            remedy: 'Look at it with: systemctl status docker',
+          });
         },
         async stop() {
           throw new TypeError('Cannot read properties of undefined (reading "x")');
@@ -432,7 +502,12 @@ describe('flows', () => {
     const screen = await openRig({
       flows: {
         async df(operator) {
-          operator.show({ kind: 'table', title: 'Room', columns: ['Kind', 'Size'], rows: Array.from({ length: 60 }, (_, index) => [`image ${index}`, `${index} MB`]) });
+          operator.show({
+            kind: 'table',
+            title: 'Room',
+            columns: ['Kind', 'Size'],
+            rows: Array.from({ length: 60 }, (_, index) => [`image ${index}`, `${index} MB`]),
+          });
           return '12 GB could be freed';
         },
       },
@@ -455,7 +530,9 @@ describe('flows', () => {
     await screen.sees(/▸○ ldap-directory/, 'S start');
     expect(screen.row('q quit')).not.toMatch(/s stop/);
     await screen.press('S');
-    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id, input.place])).toEqual([['start', 'ldap-directory', 'nas']]);
+    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id, input.place])).toEqual([
+      ['start', 'ldap-directory', 'nas'],
+    ]);
   });
 
   test('one key pauses what runs and lets go on what is paused', async () => {
@@ -657,13 +734,24 @@ describe('what comes from outside', () => {
   const hostile = 'evil\x1b[2J\x1b]0;owned\x07\u202Egnp.\u200b世界'.repeat(3);
 
   test('cannot draw, retitle or reorder: names, images, messages, log lines', async () => {
-    const component = sampleComponent({ id: hostile, group: 'other', kind: hostile, product: hostile, image: hostile, state: 'running', agoMs: minute, detail: hostile, origin: hostile, url: `http://${hostile}`, known: false });
+    const component = sampleComponent({
+      id: hostile,
+      group: 'other',
+      kind: hostile,
+      product: hostile,
+      image: hostile,
+      state: 'running',
+      agoMs: minute,
+      detail: hostile,
+      origin: hostile,
+      url: `http://${hostile}`,
+      known: false,
+    });
     const deck = createFakeDeck({ snapshot: { ...sampleSnapshot(), components: [component] } });
     const screen = await openRig({ deck, theme: colourTheme });
     await screen.sees('evil');
     await screen.press('2');
     await screen.press(':');
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: looking for them is the point
     expect(screen.raw().replace(/\x1b\[[0-9;]*m/g, '')).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]/);
     await screen.press('esc', 'o');
     expect(screen.copied.join('')).not.toMatch(/[\x1b\u202e]/);

@@ -6,7 +6,7 @@ import { useFleet } from './hooks/use-fleet.ts';
 import { useInterface } from './hooks/use-interface.ts';
 import { useMotion, useNow } from './hooks/use-now.ts';
 import { useSelected } from './hooks/use-selected.ts';
-import { paneIds, type PaneId, type RunView } from './interface-store.ts';
+import { type PaneId, paneIds, type RunView } from './interface-store.ts';
 import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
 import { type Layout, layoutFor, type Rectangle } from './layout.ts';
 import { ComponentsPane } from './panes/components.tsx';
@@ -23,8 +23,8 @@ import { cutStyled, padStyled, styledWidth } from './styled-text.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import type { Theme } from './theme.ts';
 import { footerLine } from './widgets/footer-line.ts';
-import { Rows } from './widgets/rows.tsx';
 import { bannerLines, headerLine } from './widgets/header-line.ts';
+import { Rows } from './widgets/rows.tsx';
 
 const paneTitles: Readonly<Record<PaneId, string>> = { components: 'Components', detail: 'Details', ports: 'Ports', logs: 'Logs' };
 const panes: Readonly<Record<PaneId, (props: { rectangle: Rectangle; focused: boolean }) => React.ReactNode>> = {
@@ -123,7 +123,14 @@ function Screen() {
       <Line
         theme={theme}
         text={headerLine({
-          theme, columns, snapshot, nowMs, readOnly: deck.options.readOnly, rehearsing: deck.options.rehearsing, practice, problems: deck.catalog.problems,
+          theme,
+          columns,
+          snapshot,
+          nowMs,
+          readOnly: deck.options.readOnly,
+          rehearsing: deck.options.rehearsing,
+          practice,
+          problems: deck.catalog.problems,
         })}
       />
       <Rows rows={banner} />

@@ -1,6 +1,6 @@
 import type { FilterTarget, InterfaceState } from './interface-store.ts';
-import type { Theme } from './theme.ts';
 import { characters, type TextField } from './text-field.ts';
+import type { Theme } from './theme.ts';
 
 /** A text being typed, with its cursor. In a terminal without colours the cursor is an underscore. */
 export function fieldText(theme: Theme, field: TextField, shown: (text: string) => string = (text) => text): string {

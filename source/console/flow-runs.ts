@@ -47,7 +47,8 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
   const change = (id: number, by: (run: RunView) => Partial<RunView>) =>
     store.update((state) => ({ runs: state.runs.map((run) => (run.id === id ? { ...run, ...by(run) } : run)) }));
   const drop = (id: number) => store.update((state) => ({ runs: state.runs.filter((run) => run.id !== id) }));
-  const notice = (tone: 'good' | 'idle', text: string) => store.update(() => ({ notice: { tone, text: cleanLine(text), untilMs: now() + noticeMs } }));
+  const notice = (tone: 'good' | 'idle', text: string) =>
+    store.update(() => ({ notice: { tone, text: cleanLine(text), untilMs: now() + noticeMs } }));
 
   async function run(id: number, flow: Flow, input: FlowInput): Promise<void> {
     const stop = new AbortController();
@@ -61,7 +62,11 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
       drop(id);
       notice('good', outcome.message);
     } catch (thrown) {
-      if (stop.signal.aborted || isAbort(thrown) || (thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'refused.notConfirmed'))) {
+      if (
+        stop.signal.aborted ||
+        isAbort(thrown) ||
+        (thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'refused.notConfirmed'))
+      ) {
         drop(id);
         notice('idle', thrown instanceof Fault ? thrown.message : `Cancelled: ${flow.title}`);
         return;
@@ -69,7 +74,10 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
       const fault =
         thrown instanceof Fault
           ? { message: cleanLine(thrown.message), remedy: cleanLine(thrown.remedy) }
-          : { message: `Something went wrong inside Quarterdeck: ${cleanLine(messageOf(thrown))}`, remedy: 'Please report it; the rest of the console goes on.' };
+          : {
+              message: `Something went wrong inside Quarterdeck: ${cleanLine(messageOf(thrown))}`,
+              remedy: 'Please report it; the rest of the console goes on.',
+            };
       change(id, () => ({ state: 'failed', dialog: undefined, progress: [], fault }));
     } finally {
       live.delete(id);
@@ -82,7 +90,16 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
     change(view.id, (current) => (current.dialog ? { dialog: { ...current.dialog, ...by(current.dialog) } as Dialog } : {}));
   }
 
-  const moves = { down: 1, up: -1, 'half-down': 0.5, 'half-up': -0.5, 'page-down': 0.9, 'page-up': -0.9, top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY } as const;
+  const moves = {
+    down: 1,
+    up: -1,
+    'half-down': 0.5,
+    'half-up': -0.5,
+    'page-down': 0.9,
+    'page-up': -0.9,
+    top: Number.NEGATIVE_INFINITY,
+    bottom: Number.POSITIVE_INFINITY,
+  } as const;
 
   function scrollShown(view: RunView, press: KeyPress, commands: readonly (keyof typeof moves)[]): boolean {
     const command = commands.find((candidate) => is(press, candidate));
@@ -134,8 +151,12 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
         return;
       }
       if (!is(press, 'accept') || current === undefined) return;
-      const chosen = question.kind === 'several' ? question.choices.map((choice) => choice.value).filter((value) => dialog.picked.has(value)) : current;
-      const problem = [chosen].flat().map((value) => question.check?.(value)).find(Boolean);
+      const chosen =
+        question.kind === 'several' ? question.choices.map((choice) => choice.value).filter((value) => dialog.picked.has(value)) : current;
+      const problem = [chosen]
+        .flat()
+        .map((value) => question.check?.(value))
+        .find(Boolean);
       if (problem) editDialog(view, () => ({ problem }));
       else operator?.answer(chosen);
       return;
@@ -166,7 +187,15 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
       const id = ++lastId;
       const about = input.component ? `: ${input.component.id}` : '';
       const view: RunView = {
-        id, title: cleanLine(`${flow.title}${about}`), state: 'running', dialog: undefined, shown: [], progress: [], outcome: undefined, fault: undefined, scroll: 0,
+        id,
+        title: cleanLine(`${flow.title}${about}`),
+        state: 'running',
+        dialog: undefined,
+        shown: [],
+        progress: [],
+        outcome: undefined,
+        fault: undefined,
+        scroll: 0,
       };
       store.update((state) => ({ runs: [...state.runs, view] }));
       void run(id, flow, input);
@@ -182,7 +211,12 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
       const view = front();
       const dialog = view?.dialog;
       if (!view || !dialog) return false;
-      if (dialog.kind === 'confirm' ? dialog.confirmation.typed === undefined : dialog.question.kind === 'choice' || dialog.question.kind === 'several') return false;
+      if (
+        dialog.kind === 'confirm'
+          ? dialog.confirmation.typed === undefined
+          : dialog.question.kind === 'choice' || dialog.question.kind === 'several'
+      )
+        return false;
       // What pasted lines end with is no answer: Enter is pressed by a person.
       // A secret is taken as it is, but for what cannot be typed.
       const secret = dialog.kind === 'question' && dialog.question.kind === 'secret';
@@ -192,11 +226,14 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
     },
     cancel() {
       const youngest = [...live.entries()].at(-1)?.[1];
-      youngest?.stop.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }));
+      youngest?.stop.abort(
+        new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }),
+      );
       return youngest !== undefined;
     },
     close() {
-      for (const { stop } of live.values()) stop.abort(new Fault({ code: 'interrupted.left', message: 'The console was closed.', remedy: 'Start it again.' }));
+      for (const { stop } of live.values())
+        stop.abort(new Fault({ code: 'interrupted.left', message: 'The console was closed.', remedy: 'Start it again.' }));
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import type { Tone } from '../fleet/model.ts';
+import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import { fieldOf, type TextField } from './text-field.ts';
 
 export const paneIds = ['components', 'detail', 'ports', 'logs'] as const;

@@ -43,20 +43,35 @@ function pressOf(character: string): KeyPress | undefined {
 }
 
 function namedPress(key: Key): KeyPress | undefined {
-  const name = key.upArrow ? 'up'
-    : key.downArrow ? 'down'
-    : key.leftArrow ? 'left'
-    : key.rightArrow ? 'right'
-    : key.pageUp ? 'pageup'
-    : key.pageDown ? 'pagedown'
-    : key.home ? 'home'
-    : key.end ? 'end'
-    : key.return ? 'enter'
-    : key.escape ? 'esc'
-    : key.tab ? (key.shift ? 'shift+tab' : 'tab')
-    : key.backspace ? 'backspace'
-    : key.delete ? 'delete'
-    : undefined;
+  const name = key.upArrow
+    ? 'up'
+    : key.downArrow
+      ? 'down'
+      : key.leftArrow
+        ? 'left'
+        : key.rightArrow
+          ? 'right'
+          : key.pageUp
+            ? 'pageup'
+            : key.pageDown
+              ? 'pagedown'
+              : key.home
+                ? 'home'
+                : key.end
+                  ? 'end'
+                  : key.return
+                    ? 'enter'
+                    : key.escape
+                      ? 'esc'
+                      : key.tab
+                        ? key.shift
+                          ? 'shift+tab'
+                          : 'tab'
+                        : key.backspace
+                          ? 'backspace'
+                          : key.delete
+                            ? 'delete'
+                            : undefined;
   return name === undefined ? undefined : { name, text: '' };
 }
 

@@ -7,11 +7,38 @@ export interface KeyPress {
 }
 
 const named = [
-  'enter', 'esc', 'tab', 'shift+tab', 'space', 'backspace', 'delete', 'up', 'down', 'left', 'right', 'home', 'end', 'pageup', 'pagedown',
+  'enter',
+  'esc',
+  'tab',
+  'shift+tab',
+  'space',
+  'backspace',
+  'delete',
+  'up',
+  'down',
+  'left',
+  'right',
+  'home',
+  'end',
+  'pageup',
+  'pagedown',
 ] as const;
 const shown: Readonly<Record<string, string>> = {
-  enter: 'Enter', esc: 'Esc', tab: 'Tab', 'shift+tab': 'Shift-Tab', space: 'Space', backspace: 'Backspace', delete: 'Del',
-  up: 'Up', down: 'Down', left: 'Left', right: 'Right', home: 'Home', end: 'End', pageup: 'PgUp', pagedown: 'PgDn',
+  enter: 'Enter',
+  esc: 'Esc',
+  tab: 'Tab',
+  'shift+tab': 'Shift-Tab',
+  space: 'Space',
+  backspace: 'Backspace',
+  delete: 'Del',
+  up: 'Up',
+  down: 'Down',
+  left: 'Left',
+  right: 'Right',
+  home: 'Home',
+  end: 'End',
+  pageup: 'PgUp',
+  pagedown: 'PgDn',
 };
 
 export function isKeyName(name: string): boolean {

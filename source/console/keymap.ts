@@ -125,12 +125,20 @@ export function createKeymap(overrides: Readonly<Record<string, string | readonl
   for (const [id, value] of Object.entries(overrides)) {
     const binding = table.find((candidate) => candidate.id === id);
     if (!binding) {
-      throw badKey(id, `The settings give a key to "${id}", which is no command.`, `Use one of: ${table.map((each) => each.id).join(', ')}.`);
+      throw badKey(
+        id,
+        `The settings give a key to "${id}", which is no command.`,
+        `Use one of: ${table.map((each) => each.id).join(', ')}.`,
+      );
     }
     const keys = typeof value === 'string' ? [value] : value;
     for (const key of keys) {
       if (!isKeyName(key)) {
-        throw badKey(id, `The settings give "${id}" the key "${key}", which is no key.`, 'Write keys like j, G, ctrl+d, alt+b, enter, esc, tab, space, pagedown.');
+        throw badKey(
+          id,
+          `The settings give "${id}" the key "${key}", which is no key.`,
+          'Write keys like j, G, ctrl+d, alt+b, enter, esc, tab, space, pagedown.',
+        );
       }
     }
     binding.keys = keys;
@@ -144,7 +152,11 @@ export function createKeymap(overrides: Readonly<Record<string, string | readonl
         // Flows may share a key: of pause and unpause only one is ever offered.
         if (other && !(other.flow && binding.flow)) {
           const [mine, theirs] = binding.id in overrides ? [binding, other] : [other, binding];
-          throw badKey(mine.id, `The key "${key}" of "${mine.id}" already means "${theirs.id}".`, `Give "${mine.id}" another key in the settings, or "${theirs.id}" too.`);
+          throw badKey(
+            mine.id,
+            `The key "${key}" of "${mine.id}" already means "${theirs.id}".`,
+            `Give "${mine.id}" another key in the settings, or "${theirs.id}" too.`,
+          );
         }
         taken.set(key, binding);
       }
@@ -185,10 +197,13 @@ export function keyTable(keymap: Keymap = createKeymap()): KeyTableRow[] {
 
 /** The README's table. */
 export function keyTableMarkdown(): string {
-  const escape = (text: string) => text.replaceAll('|', '\\|');
+  const safe = (text: string) => text.replaceAll('|', '\\|');
   const rows = keyTable().map(({ keys, context, title }) => {
-    const shown = keys.split(' ').map((key) => `\`${escape(key)}\``).join(' ');
-    return `| ${shown} | ${context} | ${escape(title)} |`;
+    const shown = keys
+      .split(' ')
+      .map((key) => `\`${safe(key)}\``)
+      .join(' ');
+    return `| ${shown} | ${context} | ${safe(title)} |`;
   });
   return ['| Key | Where | What it does |', '| --- | --- | --- |', ...rows].join('\n');
 }

@@ -4,7 +4,10 @@ import { paneIds } from './interface-store.ts';
 import { layoutFor, leastSize, windowStart } from './layout.ts';
 
 test('panes tile the screen: no cell twice, none left, one row for header and footer', () => {
-  const size = fc.record({ columns: fc.integer({ min: leastSize.columns, max: 320 }), rows: fc.integer({ min: leastSize.rows, max: 120 }) });
+  const size = fc.record({
+    columns: fc.integer({ min: leastSize.columns, max: 320 }),
+    rows: fc.integer({ min: leastSize.rows, max: 120 }),
+  });
   fc.assert(
     fc.property(size, fc.constantFrom(...paneIds), fc.boolean(), fc.nat(3), (screen, focus, zoomed, bannerRows) => {
       const layout = layoutFor(screen, { focus, zoomed, bannerRows });
@@ -30,14 +33,20 @@ test('80x24 shows one pane, 120x36 all four, 40x10 none', () => {
 
 test('a window always holds the selected row and never leaves the list', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 200 }), fc.nat(199), fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 200 }), (previous, wanted, height, total) => {
-      const selected = wanted % total;
-      const start = windowStart({ previous, selected, height, total });
-      expect(start).toBeGreaterThanOrEqual(0);
-      expect(selected).toBeGreaterThanOrEqual(start);
-      expect(selected).toBeLessThan(start + height);
-      if (total >= height) expect(start + height).toBeLessThanOrEqual(total);
-    }),
+    fc.property(
+      fc.integer({ min: 0, max: 200 }),
+      fc.nat(199),
+      fc.integer({ min: 1, max: 60 }),
+      fc.integer({ min: 1, max: 200 }),
+      (previous, wanted, height, total) => {
+        const selected = wanted % total;
+        const start = windowStart({ previous, selected, height, total });
+        expect(start).toBeGreaterThanOrEqual(0);
+        expect(selected).toBeGreaterThanOrEqual(start);
+        expect(selected).toBeLessThan(start + height);
+        if (total >= height) expect(start + height).toBeLessThanOrEqual(total);
+      },
+    ),
   );
 });
 

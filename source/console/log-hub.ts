@@ -1,4 +1,4 @@
-import type { LogEntry, Logs, LogSource } from '../fleet/log-store.ts';
+import type { LogEntry, LogSource, Logs } from '../fleet/log-store.ts';
 import { createLogMatches, type LogMatches, type LogWindow } from './log-view.ts';
 
 /**

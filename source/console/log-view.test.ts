@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '../fleet/log-store.ts';
-import { createLogMatches, matcherFor, rowsOf, visibleRows } from './log-view.ts';
 import { textWidth } from '../text/width.ts';
+import { createLogMatches, matcherFor, rowsOf, visibleRows } from './log-view.ts';
 
 function entry(index: number, text: string, rest: Partial<LogEntry> = {}): LogEntry {
   return { index, timeMs: index * 1000, service: 'web', stream: 'stdout', text, ...rest };
@@ -24,20 +24,26 @@ describe('a filter', () => {
   test('that takes lines as they come answers what looking at all of them would', () => {
     const batches = fc.array(fc.array(fc.constantFrom('alpha', 'beta', 'Alpha beta', 'gamma', ''), { maxLength: 8 }), { maxLength: 12 });
     fc.assert(
-      fc.property(batches, fc.integer({ min: 1, max: 12 }), fc.array(fc.constantFrom('a', 'alpha', 'Alpha', 'beta', ''), { minLength: 1, maxLength: 12 }), (arriving, keep, filters) => {
-        const matches = createLogMatches();
-        let ring: LogEntry[] = [];
-        let next = 0;
-        for (const [step, batch] of arriving.entries()) {
-          ring = [...ring, ...batch.map((text) => entry(next++, text))].slice(-keep);
-          // The filter changes now and then, as an operator types.
-          const filter = filters[Math.floor(step / 3) % filters.length] ?? '';
-          const window = matches.update(ring, filter);
-          const expected = ring.filter(({ text }) => matcherFor(filter)?.(text) ?? true);
-          expect(Array.from({ length: window.length }, (_, at) => window.at(at)?.index)).toEqual(expected.map(({ index }) => index));
-          for (const { index } of ring) expect(window.positionOf(index)).toBe(expected.filter((other) => other.index <= index).length - 1);
-        }
-      }),
+      fc.property(
+        batches,
+        fc.integer({ min: 1, max: 12 }),
+        fc.array(fc.constantFrom('a', 'alpha', 'Alpha', 'beta', ''), { minLength: 1, maxLength: 12 }),
+        (arriving, keep, filters) => {
+          const matches = createLogMatches();
+          let ring: LogEntry[] = [];
+          let next = 0;
+          for (const [step, batch] of arriving.entries()) {
+            ring = [...ring, ...batch.map((text) => entry(next++, text))].slice(-keep);
+            // The filter changes now and then, as an operator types.
+            const filter = filters[Math.floor(step / 3) % filters.length] ?? '';
+            const window = matches.update(ring, filter);
+            const expected = ring.filter(({ text }) => matcherFor(filter)?.(text) ?? true);
+            expect(Array.from({ length: window.length }, (_, at) => window.at(at)?.index)).toEqual(expected.map(({ index }) => index));
+            for (const { index } of ring)
+              expect(window.positionOf(index)).toBe(expected.filter((other) => other.index <= index).length - 1);
+          }
+        },
+      ),
     );
   });
 
@@ -80,7 +86,10 @@ describe('rows', () => {
   });
 
   test('are cut, or wrapped without losing a character, and never wider than asked', () => {
-    const text = fc.oneof(fc.string({ unit: fc.constantFrom('a', 'b', ' ', '世', 'é', '-'), maxLength: 200 }), fc.string({ maxLength: 200 }).map((any) => any.replace(/[^\x20-\x7e]/g, '')));
+    const text = fc.oneof(
+      fc.string({ unit: fc.constantFrom('a', 'b', ' ', '世', 'é', '-'), maxLength: 200 }),
+      fc.string({ maxLength: 200 }).map((any) => any.replace(/[^\x20-\x7e]/g, '')),
+    );
     fc.assert(
       fc.property(text, fc.integer({ min: 16, max: 80 }), fc.boolean(), (raw, columns, timestamps) => {
         for (const wrap of [true, false]) {

@@ -134,7 +134,11 @@ export function rowsOf(entry: LogEntry, options: LogRowOptions): LogRow[] {
     const ascii = entry.text.length > room && printableAscii.test(entry.text);
     return [{ lead, stream: entry.stream, text: ascii ? `${entry.text.slice(0, room - 1)}>` : cutStyled(entry.text, room) }];
   }
-  return wrapped(entry.text, room).map((text, row) => ({ lead: row === 0 ? lead : ' '.repeat(textWidth(lead)), stream: entry.stream, text }));
+  return wrapped(entry.text, room).map((text, row) => ({
+    lead: row === 0 ? lead : ' '.repeat(textWidth(lead)),
+    stream: entry.stream,
+    text,
+  }));
 }
 
 /** As many rows as fit above and including the line at `bottom`: work for what is visible, however long the log is. */

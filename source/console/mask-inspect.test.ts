@@ -34,19 +34,42 @@ describe('secrets in what an inspect answers (R2)', () => {
     expect(JSON.stringify(masked)).toContain('"--port","6379"');
   });
 
-  test.each(['PASSWORD', 'DB_PASS', 'SECRET_KEY', 'jwt_token', 'ADMIN_PW', 'API-KEY', 'apiKey', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD', 'SESSION_SALT', 'SMTP_AUTH', 'PIN', 'Authorization', 'sentry.dsn'])('%s is a secret', (name) => {
+  test.each([
+    'PASSWORD',
+    'DB_PASS',
+    'SECRET_KEY',
+    'jwt_token',
+    'ADMIN_PW',
+    'API-KEY',
+    'apiKey',
+    'AWS_SECRET_ACCESS_KEY',
+    'PGPASSWORD',
+    'SESSION_SALT',
+    'SMTP_AUTH',
+    'PIN',
+    'Authorization',
+    'sentry.dsn',
+  ])('%s is a secret', (name) => {
     expect(isSecretName(name)).toBe(true);
   });
 
-  test.each(['PATH', 'TZ', 'HOSTNAME', 'AUTHOR', 'KEYBOARD', 'MONKEY', 'PUID', 'POSTGRES_PASSWORD_FILE', 'AUTHELIA_LOG', 'SHIPPING'])('%s is none', (name) => {
-    expect(isSecretName(name)).toBe(false);
-  });
+  test.each(['PATH', 'TZ', 'HOSTNAME', 'AUTHOR', 'KEYBOARD', 'MONKEY', 'PUID', 'POSTGRES_PASSWORD_FILE', 'AUTHELIA_LOG', 'SHIPPING'])(
+    '%s is none',
+    (name) => {
+      expect(isSecretName(name)).toBe(false);
+    },
+  );
 
   test('nothing else changes: same shape, same keys, same values', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const clean = JSON.parse(JSON.stringify(value).replaceAll('://', ':')) as unknown;
-        const shape = (any: unknown): unknown => (Array.isArray(any) ? any.map(shape) : typeof any === 'object' && any !== null ? Object.fromEntries(Object.entries(any).map(([key, inner]) => [key, shape(inner)])) : typeof any);
+        const shape = (any: unknown): unknown =>
+          Array.isArray(any)
+            ? any.map(shape)
+            : typeof any === 'object' && any !== null
+              ? Object.fromEntries(Object.entries(any).map(([key, inner]) => [key, shape(inner)]))
+              : typeof any;
         expect(shape(maskInspect(clean, open))).toEqual(shape(clean));
       }),
     );

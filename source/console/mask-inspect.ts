@@ -1,7 +1,8 @@
 /** What stands in for a value that is not shown. Its length says nothing about the value's. */
 export const mask = '********';
 
-const secretName = /pass(word|wd|phrase)?|secret|token|api_?-?key|private|credential|auth(?!ors?(\W|$)|elia|entik)|salt|cookie|session_?key|encryption|signing|(^|[_.-])(key|pw|pwd|dsn|pin|seed|cert)($|[_.-])/i;
+const secretName =
+  /pass(word|wd|phrase)?|secret|token|api_?-?key|private|credential|auth(?!ors?(\W|$)|elia|entik)|salt|cookie|session_?key|encryption|signing|(^|[_.-])(key|pw|pwd|dsn|pin|seed|cert)($|[_.-])/i;
 /** `user:password@` in an address. */
 const userInfo = /([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s@/]+@/gi;
 const secretOption = /^(--?[\w-]*(?:pass(?:word|wd)?|secret|token|api-?key|credential|auth)[\w-]*)(=)(.+)$/i;
@@ -54,7 +55,8 @@ const argumentKeys = new Set(['Cmd', 'Entrypoint', 'Args', 'Command', 'Test', 'C
 /** A copy of what an inspect answered, without secrets: environment values, labels and options named like one, passwords in addresses. */
 export function maskInspect(value: unknown, options: MaskOptions, key = ''): unknown {
   if (Array.isArray(value)) {
-    if (key === 'Env') return value.map((entry) => (typeof entry === 'string' ? maskVariable(entry, options) : maskInspect(entry, options)));
+    if (key === 'Env')
+      return value.map((entry) => (typeof entry === 'string' ? maskVariable(entry, options) : maskInspect(entry, options)));
     if (argumentKeys.has(key)) return maskArguments(value);
     return value.map((entry) => maskInspect(entry, options, key));
   }
@@ -62,7 +64,9 @@ export function maskInspect(value: unknown, options: MaskOptions, key = ''): unk
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [
         name,
-        typeof inner === 'string' && inner !== '' && (options.secretFields.has(name) || (key !== '' && isSecretName(name))) ? mask : maskInspect(inner, options, name),
+        typeof inner === 'string' && inner !== '' && (options.secretFields.has(name) || (key !== '' && isSecretName(name)))
+          ? mask
+          : maskInspect(inner, options, name),
       ]),
     );
   }

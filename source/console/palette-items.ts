@@ -1,8 +1,8 @@
 import fuzzysort from 'fuzzysort';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Deck } from '../terminal/deck.ts';
-import { namesOf } from './component-rows.ts';
 import type { Commands } from './commands.ts';
+import { namesOf } from './component-rows.ts';
 import { keyText } from './key-press.ts';
 import type { CommandId, Keymap } from './keymap.ts';
 import { isOffered } from './offers.ts';
@@ -17,7 +17,22 @@ export interface PaletteItem {
 }
 
 /** Commands of the console itself that are worth finding by name. */
-const general: readonly CommandId[] = ['pane-1', 'pane-2', 'pane-3', 'pane-4', 'inspect', 'address', 'refresh', 'next-service', 'zoom', 'wrap', 'timestamps', 'follow', 'help', 'quit'];
+const general: readonly CommandId[] = [
+  'pane-1',
+  'pane-2',
+  'pane-3',
+  'pane-4',
+  'inspect',
+  'address',
+  'refresh',
+  'next-service',
+  'zoom',
+  'wrap',
+  'timestamps',
+  'follow',
+  'help',
+  'quit',
+];
 
 /** What can be found with these letters, the best first; without letters everything, in a sensible order. */
 export function paletteItems(options: { deck: Deck; keymap: Keymap; component: ComponentView | undefined; query: string }): PaletteItem[] {
@@ -62,7 +77,9 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
     items.push({
       kind: 'host',
       title: place.name,
-      detail: place.engine.reachable ? `${place.engine.kind ?? 'engine'} ${place.engine.version}` : (place.link.message ?? place.link.state),
+      detail: place.engine.reachable
+        ? `${place.engine.kind ?? 'engine'} ${place.engine.version}`
+        : (place.link.message ?? place.link.state),
       key: '',
       choose(commands) {
         const first = snapshot.components.find((candidate) => candidate.host === place.name);
@@ -73,6 +90,6 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
   }
   if (query.trim() === '') return items;
   return fuzzysort
-    .go(query.trim(), items, { keys: [(item) => item.title, (item) => item.detail], threshold: 0.28, limit: 100 })
+    .go(query.trim(), items, { keys: [(item) => item.title, (item) => item.detail], threshold: 0.45, limit: 100 })
     .map((result) => result.obj);
 }

@@ -31,7 +31,16 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   const logs = createLogHub(deck.logs);
   const runs = createFlowRuns({ deck, store, keymap, lender, now, pageRows: () => commands.measured.run });
   const commands = createCommands({
-    deck, store, keymap, logs, runs, now, quit: options.quit, redraw: options.redraw, suspend: options.suspend, copy: options.copy,
+    deck,
+    store,
+    keymap,
+    logs,
+    runs,
+    now,
+    quit: options.quit,
+    redraw: options.redraw,
+    suspend: options.suspend,
+    copy: options.copy,
   });
   return {
     deck,

@@ -26,7 +26,13 @@ const leaveScreen = '\x1b[?2004l\x1b[?1049l\x1b[?25h';
 const exitSignals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 function checkTerminal({ stdin, stdout }: ConsoleStreams, env: NodeJS.ProcessEnv): void {
-  const why = !stdin.isTTY ? 'the input is not a terminal' : !stdout.isTTY ? 'the output is not a terminal' : env.TERM === 'dumb' ? 'this terminal (TERM=dumb) cannot draw a screen' : undefined;
+  const why = !stdin.isTTY
+    ? 'the input is not a terminal'
+    : !stdout.isTTY
+      ? 'the output is not a terminal'
+      : env.TERM === 'dumb'
+        ? 'this terminal (TERM=dumb) cannot draw a screen'
+        : undefined;
   if (!why) return;
   throw new Fault({
     code: 'usage.noTerminal',
@@ -40,7 +46,11 @@ function checkTerminal({ stdin, stdout }: ConsoleStreams, env: NodeJS.ProcessEnv
  * Throws `usage.noTerminal` where there is no terminal to draw on, `usage.keys` for bad keys in the settings, and whatever crashed the
  * screen; the terminal is restored first in every case. Does not close the deck.
  */
-export async function runConsole(deck: Deck, settings: ConsoleSettings = deck.settings, streams: ConsoleStreams = process): Promise<number> {
+export async function runConsole(
+  deck: Deck,
+  settings: ConsoleSettings = deck.settings,
+  streams: ConsoleStreams = process,
+): Promise<number> {
   checkTerminal(streams, process.env);
   const { stdin, stdout } = streams;
   const appearance: ThemeSettings = {

@@ -7,8 +7,8 @@ import type { Dialog, RunView } from './interface-store.ts';
 import { keyText } from './key-press.ts';
 import type { Keymap } from './keymap.ts';
 import { windowStart } from './layout.ts';
-import type { Theme } from './theme.ts';
 import { characters } from './text-field.ts';
+import type { Theme } from './theme.ts';
 
 const itemTones = { todo: 'idle', running: 'busy', ok: 'good', warning: 'warn', blocked: 'bad', skipped: 'idle' } as const;
 
@@ -27,7 +27,9 @@ export function shownLines(shown: Shown, theme: Theme, room: number): string[] {
     case 'text':
       return cleanLines(shown.text).flatMap((line) => wrap(line, room));
     case 'output':
-      return cleanLines(new TextDecoder().decode(shown.bytes)).flatMap((line) => wrap(line, room).map((part) => (shown.stream === 'stderr' ? theme.paint('warn', part) : part)));
+      return cleanLines(new TextDecoder().decode(shown.bytes)).flatMap((line) =>
+        wrap(line, room).map((part) => (shown.stream === 'stderr' ? theme.paint('warn', part) : part)),
+      );
     case 'table':
       return shownTable(shown, theme, room);
     case 'item': {
@@ -47,7 +49,11 @@ function confirmLines(dialog: Extract<Dialog, { kind: 'confirm' }>, theme: Theme
   if (confirmation.consequences.length > 0) {
     lines.push('');
     for (const consequence of confirmation.consequences) {
-      lines.push(...wrap(cleanLine(consequence), room - 2).map((line, row) => theme.paint('warn', `${row === 0 ? theme.glyphs.tone.warn : ' '} ${line}`)));
+      lines.push(
+        ...wrap(cleanLine(consequence), room - 2).map((line, row) =>
+          theme.paint('warn', `${row === 0 ? theme.glyphs.tone.warn : ' '} ${line}`),
+        ),
+      );
     }
   }
   lines.push('');
@@ -55,7 +61,10 @@ function confirmLines(dialog: Extract<Dialog, { kind: 'confirm' }>, theme: Theme
     lines.push(`${key('yes')} yes, do it     ${key('no')} no`);
     return lines;
   }
-  lines.push(...wrap(`Type ${cleanLine(confirmation.typed)} to confirm:`, room), `${theme.paint('accent', '>')} ${fieldText(theme, field)}`);
+  lines.push(
+    ...wrap(`Type ${cleanLine(confirmation.typed)} to confirm:`, room),
+    `${theme.paint('accent', '>')} ${fieldText(theme, field)}`,
+  );
   if (problem) lines.push(theme.paint('bad', cleanLine(problem)));
   return lines;
 }
@@ -72,7 +81,12 @@ function questionLines(dialog: Extract<Dialog, { kind: 'question' }>, theme: The
     for (const [offset, choice] of question.choices.slice(start, start + most).entries()) {
       const here = start + offset === cursor;
       const box = question.kind === 'several' ? `[${picked.has(choice.value) ? 'x' : ' '}] ` : '';
-      const text = pad(`${here ? glyphs.pointer : ' '} ${box}${cleanLine(choice.label)}${choice.detail ? `  ${cleanLine(choice.detail)}` : ''}`, room, 'left', glyphs.ellipsis);
+      const text = pad(
+        `${here ? glyphs.pointer : ' '} ${box}${cleanLine(choice.label)}${choice.detail ? `  ${cleanLine(choice.detail)}` : ''}`,
+        room,
+        'left',
+        glyphs.ellipsis,
+      );
       lines.push(here ? theme.paint('selected', text) : text);
     }
     if (question.choices.length > most) lines.push(theme.paint('faint', `${cursor + 1} of ${question.choices.length}`));
@@ -81,7 +95,9 @@ function questionLines(dialog: Extract<Dialog, { kind: 'question' }>, theme: The
     // A long answer shows its end, where the cursor mostly is.
     const all = characters(field.text);
     const from = Math.max(0, field.cursor - (room - 4));
-    lines.push(`${theme.paint('accent', '>')} ${fieldText(theme, { text: all.slice(from, from + room - 3).join(''), cursor: field.cursor - from }, hide)}`);
+    lines.push(
+      `${theme.paint('accent', '>')} ${fieldText(theme, { text: all.slice(from, from + room - 3).join(''), cursor: field.cursor - from }, hide)}`,
+    );
   }
   if (problem) lines.push(...wrap(cleanLine(problem), room).map((line) => theme.paint('bad', line)));
   return lines;
@@ -95,9 +111,18 @@ export interface RunScreen {
 
 /** The box of a run: what it showed, then what it asks or how it ended. At most `height` lines; what was shown scrolls. */
 export function runScreen(run: RunView, theme: Theme, keymap: Keymap, room: number, height: number): RunScreen {
-  const ask = run.dialog?.kind === 'confirm' ? confirmLines(run.dialog, theme, keymap, room) : run.dialog ? questionLines(run.dialog, theme, room, height) : [];
+  const ask =
+    run.dialog?.kind === 'confirm'
+      ? confirmLines(run.dialog, theme, keymap, room)
+      : run.dialog
+        ? questionLines(run.dialog, theme, room, height)
+        : [];
   const end = run.fault
-    ? [...wrap(`${theme.glyphs.tone.bad} ${run.fault.message}`, room).map((line) => theme.paint('bad', line)), '', ...wrap(`${theme.glyphs.arrow} ${run.fault.remedy}`, room)]
+    ? [
+        ...wrap(`${theme.glyphs.tone.bad} ${run.fault.message}`, room).map((line) => theme.paint('bad', line)),
+        '',
+        ...wrap(`${theme.glyphs.arrow} ${run.fault.remedy}`, room),
+      ]
     : run.outcome
       ? wrap(`${theme.glyphs.tone.good} ${run.outcome}`, room).map((line) => theme.paint('good', line))
       : [];

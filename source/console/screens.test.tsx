@@ -8,15 +8,43 @@ import { createTheme } from './theme.ts';
 
 const flows: Readonly<Record<string, FlowBody>> = {
   async remove(operator, _input, signal) {
-    await operator.confirm({ id: 'remove', title: 'Remove the containers vault-1 and vault-db-1', consequences: ['What they wrote outside of volumes is lost: 86 MB.', 'The anonymous volume 3f6c2a9d is lost with them.'] }, signal);
+    await operator.confirm(
+      {
+        id: 'remove',
+        title: 'Remove the containers vault-1 and vault-db-1',
+        consequences: ['What they wrote outside of volumes is lost: 86 MB.', 'The anonymous volume 3f6c2a9d is lost with them.'],
+      },
+      signal,
+    );
     return 'Removed';
   },
   async copy(operator, _input, signal) {
-    await operator.ask({ kind: 'choice', id: 'direction', label: 'Which way?', choices: [{ value: 'in', label: 'Into the container' }, { value: 'out', label: 'Out of the container', detail: 'onto this machine' }] }, signal);
+    await operator.ask(
+      {
+        kind: 'choice',
+        id: 'direction',
+        label: 'Which way?',
+        choices: [
+          { value: 'in', label: 'Into the container' },
+          { value: 'out', label: 'Out of the container', detail: 'onto this machine' },
+        ],
+      },
+      signal,
+    );
     return 'Copied';
   },
   async df(operator) {
-    operator.show({ kind: 'table', title: 'Room taken on nas', columns: ['Kind', 'Count', 'Size', 'Not used'], rows: [['images', '34', '18 GB', '4.2 GB'], ['containers', '41', '812 MB', '0 B'], ['volumes', '28', '96 GB', '1.1 GB'], ['build cache', '112', '7.3 GB', '7.3 GB']] });
+    operator.show({
+      kind: 'table',
+      title: 'Room taken on nas',
+      columns: ['Kind', 'Count', 'Size', 'Not used'],
+      rows: [
+        ['images', '34', '18 GB', '4.2 GB'],
+        ['containers', '41', '812 MB', '0 B'],
+        ['volumes', '28', '96 GB', '1.1 GB'],
+        ['build cache', '112', '7.3 GB', '7.3 GB'],
+      ],
+    });
     return '12.6 GB could be freed';
   },
   async stop(operator) {
@@ -87,8 +115,24 @@ describe('goldens', () => {
   }
 
   test('engine away at 80x24', async () => {
-    const link = { state: 'away' as const, sinceMs: sampleNowMs, message: 'The socket /var/run/docker.sock refuses this user.', remedy: 'Join the group docker, or set DOCKER_HOST to a rootless engine.', retryAtMs: sampleNowMs + 8000 };
-    const rig = await openRig({ size: { columns: 80, rows: 24 }, deck: createFakeDeck({ snapshot: { ...sampleSnapshot(), components: [], ports: [], places: [{ ...samplePlace, link, engine: { ...samplePlace.engine, reachable: false, version: '' } }] } }) });
+    const link = {
+      state: 'away' as const,
+      sinceMs: sampleNowMs,
+      message: 'The socket /var/run/docker.sock refuses this user.',
+      remedy: 'Join the group docker, or set DOCKER_HOST to a rootless engine.',
+      retryAtMs: sampleNowMs + 8000,
+    };
+    const rig = await openRig({
+      size: { columns: 80, rows: 24 },
+      deck: createFakeDeck({
+        snapshot: {
+          ...sampleSnapshot(),
+          components: [],
+          ports: [],
+          places: [{ ...samplePlace, link, engine: { ...samplePlace.engine, reachable: false, version: '' } }],
+        },
+      }),
+    });
     await reach(rig, []);
     await expect(`${rig.frame()}\n`).toMatchFileSnapshot('goldens/engine-away-80x24.txt');
   });
@@ -105,15 +149,57 @@ describe('goldens', () => {
 });
 
 /** Names nobody wishes for: wide, combining, right to left, very long, full of escapes, empty. */
-const hostileNames = ['世界'.repeat(30), 'e\u0301'.repeat(60), 'שלום עולם', 'x'.repeat(300), '\x1b[31mred\x1b[0m\x1b]0;title\x07', '👩‍👩‍👧‍👦'.repeat(20), '', 'a\tb\nc\rd', '\u202eevil\u200b'];
+const hostileNames = [
+  '世界'.repeat(30),
+  'e\u0301'.repeat(60),
+  'שלום עולם',
+  'x'.repeat(300),
+  '\x1b[31mred\x1b[0m\x1b]0;title\x07',
+  '👩‍👩‍👧‍👦'.repeat(20),
+  '',
+  'a\tb\nc\rd',
+  '\u202eevil\u200b',
+];
 
 function hostileDeck() {
   const components = hostileNames.map((name, index) => ({
-    ...sampleComponent({ id: name, group: 'other', kind: name, product: name, image: name, state: 'unhealthy', agoMs: (index + 1) * hour, detail: name, origin: name, project: `p${index}${name}`, url: name, services: [{ name, image: name, state: 'failed', detail: name }], findings: [{ check: 'x', level: 'error', message: name, remedy: name, rule: undefined }], probe: { word: name, tone: 'warn', detail: name, version: name, failure: name } }),
+    ...sampleComponent({
+      id: name,
+      group: 'other',
+      kind: name,
+      product: name,
+      image: name,
+      state: 'unhealthy',
+      agoMs: (index + 1) * hour,
+      detail: name,
+      origin: name,
+      project: `p${index}${name}`,
+      url: name,
+      services: [{ name, image: name, state: 'failed', detail: name }],
+      findings: [{ check: 'x', level: 'error', message: name, remedy: name, rule: undefined }],
+      probe: { word: name, tone: 'warn', detail: name, version: name, failure: name },
+    }),
     key: `nas/p${index}/x`,
   }));
-  const ports = hostileNames.map((name, index) => ({ host: 'nas', address: index % 2 ? '2001:db8:1234:5678:9abc:def0:1234:5678' : '0.0.0.0', port: 60_000 + index, protocol: 'tcp' as const, exposure: 'public' as const, owner: name, component: `nas/p${index}/x`, service: name, containerPort: 80, role: name, open: true, conflictWith: [name], note: name }));
-  const deck = createFakeDeck({ snapshot: { ...sampleSnapshot(), components, ports, places: [{ ...samplePlace, name: hostileNames[0] ?? '', notes: hostileNames }] }, flows });
+  const ports = hostileNames.map((name, index) => ({
+    host: 'nas',
+    address: index % 2 ? '2001:db8:1234:5678:9abc:def0:1234:5678' : '0.0.0.0',
+    port: 60_000 + index,
+    protocol: 'tcp' as const,
+    exposure: 'public' as const,
+    owner: name,
+    component: `nas/p${index}/x`,
+    service: name,
+    containerPort: 80,
+    role: name,
+    open: true,
+    conflictWith: [name],
+    note: name,
+  }));
+  const deck = createFakeDeck({
+    snapshot: { ...sampleSnapshot(), components, ports, places: [{ ...samplePlace, name: hostileNames[0] ?? '', notes: hostileNames }] },
+    flows,
+  });
   deck.log('nas/p0/x', hostileNames);
   return deck;
 }
@@ -151,7 +237,12 @@ describe('every screen at every size', () => {
   });
 
   test('colour adds nothing: the same text with and without', async () => {
-    const themes = [plainTheme, colourTheme, createTheme({ depth: '16', background: 'light', ascii: false }), createTheme({ depth: '256', background: 'dark', ascii: false })];
+    const themes = [
+      plainTheme,
+      colourTheme,
+      createTheme({ depth: '16', background: 'light', ascii: false }),
+      createTheme({ depth: '256', background: 'dark', ascii: false }),
+    ];
     const rigs: Rig[] = [];
     for (const theme of themes) rigs.push(await openRig({ theme, deck: createFakeDeck({ flows }) }));
     for (const rig of rigs) fill(rig);
@@ -164,7 +255,12 @@ describe('every screen at every size', () => {
         await reach(rig, keys);
         // So are the edges of what has the focus.
         const text = unstyled(rig.raw()).replace(/[┏┓┗┛━┃╭╮╰╯─│[\]⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, ' ');
-        frames.push(text.split('\n').map((line) => line.trimEnd()).join('\n'));
+        frames.push(
+          text
+            .split('\n')
+            .map((line) => line.trimEnd())
+            .join('\n'),
+        );
       }
       expect(new Set(frames).size, name).toBe(1);
     }
@@ -178,14 +274,36 @@ describe('every screen at every size', () => {
         await rig.reset();
         await rig.press(...keys);
         expect(rig.raw(), name).toMatch(/^[\n\x20-\x7e]*$/);
-        expect(rig.raw().split('\n').every((line) => textWidth(line) <= 120), name).toBe(true);
+        expect(
+          rig
+            .raw()
+            .split('\n')
+            .every((line) => textWidth(line) <= 120),
+          name,
+        ).toBe(true);
       }
     }
   });
 
   test('a glyph never stands alone: every state has its word', async () => {
-    const states = ['healthy', 'running', 'unhealthy', 'starting', 'restarting', 'stopped', 'failed', 'finished', 'paused', 'created', 'removing', 'missing', 'unknown'] as const;
-    const components = states.map((state) => sampleComponent({ id: `is-${state}`, group: 'other', kind: '', product: '', image: 'x', state, agoMs: day }));
+    const states = [
+      'healthy',
+      'running',
+      'unhealthy',
+      'starting',
+      'restarting',
+      'stopped',
+      'failed',
+      'finished',
+      'paused',
+      'created',
+      'removing',
+      'missing',
+      'unknown',
+    ] as const;
+    const components = states.map((state) =>
+      sampleComponent({ id: `is-${state}`, group: 'other', kind: '', product: '', image: 'x', state, agoMs: day }),
+    );
     const rig = await openRig({ deck: createFakeDeck({ snapshot: { ...sampleSnapshot(), components } }) });
     for (const state of states) expect(rig.frame()).toMatch(new RegExp(`[●◌▲✖○?] is-${state} +${state} `));
   });

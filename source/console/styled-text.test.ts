@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cutStyled, padStyled, styledWidth, unstyled } from './styled-text.ts';
 
-const piece = fc.oneof(fc.constantFrom('\x1b[31m', '\x1b[0m', '\x1b[1;38;2;1;2;3m', '\x1b[39m'), fc.string({ unit: fc.constantFrom('a', 'B', ' ', '世', 'é', '●'), maxLength: 12 }));
+const piece = fc.oneof(
+  fc.constantFrom('\x1b[31m', '\x1b[0m', '\x1b[1;38;2;1;2;3m', '\x1b[39m'),
+  fc.string({ unit: fc.constantFrom('a', 'B', ' ', '世', 'é', '●'), maxLength: 12 }),
+);
 const styled = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
 
 test('a cut text fits, keeps its beginning, and is not cut where it need not be', () => {

@@ -25,7 +25,24 @@ test('keys that mean nothing leave it alone', () => {
 });
 
 test('the cursor never leaves the text', () => {
-  const key = fc.constantFrom('left', 'right', 'home', 'end', 'backspace', 'delete', 'ctrl+w', 'ctrl+u', 'ctrl+k', 'alt+b', 'alt+f', 'alt+d', 'a', ' ', '世', '\u0301');
+  const key = fc.constantFrom(
+    'left',
+    'right',
+    'home',
+    'end',
+    'backspace',
+    'delete',
+    'ctrl+w',
+    'ctrl+u',
+    'ctrl+k',
+    'alt+b',
+    'alt+f',
+    'alt+d',
+    'a',
+    ' ',
+    '世',
+    '\u0301',
+  );
   fc.assert(
     fc.property(fc.array(key, { maxLength: 60 }), (keys) => {
       let field = fieldOf();

@@ -49,18 +49,37 @@ export function editField(field: TextField, press: KeyPress): TextField | undefi
   const length = characters(field.text).length;
   const at = (cursor: number): TextField => ({ ...field, cursor: Math.max(0, Math.min(length, cursor)) });
   switch (press.name) {
-    case 'left': case 'ctrl+b': return at(field.cursor - 1);
-    case 'right': case 'ctrl+f': return at(field.cursor + 1);
-    case 'home': case 'ctrl+a': return at(0);
-    case 'end': case 'ctrl+e': return at(length);
-    case 'alt+b': return at(wordStart(field));
-    case 'alt+f': return at(wordEnd(field));
-    case 'backspace': case 'ctrl+h': return field.cursor === 0 ? field : replaced(field, field.cursor - 1, field.cursor, '');
-    case 'delete': case 'ctrl+d': return replaced(field, field.cursor, Math.min(length, field.cursor + 1), '');
-    case 'ctrl+u': return replaced(field, 0, field.cursor, '');
-    case 'ctrl+k': return replaced(field, field.cursor, length, '');
-    case 'ctrl+w': return replaced(field, wordStart(field), field.cursor, '');
-    case 'alt+d': return replaced(field, field.cursor, wordEnd(field), '');
-    default: return press.text === '' ? undefined : typeInto(field, press.text);
+    case 'left':
+    case 'ctrl+b':
+      return at(field.cursor - 1);
+    case 'right':
+    case 'ctrl+f':
+      return at(field.cursor + 1);
+    case 'home':
+    case 'ctrl+a':
+      return at(0);
+    case 'end':
+    case 'ctrl+e':
+      return at(length);
+    case 'alt+b':
+      return at(wordStart(field));
+    case 'alt+f':
+      return at(wordEnd(field));
+    case 'backspace':
+    case 'ctrl+h':
+      return field.cursor === 0 ? field : replaced(field, field.cursor - 1, field.cursor, '');
+    case 'delete':
+    case 'ctrl+d':
+      return replaced(field, field.cursor, Math.min(length, field.cursor + 1), '');
+    case 'ctrl+u':
+      return replaced(field, 0, field.cursor, '');
+    case 'ctrl+k':
+      return replaced(field, field.cursor, length, '');
+    case 'ctrl+w':
+      return replaced(field, wordStart(field), field.cursor, '');
+    case 'alt+d':
+      return replaced(field, field.cursor, wordEnd(field), '');
+    default:
+      return press.text === '' ? undefined : typeInto(field, press.text);
   }
 }

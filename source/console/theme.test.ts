@@ -78,7 +78,9 @@ describe('a theme', () => {
 /** Relative luminance and contrast as WCAG 2 defines them. */
 function contrast(one: readonly number[], other: readonly number[]): number {
   const luminance = (rgb: readonly number[]) => {
-    const [red = 0, green = 0, blue = 0] = rgb.map((value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+    const [red = 0, green = 0, blue = 0] = rgb.map((value) =>
+      value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4,
+    );
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
   const [high = 0, low = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);

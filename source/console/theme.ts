@@ -1,5 +1,5 @@
-import { textWidth } from '../text/width.ts';
 import type { Tone } from '../fleet/model.ts';
+import { textWidth } from '../text/width.ts';
 import { unstyled } from './styled-text.ts';
 
 /** What a piece of text is for. Screens name roles; only this file knows colours. */
@@ -180,9 +180,10 @@ function sgrOf(ink: Ink, depth: ColourDepth): { open: string; close: string } {
 
 export function createTheme(options: { depth: ColourDepth; background: Background; ascii: boolean }): Theme {
   const { depth, background, ascii } = options;
-  const sequences = Object.fromEntries(
-    Object.entries(inks[background]).map(([role, ink]) => [role, sgrOf(ink, depth)]),
-  ) as Record<Role, { open: string; close: string }>;
+  const sequences = Object.fromEntries(Object.entries(inks[background]).map(([role, ink]) => [role, sgrOf(ink, depth)])) as Record<
+    Role,
+    { open: string; close: string }
+  >;
   const family = ascii ? frames.ascii : frames.unicode;
   return {
     depth,

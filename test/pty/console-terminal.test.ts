@@ -12,7 +12,11 @@ afterEach(async () => {
 });
 
 async function start(options: TerminalOptions = {}, ...words: string[]): Promise<Terminal> {
-  terminal = Terminal.start([process.execPath, '--import', 'tsx', join(root, 'test/pty/console-fixture.tsx'), ...words], { cwd: root, ...options, env: { NODE_ENV: 'production', LANG: 'C.UTF-8', ...options.env } });
+  terminal = Terminal.start([process.execPath, '--import', 'tsx', join(root, 'test/pty/console-fixture.tsx'), ...words], {
+    cwd: root,
+    ...options,
+    env: { NODE_ENV: 'production', LANG: 'C.UTF-8', ...options.env },
+  });
   return terminal;
 }
 
@@ -119,7 +123,13 @@ describe('a terminal that cannot show a screen is told what else there is', () =
 describe('what a real terminal shows', () => {
   test('resized in both directions it never scrolls, tears or wraps', async () => {
     const shown = await startConsole();
-    for (const [columns, rows] of [[80, 24], [200, 60], [60, 15], [40, 10], [120, 36]] as const) {
+    for (const [columns, rows] of [
+      [80, 24],
+      [200, 60],
+      [60, 15],
+      [40, 10],
+      [120, 36],
+    ] as const) {
       shown.resize(columns, rows);
       await shown.sees(columns === 40 ? '40 x 10' : /q quit/);
       await shown.sees((screen) => columns === 40 || screen.screen()[0]?.includes('quarterdeck') === true);

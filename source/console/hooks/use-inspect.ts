@@ -21,6 +21,7 @@ export function useInspect(component: ComponentView | undefined, service: Servic
   const of = id === undefined ? '' : `${place}/${id}`;
   const revision = `${of}/${service?.state}/${service?.sinceMs}/${service?.restarts}`;
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new state of the container is a reason to ask again
   useEffect(() => {
     if (id === undefined || place === undefined) return;
     const stop = new AbortController();
@@ -35,7 +36,11 @@ export function useInspect(component: ComponentView | undefined, service: Servic
         show(
           thrown instanceof Fault
             ? { state: 'failed', message: thrown.message, remedy: thrown.remedy }
-            : { state: 'failed', message: `The engine did not answer: ${messageOf(thrown)}`, remedy: 'It is asked again when the component changes.' },
+            : {
+                state: 'failed',
+                message: `The engine did not answer: ${messageOf(thrown)}`,
+                remedy: 'It is asked again when the component changes.',
+              },
         );
       }
     })();

@@ -1,7 +1,7 @@
 import { useEffect, useReducer } from 'react';
+import type { LogSource } from '../../fleet/log-store.ts';
 import { useParts } from '../context.ts';
 import type { LogWindow } from '../log-view.ts';
-import type { LogSource } from '../../fleet/log-store.ts';
 
 /** At most so often is a log drawn. */
 const frameMs = 1000 / 15;

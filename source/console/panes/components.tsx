@@ -83,7 +83,10 @@ export function componentLine(component: ComponentView, selected: boolean, conte
   if (columns.product) parts.push(quiet(pad(cleanLine(component.product), columns.product, 'left', glyphs.ellipsis)));
   if (columns.image) parts.push(quiet(pad(cleanLine(main?.image ?? ''), columns.image, 'left', glyphs.ellipsis)));
   // A project named like its only component says nothing new.
-  if (columns.project) parts.push(quiet(pad(component.project === component.id ? '' : cleanLine(component.project), columns.project, 'left', glyphs.ellipsis)));
+  if (columns.project)
+    parts.push(
+      quiet(pad(component.project === component.id ? '' : cleanLine(component.project), columns.project, 'left', glyphs.ellipsis)),
+    );
   const line = padStyled(parts.join(' '), width);
   return selected ? theme.paint(focused ? 'selected' : 'resting', line) : line;
 }
@@ -103,11 +106,16 @@ function emptyLines(places: readonly PlaceView[], settled: boolean, filter: stri
   if (away.length > 0) {
     return away.flatMap((place) => [
       '',
-      ...indent(wrap(`${theme.glyphs.tone.bad} ${cleanLine(place.link.message ?? `The engine of ${place.name} is away.`)}`, room).map((line) => theme.paint('bad', line))),
+      ...indent(
+        wrap(`${theme.glyphs.tone.bad} ${cleanLine(place.link.message ?? `The engine of ${place.name} is away.`)}`, room).map((line) =>
+          theme.paint('bad', line),
+        ),
+      ),
       ...indent(wrap(cleanLine(place.link.remedy ?? ''), room)),
     ]);
   }
-  if (!settled) return ['', ...indent([`${theme.glyphs.tone.busy} Asking the container engine${theme.glyphs.ellipsis === '…' ? '…' : '...'}`])];
+  if (!settled)
+    return ['', ...indent([`${theme.glyphs.tone.busy} Asking the container engine${theme.glyphs.ellipsis === '…' ? '…' : '...'}`])];
   return ['', ...indent(wrap('No containers here yet. What you start with docker, podman or compose appears by itself.', room))];
 }
 
@@ -132,12 +140,16 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
 
   const columns = columnsFor(width);
   const visible = rows.slice(start.current, start.current + height);
-  const stats = useStats(columns.load ? visible.flatMap((row) => (row.kind === 'component' && working.has(row.component.state) ? [row.component.key] : [])) : []);
+  const stats = useStats(
+    columns.load ? visible.flatMap((row) => (row.kind === 'component' && working.has(row.component.state) ? [row.component.key] : [])) : [],
+  );
   const context: RowContext = { theme, width, columns, nowMs, focused, stats, names: namesOf(components) };
   const lines =
     rows.length === 0
       ? emptyLines(places, settled, filter, theme, width)
-      : visible.map((row) => (row.kind === 'group' ? groupLine(row, theme, width) : componentLine(row.component, row.component.key === selected?.key, context)));
+      : visible.map((row) =>
+          row.kind === 'group' ? groupLine(row, theme, width) : componentLine(row.component, row.component.key === selected?.key, context),
+        );
 
   const shownCount = rows.filter((row) => row.kind === 'component').length;
   const position = rows.slice(0, index + 1).filter((row) => row.kind === 'component').length;

@@ -1,7 +1,6 @@
 import { cleanLine } from '../../text/clean.ts';
 import { wrap } from '../../text/width.ts';
 import { namesOf } from '../component-rows.ts';
-import { serviceShown } from '../commands.ts';
 import { useParts } from '../context.ts';
 import { filterText } from '../filter-text.ts';
 import { useFleet, useStats } from '../hooks/use-fleet.ts';
@@ -12,6 +11,7 @@ import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
 import { type DetailTab, detailTabs } from '../interface-store.ts';
 import type { Rectangle } from '../layout.ts';
+import { serviceShown } from '../selection.ts';
 import type { Theme } from '../theme.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 import { componentPortsLines } from './component-ports-lines.ts';
@@ -20,7 +20,13 @@ import { inspectLine, inspectText, matchRows } from './inspect-lines.ts';
 import { logLines } from './log-lines.ts';
 import { overviewLines } from './overview-lines.ts';
 
-const titles: Readonly<Record<DetailTab, string>> = { overview: 'Overview', logs: 'Logs', ports: 'Ports', fields: 'Fields', inspect: 'Inspect' };
+const titles: Readonly<Record<DetailTab, string>> = {
+  overview: 'Overview',
+  logs: 'Logs',
+  ports: 'Ports',
+  fields: 'Fields',
+  inspect: 'Inspect',
+};
 
 function tabLine(theme: Theme, current: DetailTab, focused: boolean): string {
   return ` ${detailTabs
@@ -55,7 +61,9 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   const logs = useInterface((state) => state.logs);
   const nowMs = useNow();
   const service = component && serviceShown({ ...parts.store.get(), services }, component);
-  const running = component?.services.some((each) => each.state === 'healthy' || each.state === 'running' || each.state === 'unhealthy' || each.state === 'starting');
+  const running = component?.services.some(
+    (each) => each.state === 'healthy' || each.state === 'running' || each.state === 'unhealthy' || each.state === 'starting',
+  );
   const stats = useStats(component && running && tab === 'overview' ? [component.key] : []);
   const wantsInspect = tab === 'fields' || tab === 'inspect';
   const inspection = useInspect(component, wantsInspect ? service : undefined);
@@ -97,7 +105,16 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   let foot = '';
   let typed = '';
   if (tab === 'logs' && component) {
-    const shown = logLines({ theme, width, height, window, source, logs, filter: filters.logs, services: component.services.map((each) => each.name) });
+    const shown = logLines({
+      theme,
+      width,
+      height,
+      window,
+      source,
+      logs,
+      filter: filters.logs,
+      services: component.services.map((each) => each.name),
+    });
     commands.measured.logs = height;
     lines = shown.lines;
     foot = shown.status;
@@ -109,11 +126,17 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
     lines = linesOf(top, height);
     if (total > height) foot = theme.paint('faint', `${top + 1}-${Math.min(total, top + height)} of ${total}`);
     if (tab !== 'overview' && tab !== 'logs') typed = filterText(theme, { filters, editing }, tab);
-    if (tab === 'inspect' && filters.inspect !== '') foot = theme.paint(matches.length > 0 ? 'accent' : 'warn', `${matches.length} matches, n next`);
+    if (tab === 'inspect' && filters.inspect !== '')
+      foot = theme.paint(matches.length > 0 ? 'accent' : 'warn', `${matches.length} matches, n next`);
   }
   const several = component && component.services.length > 1 && (wantsInspect || tab === 'logs');
-  const about = component ? [cleanLine(component.product), component.probe?.version ? cleanLine(component.probe.version) : ''].filter(Boolean).join(' ') : '';
-  const title = component ? (namesOf(snapshot.components).get(component.key) ?? '') + (several && wantsInspect && service ? ` ${theme.glyphs.dot} ${cleanLine(service.name)}` : '') : 'Details';
+  const about = component
+    ? [cleanLine(component.product), component.probe?.version ? cleanLine(component.probe.version) : ''].filter(Boolean).join(' ')
+    : '';
+  const title = component
+    ? (namesOf(snapshot.components).get(component.key) ?? '') +
+      (several && wantsInspect && service ? ` ${theme.glyphs.dot} ${cleanLine(service.name)}` : '')
+    : 'Details';
   return (
     <PaneFrame
       width={rectangle.width}

@@ -23,7 +23,7 @@ interface Value {
   role: Role | undefined;
 }
 
-function valueOf(field: Field, env: ReadonlyMap<string, string> | undefined, { theme, readOnly }: Options): Value {
+function shownValue(field: Field, env: ReadonlyMap<string, string> | undefined, { theme, readOnly }: Options): Value {
   const hidden = theme.glyphs.mask.repeat(4);
   const set = field.goes === 'environment' ? env?.get(field.env ?? field.name) : undefined;
   if (set !== undefined && set !== '') {
@@ -42,15 +42,22 @@ function valueOf(field: Field, env: ReadonlyMap<string, string> | undefined, { t
 /** The catalog's fields of a component with the values that its container has. Secrets are never shown (R2). */
 export function fieldsLines(options: Options): string[] {
   const { theme, width, entry, detail, filter } = options;
-  if (!entry) return wrap('Not in the catalog: its fields are not known. The Inspect tab shows its environment.', width - 2).map((line) => ` ${line}`);
+  if (!entry)
+    return wrap('Not in the catalog: its fields are not known. The Inspect tab shows its environment.', width - 2).map(
+      (line) => ` ${line}`,
+    );
   const wanted = filter.toLowerCase();
   const fields = entry.fields.filter((field) => `${field.name} ${field.meaning ?? ''}`.toLowerCase().includes(wanted));
-  if (fields.length === 0) return [` ${theme.paint('faint', filter === '' ? 'This component has no fields.' : `No field matches "${filter}".`)}`];
+  if (fields.length === 0)
+    return [` ${theme.paint('faint', filter === '' ? 'This component has no fields.' : `No field matches "${filter}".`)}`];
   const env = detail && new Map(detail.env);
   const nameColumns = Math.min(Math.max(...fields.map((field) => textWidth(cleanLine(field.name)))), Math.floor(width * 0.42));
   return fields.flatMap((field) => {
-    const value = valueOf(field, env, options);
-    const kind = theme.paint(field.secret ? 'warn' : 'faint', `${field.secret ? 'secret' : field.type}${field.required ? ', required' : ''}`);
+    const value = shownValue(field, env, options);
+    const kind = theme.paint(
+      field.secret ? 'warn' : 'faint',
+      `${field.secret ? 'secret' : field.type}${field.required ? ', required' : ''}`,
+    );
     const line = ` ${theme.paint('strong', pad(cleanLine(field.name), nameColumns, 'left', theme.glyphs.ellipsis))}  ${value.role ? theme.paint(value.role, value.text) : value.text}  ${kind}`;
     const meaning = [field.meaning, field.rule].filter(Boolean).join(`; `);
     return [

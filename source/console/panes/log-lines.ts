@@ -1,8 +1,8 @@
-import type { InterfaceState } from '../interface-store.ts';
 import type { LogSource } from '../../fleet/log-store.ts';
-import { countText } from '../../text/quantities.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
 import { wrap } from '../../text/width.ts';
+import type { InterfaceState } from '../interface-store.ts';
 import { type LogRowOptions, type LogWindow, visibleRows } from '../log-view.ts';
 import { unstyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
@@ -36,12 +36,18 @@ export function logLines(options: Options): { lines: string[]; status: string } 
   };
   const lines = visibleRows(window, bottom, height, rowOptions).map(
     // Plain for the most part: colour only where it says something, and none of the terminal's slow characters.
-    ({ lead, stream, text }) => ` ${lead === '' ? '' : theme.paint(stream === 'stderr' ? 'warn' : 'faint', lead)}${filter === '' ? text : marked(theme, text, filter)}`,
+    ({ lead, stream, text }) =>
+      ` ${lead === '' ? '' : theme.paint(stream === 'stderr' ? 'warn' : 'faint', lead)}${filter === '' ? text : marked(theme, text, filter)}`,
   );
   if (lines.length === 0) lines.push(...emptyLines(options));
 
   const total = source?.total() ?? 0;
-  const state = logs.bottom === undefined ? (source?.state().following ? 'following' : 'ended') : `paused, ${countText(waiting, 'line waits', 'lines wait')}`;
+  const state =
+    logs.bottom === undefined
+      ? source?.state().following
+        ? 'following'
+        : 'ended'
+      : `paused, ${countText(waiting, 'line waits', 'lines wait')}`;
   const count = filter === '' ? countText(total, 'line') : `${window.length} of ${countText(total, 'line')} match`;
   const message = source?.state().message;
   const role = logs.bottom !== undefined ? 'warn' : 'faint';

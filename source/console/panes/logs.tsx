@@ -1,6 +1,6 @@
+import { namesOf } from '../component-rows.ts';
 import { useParts } from '../context.ts';
 import { filterText } from '../filter-text.ts';
-import { namesOf } from '../component-rows.ts';
 import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { useLogWindow } from '../hooks/use-log-window.ts';

@@ -41,10 +41,15 @@ export function overviewLines(options: OverviewOptions): string[] {
 
   const state = sentence(cleanLine(component.detail || component.word));
   const [first = '', ...rest] = wrap(state, room);
-  lines.push(` ${theme.paint(component.tone, `${glyphs.tone[component.tone]} ${first}`)}`, ...rest.map((line) => `   ${theme.paint(component.tone, line)}`));
+  lines.push(
+    ` ${theme.paint(component.tone, `${glyphs.tone[component.tone]} ${first}`)}`,
+    ...rest.map((line) => `   ${theme.paint(component.tone, line)}`),
+  );
   const { probe } = component;
-  if (probe?.detail && cleanLine(probe.detail) !== cleanLine(component.detail)) lines.push(...paragraph(sentence(cleanLine(probe.detail)), '   '));
-  if (probe?.failure && !state.includes(cleanLine(probe.failure))) lines.push(...paragraph(`${glyphs.tone.unknown} Could not be asked: ${cleanLine(probe.failure)}`, '   ', 'unknown'));
+  if (probe?.detail && cleanLine(probe.detail) !== cleanLine(component.detail))
+    lines.push(...paragraph(sentence(cleanLine(probe.detail)), '   '));
+  if (probe?.failure && !state.includes(cleanLine(probe.failure)))
+    lines.push(...paragraph(`${glyphs.tone.unknown} Could not be asked: ${cleanLine(probe.failure)}`, '   ', 'unknown'));
   const since = component.sinceMs === undefined ? '' : sinceText(component.state, nowMs - component.sinceMs);
   const restarts = component.restarts > 0 ? countText(component.restarts, 'restart') : '';
   const asked = probe ? `asked ${agoText(nowMs - probe.atMs)}` : '';
@@ -90,7 +95,13 @@ function loadLines({ theme, width }: OverviewOptions, stats: StatsHistory): stri
   const peak = Math.max(...stats.cpuPercent, 5);
   return [
     line('cpu', stats.cpuPercent, peak, cpu === undefined ? '' : `${cpu.toFixed(1)} %`, 'accent'),
-    line('memory', stats.memoryBytes, limit > 0 ? limit : Math.max(...stats.memoryBytes, 1) * 1.25, `${bytesText(memory)}${limit > 0 ? ` of ${bytesText(limit)}` : ''}`, 'accent'),
+    line(
+      'memory',
+      stats.memoryBytes,
+      limit > 0 ? limit : Math.max(...stats.memoryBytes, 1) * 1.25,
+      `${bytesText(memory)}${limit > 0 ? ` of ${bytesText(limit)}` : ''}`,
+      'accent',
+    ),
   ];
 }
 
@@ -102,7 +113,9 @@ function findingLines(finding: FindingView, { theme, width }: OverviewOptions): 
   return [
     ` ${theme.paint(role, `${glyphs.tone[role]} ${first}`)}`,
     ...rest.map((line) => `   ${theme.paint(role, line)}`),
-    ...wrap(cleanLine(finding.remedy), width - 6 - glyphs.arrow.length).map((line, row) => `   ${row === 0 ? theme.paint('accent', glyphs.arrow) : ' '.repeat(glyphs.arrow.length)} ${line}`),
+    ...wrap(cleanLine(finding.remedy), width - 6 - glyphs.arrow.length).map(
+      (line, row) => `   ${row === 0 ? theme.paint('accent', glyphs.arrow) : ' '.repeat(glyphs.arrow.length)} ${line}`,
+    ),
   ];
 }
 
@@ -120,7 +133,10 @@ function serviceLines({ theme, width, component, service: shown, nowMs }: Overvi
       theme.paint('faint', cut(cleanLine(service.image), image, glyphs.ellipsis)),
     ].join(' ');
     // What the component's own sentence says is not said twice.
-    const telling = service.tone !== 'good' && service.detail !== component.detail ? wrap(cleanLine(service.detail), width - 6).map((text) => `   ${theme.paint('faint', text)}`) : [];
+    const telling =
+      service.tone !== 'good' && service.detail !== component.detail
+        ? wrap(cleanLine(service.detail), width - 6).map((text) => `   ${theme.paint('faint', text)}`)
+        : [];
     return [line, ...telling];
   });
 }

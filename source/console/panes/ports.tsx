@@ -22,7 +22,12 @@ export function addressText(port: Pick<PortView, 'address' | 'port' | 'protocol'
 /** What there is to know about a port, in a few words: conflicts first. */
 function remark(port: PortView): { role: Role; text: string } {
   if (port.conflictWith.length > 0) return { role: 'bad', text: `conflict with ${port.conflictWith.map(cleanLine).join(', ')}` };
-  const role = [port.containerPort !== undefined && port.containerPort !== port.port ? `to ${port.containerPort}` : '', cleanLine(port.role ?? '')].filter(Boolean).join(' ');
+  const role = [
+    port.containerPort !== undefined && port.containerPort !== port.port ? `to ${port.containerPort}` : '',
+    cleanLine(port.role ?? ''),
+  ]
+    .filter(Boolean)
+    .join(' ');
   if (!port.open) return { role: 'idle', text: `not listening now${role ? `, ${role}` : ''}` };
   return { role: 'faint', text: role || cleanLine(port.note ?? '') };
 }
@@ -75,13 +80,25 @@ export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focuse
   const width = rectangle.width - 2;
   const height = rectangle.height - 2;
   const ports = matchingPorts(snapshot.ports, filters.ports);
-  const index = ports.length === 0 ? -1 : Math.max(0, ports.findIndex((port) => portKey(port) === selectedKey));
+  const index =
+    ports.length === 0
+      ? -1
+      : Math.max(
+          0,
+          ports.findIndex((port) => portKey(port) === selectedKey),
+        );
   const chosen = ports[index];
 
   // What concerns the selected port stands below the list, then what concerns the host, as far as there is room.
-  const about = chosen ? [chosen.note, ...chosen.conflictWith.map((owner) => `${owner} wants the same port: only one of them can have it.`)] : [];
-  const notes = [...new Set([...about, ...snapshot.places.flatMap((place) => place.notes)].flatMap((note) => (note ? [cleanLine(note)] : [])))];
-  const blocks = notes.map((note) => wrap(note, width - 4).map((line, row) => `${row === 0 ? ` ${theme.glyphs.dot} ` : '   '}${theme.paint('faint', line)}`));
+  const about = chosen
+    ? [chosen.note, ...chosen.conflictWith.map((owner) => `${owner} wants the same port: only one of them can have it.`)]
+    : [];
+  const notes = [
+    ...new Set([...about, ...snapshot.places.flatMap((place) => place.notes)].flatMap((note) => (note ? [cleanLine(note)] : []))),
+  ];
+  const blocks = notes.map((note) =>
+    wrap(note, width - 4).map((line, row) => `${row === 0 ? ` ${theme.glyphs.dot} ` : '   '}${theme.paint('faint', line)}`),
+  );
   const mostNotes = Math.max(height >= 8 ? 3 : 0, height - ports.length - 1);
   const noteLines: string[] = [];
   for (const block of blocks) if (noteLines.length + block.length <= mostNotes) noteLines.push(...block);
@@ -94,7 +111,8 @@ export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focuse
   const list = ports
     .slice(start.current, start.current + listHeight)
     .map((port) => portLine(port, { theme, width, addressColumns, state: port !== chosen ? 'plain' : focused ? 'selected' : 'resting' }));
-  if (ports.length === 0) list.push(filters.ports === '' ? '  Nothing listens here.' : `  ${cut(`No port matches "${filters.ports}".`, width - 4)}`);
+  if (ports.length === 0)
+    list.push(filters.ports === '' ? '  Nothing listens here.' : `  ${cut(`No port matches "${filters.ports}".`, width - 4)}`);
   while (list.length < listHeight && noteRoom > 0) list.push('');
 
   const conflicts = snapshot.ports.filter((port) => port.conflictWith.length > 0).length;

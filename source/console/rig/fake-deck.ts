@@ -1,7 +1,7 @@
 import { defaultSettings } from '../../config/settings.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { FleetSnapshot, StatsHistory } from '../../fleet/model.ts';
 import type { LogEntry, LogSource } from '../../fleet/log-store.ts';
+import type { FleetSnapshot, StatsHistory } from '../../fleet/model.ts';
 import type { Flow, FlowInput } from '../../flows/flow.ts';
 import type { Operator } from '../../session/session.ts';
 import type { Deck, DeckOptions } from '../../terminal/deck.ts';
@@ -80,7 +80,9 @@ class FakeSource implements LogSource {
 }
 
 /** A deck without an engine: what the console reads and starts, played by the test. */
-export function createFakeDeck(options: { deck?: Partial<DeckOptions>; snapshot?: FleetSnapshot; flows?: Readonly<Record<string, FlowBody>>; keepLines?: number } = {}): FakeDeck {
+export function createFakeDeck(
+  options: { deck?: Partial<DeckOptions>; snapshot?: FleetSnapshot; flows?: Readonly<Record<string, FlowBody>>; keepLines?: number } = {},
+): FakeDeck {
   let snapshot = options.snapshot ?? sampleSnapshot();
   const listeners = new Set<() => void>();
   const sources = new Map<string, FakeSource>();
@@ -107,7 +109,13 @@ export function createFakeDeck(options: { deck?: Partial<DeckOptions>; snapshot?
     return known;
   };
   const engine = { inspect: async (id: string) => sampleDetail(id) } as Partial<Engine> as Engine;
-  const deckOptions: DeckOptions = { readOnly: false, rehearsing: false, verbose: false, signal: new AbortController().signal, ...options.deck };
+  const deckOptions: DeckOptions = {
+    readOnly: false,
+    rehearsing: false,
+    verbose: false,
+    signal: new AbortController().signal,
+    ...options.deck,
+  };
   const started: FakeDeck['started'] = [];
   const refreshed: FakeDeck['refreshed'] = [];
 

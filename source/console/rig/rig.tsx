@@ -15,8 +15,27 @@ import { createFakeDeck, type FakeDeck, type FlowBody } from './fake-deck.ts';
 import { sampleNowMs } from './sample-fleet.ts';
 
 const bytes: Readonly<Record<string, string>> = {
-  enter: '\r', esc: '\x1b', tab: '\t', 'shift+tab': '\x1b[Z', space: ' ', backspace: '\x7f', delete: '\x1b[3~', up: '\x1b[A', down: '\x1b[B', right: '\x1b[C', left: '\x1b[D',
-  home: '\x1b[H', end: '\x1b[F', pageup: '\x1b[5~', pagedown: '\x1b[6~', 'ctrl+c': '\x03', 'ctrl+d': '\x04', 'ctrl+u': '\x15', 'ctrl+l': '\x0c', 'ctrl+p': '\x10', 'ctrl+n': '\x0e',
+  enter: '\r',
+  esc: '\x1b',
+  tab: '\t',
+  'shift+tab': '\x1b[Z',
+  space: ' ',
+  backspace: '\x7f',
+  delete: '\x1b[3~',
+  up: '\x1b[A',
+  down: '\x1b[B',
+  right: '\x1b[C',
+  left: '\x1b[D',
+  home: '\x1b[H',
+  end: '\x1b[F',
+  pageup: '\x1b[5~',
+  pagedown: '\x1b[6~',
+  'ctrl+c': '\x03',
+  'ctrl+d': '\x04',
+  'ctrl+u': '\x15',
+  'ctrl+l': '\x0c',
+  'ctrl+p': '\x10',
+  'ctrl+n': '\x0e',
 };
 
 /** How long a test waits for what it wants to see. Nothing here takes as long, except on a machine that is very busy. */
@@ -67,13 +86,20 @@ export const colourTheme = createTheme({ depth: 'full', background: 'dark', asci
 /** The console on a screen that a test reads. Nothing sleeps: keys answer when they were handled, `sees` when a frame shows it. */
 export async function openRig(options: RigOptions = {}): Promise<Rig> {
   const size = options.size ?? { columns: 120, rows: 36 };
-  const deck = options.deck ?? createFakeDeck({ deck: { readOnly: options.readOnly ?? false }, ...(options.flows ? { flows: options.flows } : {}) });
+  const deck =
+    options.deck ?? createFakeDeck({ deck: { readOnly: options.readOnly ?? false }, ...(options.flows ? { flows: options.flows } : {}) });
   const copied: string[] = [];
   let quit = false;
   let dispatcher: KeyDispatcher | undefined;
   const lender = createTerminalLender(process.stdin, process.stdout);
   const parts = createParts({
-    deck, theme: options.theme ?? plainTheme, lender, keys: options.keys, practice: options.practice, now: options.now ?? (() => sampleNowMs), start: options.start,
+    deck,
+    theme: options.theme ?? plainTheme,
+    lender,
+    keys: options.keys,
+    practice: options.practice,
+    now: options.now ?? (() => sampleNowMs),
+    start: options.start,
     quit: () => {
       quit = true;
     },
@@ -112,7 +138,8 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
       watchers.add(look);
       look();
     });
-  const has = (text: string | RegExp) => (screenText: string) => (typeof text === 'string' ? screenText.includes(text) : text.test(screenText));
+  const has = (text: string | RegExp) => (screenText: string) =>
+    typeof text === 'string' ? screenText.includes(text) : text.test(screenText);
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
   async function resize(next: Size) {
@@ -162,7 +189,10 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     until,
     frame,
     raw,
-    row: (containing) => frame().split('\n').find((line) => line.includes(containing)) ?? '',
+    row: (containing) =>
+      frame()
+        .split('\n')
+        .find((line) => line.includes(containing)) ?? '',
     log: (key, lines) => deck.log(key, lines),
     copied,
     quitted: () => quit,
@@ -178,7 +208,9 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
 /** What every screen must be: not taller or wider than the terminal. Answers what is wrong. */
 export function misfits(frame: string, size: Size): string[] {
   const lines = unstyled(frame).split('\n');
-  const wrong = lines.flatMap((line, row) => (textWidth(line) > size.columns ? [`row ${row + 1} is ${textWidth(line)} wide: ${line}`] : []));
+  const wrong = lines.flatMap((line, row) =>
+    textWidth(line) > size.columns ? [`row ${row + 1} is ${textWidth(line)} wide: ${line}`] : [],
+  );
   if (lines.length > size.rows) wrong.push(`${lines.length} rows`);
   return wrong;
 }

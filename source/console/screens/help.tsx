@@ -27,7 +27,10 @@ function blocks(theme: Theme, keymap: Keymap, width: number): string[][] {
     byContext.set(context, block);
     block.push(cutStyled(`  ${theme.paint('key', pad(keys, keyColumns))} ${title}`, width, theme.glyphs.ellipsis));
   }
-  const marks = [theme.paint('heading', 'Marks'), ...legend.map(([tone, text]) => `  ${theme.paint(tone, pad(theme.glyphs.tone[tone], keyColumns))} ${text}`)];
+  const marks = [
+    theme.paint('heading', 'Marks'),
+    ...legend.map(([tone, text]) => `  ${theme.paint(tone, pad(theme.glyphs.tone[tone], keyColumns))} ${text}`),
+  ];
   return [...byContext.values(), marks].map((block) => [...block, '']);
 }
 
@@ -40,7 +43,10 @@ export function helpLines(theme: Theme, keymap: Keymap, width: number): string[]
   const left: string[] = [];
   const right: string[] = [];
   for (const block of all) (left.length + block.length / 2 <= total / 2 ? left : right).push(...block);
-  return Array.from({ length: Math.max(left.length, right.length) }, (_, row) => ` ${padStyled(left[row] ?? '', columnWidth)} ${right[row] ?? ''}`);
+  return Array.from(
+    { length: Math.max(left.length, right.length) },
+    (_, row) => ` ${padStyled(left[row] ?? '', columnWidth)} ${right[row] ?? ''}`,
+  );
 }
 
 export function Help({ rectangle }: { rectangle: Rectangle }) {

@@ -1,5 +1,5 @@
-import { pad } from '../../text/width.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { pad } from '../../text/width.ts';
 import { useParts } from '../context.ts';
 import { fieldText } from '../filter-text.ts';
 import { useFleet } from '../hooks/use-fleet.ts';

@@ -17,7 +17,19 @@ export function RunOverlay({ size }: { size: Size }) {
   const { lines, shown } = runScreen(run, theme, keymap, most, size.rows - 8);
   commands.measured.run = shown;
   const room = run.dialog ? most : Math.min(most, Math.max(44, ...lines.map(styledWidth)));
-  const foot = shown.total > shown.height ? theme.paint('faint', `${Math.min(run.scroll, shown.total - shown.height) + shown.height} of ${shown.total}`) : '';
+  const foot =
+    shown.total > shown.height
+      ? theme.paint('faint', `${Math.min(run.scroll, shown.total - shown.height) + shown.height} of ${shown.total}`)
+      : '';
   const edgeRole = run.dialog?.kind === 'confirm' ? 'warn' : run.state === 'failed' ? 'bad' : undefined;
-  return <Overlay size={size} width={room + 6} edgeRole={edgeRole} title={run.title} foot={foot} rows={['', ...lines.map((line) => `  ${line}`), '']} />;
+  return (
+    <Overlay
+      size={size}
+      width={room + 6}
+      edgeRole={edgeRole}
+      title={run.title}
+      foot={foot}
+      rows={['', ...lines.map((line) => `  ${line}`), '']}
+    />
+  );
 }

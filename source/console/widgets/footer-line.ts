@@ -1,11 +1,11 @@
 import type { ComponentView } from '../../fleet/model.ts';
 import type { Deck } from '../../terminal/deck.ts';
-import { contextsOf, filterTarget } from '../commands.ts';
 import { frontRun } from '../flow-runs.ts';
 import type { InterfaceState } from '../interface-store.ts';
 import { keyText } from '../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../keymap.ts';
 import { flowOf, isOffered, offeredActs } from '../offers.ts';
+import { contextsOf, filterTarget } from '../selection.ts';
 import { padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 
@@ -28,7 +28,10 @@ function item(binding: KeyBinding, label = binding.label ?? binding.title): Foot
 }
 
 /** What can be done here and now. The first ones are the nearest; the last ones always stay. */
-export function footerItems({ state, keymap, deck, component }: Omit<FooterOptions, 'theme' | 'columns'>): { near: FooterItem[]; always: FooterItem[] } {
+export function footerItems({ state, keymap, deck, component }: Omit<FooterOptions, 'theme' | 'columns'>): {
+  near: FooterItem[];
+  always: FooterItem[];
+} {
   const of = (id: CommandId, label?: string) => item(keymap.binding(id), label);
   const front = frontRun(state.runs);
   if (front?.dialog) {
@@ -38,19 +41,26 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
       return { near: [of('yes', 'yes, do it')], always: [of('no', 'no'), of('cancel', 'cancel')] };
     }
     const { kind } = dialog.question;
-    const near = kind === 'several' ? [of('choice-down', 'move'), of('toggle', 'choose')] : kind === 'choice' ? [of('choice-down', 'move')] : [];
+    const near =
+      kind === 'several' ? [of('choice-down', 'move'), of('toggle', 'choose')] : kind === 'choice' ? [of('choice-down', 'move')] : [];
     return { near, always: [of('accept', 'continue'), of('cancel', 'cancel')] };
   }
-  if (front) return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
+  if (front)
+    return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
   if (state.editing) return { near: [], always: [of('accept', 'keep'), of('cancel', 'undo')] };
   if (state.screen === 'palette') return { near: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] };
-  if (state.screen === 'help') return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };
+  if (state.screen === 'help')
+    return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };
 
   const contexts = contextsOf(state);
   const own = keymap.bindings
     .filter((binding) => binding.label && (binding.context === contexts[0] || binding.context === state.focus))
     .map((binding) => item(binding, binding.id === 'follow' ? (state.logs.bottom === undefined ? 'pause' : 'follow') : binding.label));
-  const acts = contexts.includes('component') ? offeredActs(deck, keymap, component).filter((binding) => binding.label && (binding.flow || component)).map((binding) => item(binding)) : [];
+  const acts = contexts.includes('component')
+    ? offeredActs(deck, keymap, component)
+        .filter((binding) => binding.label && (binding.flow || component))
+        .map((binding) => item(binding))
+    : [];
   const host = keymap.bindings.flatMap((binding) => {
     const flow = binding.context === 'host' && binding.label && binding.flow ? flowOf(deck, binding.flow) : undefined;
     return flow && isOffered(deck, flow, component) ? [item(binding)] : [];

@@ -21,7 +21,10 @@ const worstFirst: readonly Tone[] = ['bad', 'warn', 'unknown', 'busy', 'idle'];
 /** Under which word a component is counted: `sealed 1/3` and `sealed 0/3` are both `sealed`, `loading 12/30 min` is `loading`. */
 function countedAs(component: ComponentView): string {
   if (component.tone === 'good') return 'up';
-  const word = cleanLine(component.word).replace(/[\s(,:]*\d.*$|[(,:].*$/, '').trim().toLowerCase();
+  const word = cleanLine(component.word)
+    .replace(/[\s(,:]*\d.*$|[(,:].*$/, '')
+    .trim()
+    .toLowerCase();
   return word === '' ? component.state : word;
 }
 
@@ -104,9 +107,13 @@ export function bannerLines(snapshot: FleetSnapshot, theme: Theme, columns: numb
   const reason = [link.message ?? 'The engine does not answer.', link.remedy ?? ''].filter(Boolean).map(cleanLine).join(' ');
   // The countdown moves: it keeps its place, and its room, so that nothing else does.
   const tailColumns = 20;
-  const wrapped = wrap(`${theme.glyphs.tone.bad} ${cleanLine(place.name)}: ${reason}`, columns - tailColumns - 3);
-  const rows = wrapped.length > mostBannerRows ? [...wrapped.slice(0, mostBannerRows - 1), wrapped.slice(mostBannerRows - 1).join(' ')] : wrapped;
+  const wrapped = wrap(`${cleanLine(place.name)}: ${reason}`, columns - tailColumns - 5);
+  const rows =
+    wrapped.length > mostBannerRows ? [...wrapped.slice(0, mostBannerRows - 1), wrapped.slice(mostBannerRows - 1).join(' ')] : wrapped;
   return rows.map((row, index) =>
-    theme.paint('alarm', ` ${pad(row, columns - tailColumns - 3, 'left', theme.glyphs.ellipsis)} ${pad(index === 0 ? tail : '', tailColumns, 'right', theme.glyphs.ellipsis)} `),
+    theme.paint(
+      'alarm',
+      ` ${index === 0 ? theme.glyphs.tone.bad : ' '} ${pad(row, columns - tailColumns - 5, 'left', theme.glyphs.ellipsis)} ${pad(index === 0 ? tail : '', tailColumns, 'right', theme.glyphs.ellipsis)} `,
+    ),
   );
 }

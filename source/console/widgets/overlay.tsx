@@ -18,8 +18,20 @@ interface OverlayProps {
 export function Overlay({ size, width, title, foot = '', edgeRole, rows }: OverlayProps) {
   const height = Math.min(size.rows - 2, rows.length + 2);
   return (
-    <Box position="absolute" top={Math.max(1, Math.floor((size.rows - height) / 2))} left={Math.max(0, Math.floor((size.columns - width) / 2))}>
-      <PaneFrame width={width} height={height} title={title} foot={foot} focused edgeRole={edgeRole} rows={rows.map((row) => padStyled(row, width - 2))} />
+    <Box
+      position="absolute"
+      top={Math.max(1, Math.floor((size.rows - height) / 2))}
+      left={Math.max(0, Math.floor((size.columns - width) / 2))}
+    >
+      <PaneFrame
+        width={width}
+        height={height}
+        title={title}
+        foot={foot}
+        focused
+        edgeRole={edgeRole}
+        rows={rows.map((row) => padStyled(row, width - 2))}
+      />
     </Box>
   );
 }

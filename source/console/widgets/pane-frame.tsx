@@ -20,7 +20,10 @@ interface FrameProps {
 }
 
 /** `╭ Title ───── aside ╮`, exactly as wide as asked. */
-export function edge(theme: Theme, options: { width: number; title: string; aside: string; focused: boolean; top: boolean; role: Role }): string {
+export function edge(
+  theme: Theme,
+  options: { width: number; title: string; aside: string; focused: boolean; top: boolean; role: Role },
+): string {
   const { width, focused, top, role } = options;
   const frame = theme.frame(focused);
   const room = width - 2;

@@ -1,0 +1,16 @@
+/** What the last frame showed of each scrolling part, for keys that move by pages. Written while drawing, read by keys. */
+export interface Measured {
+  /** The terminal is too small: what nobody can see is not done. */
+  small: boolean;
+  list: number;
+  ports: number;
+  logs: number;
+  detail: { height: number; total: number; matches: readonly number[] };
+  help: { height: number; total: number };
+  run: { height: number; total: number };
+}
+
+export function firstMeasures(): Measured {
+  const none = { height: 1, total: 0 };
+  return { small: false, list: 1, ports: 1, logs: 1, detail: { ...none, matches: [] }, help: none, run: none };
+}

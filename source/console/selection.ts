@@ -1,0 +1,33 @@
+import type { ComponentView, ServiceView } from '../fleet/model.ts';
+import type { Deck } from '../terminal/deck.ts';
+import { rowsFor, selectedIn } from './component-rows.ts';
+import type { FilterTarget, InterfaceState } from './interface-store.ts';
+import type { KeyContext } from './keymap.ts';
+
+/** Which service of the component is looked at. */
+export function serviceShown(state: InterfaceState, component: ComponentView): ServiceView | undefined {
+  const chosen = state.services[component.key];
+  return (
+    component.services.find((service) => service.name === chosen) ??
+    component.services.find((service) => service.main) ??
+    component.services[0]
+  );
+}
+
+export function selectedComponent(deck: Deck, state: InterfaceState): ComponentView | undefined {
+  return selectedIn(rowsFor(deck.fleet.snapshot().components, state.filters.components), state.selected, state.selectedPlace);
+}
+
+/** What `/` is about in the pane with the focus; undefined where there is nothing to filter. */
+export function filterTarget(state: InterfaceState): FilterTarget | undefined {
+  if (state.focus !== 'detail') return state.focus;
+  return state.tab === 'overview' ? undefined : state.tab;
+}
+
+/** The context whose keys count first. */
+export function contextsOf(state: InterfaceState): KeyContext[] {
+  const own: KeyContext = state.focus === 'detail' && state.tab === 'logs' ? 'logs' : state.focus;
+  // In the ports no component stands under the cursor: a key must not act on one that is elsewhere.
+  const acts: KeyContext[] = state.focus === 'ports' ? [] : ['component'];
+  return [...new Set<KeyContext>([own, state.focus, 'list', ...acts, 'host', 'everywhere'])];
+}
