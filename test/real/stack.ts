@@ -49,7 +49,11 @@ export async function bringUp(
 
   if (/network_mode: host/.test(text)) await needFreePorts(hostPorts);
   const ports: Record<string, number> = {};
-  for (const [, name] of text.matchAll(/\$\{([A-Z0-9_]*PORT):-\d+\}/g)) if (name !== undefined && !(name in ports)) ports[name] = await findFreePort();
+  const plain: Record<string, string> = {};
+  for (const [, name = '', preset = ''] of text.matchAll(/\$\{([A-Z0-9_]+):-([^}]*)\}/g)) {
+    if (/PORT$/.test(name)) ports[name] ??= await findFreePort();
+    plain[name] = String(ports[name] ?? preset);
+  }
   const variables: Record<string, string> = {};
   for (const [, name] of text.matchAll(/\$\{([A-Z0-9_]+):\?/g)) if (name !== undefined) variables[name] = randomBytes(12).toString('hex');
   Object.assign(variables, options.variables);
@@ -57,7 +61,8 @@ export async function bringUp(
   const home = await mkdtemp('/tmp/qd-stack-');
   const folder = join(home, project);
   await cp(source, folder, { recursive: true });
-  await writeFile(join(folder, '.env'), Object.entries(ports).map(([name, port]) => `${name}=${port}\n`).join(''));
+  // All of them, as a deployed project has it: podman-compose 1.3 leaves `A: "${A:-x}"` as it is where .env does not know A.
+  await writeFile(join(folder, '.env'), Object.entries(plain).map(([name, value]) => `${name}=${value}\n`).join(''));
   // A rootless engine reads the folder, and writes into it, as its own user.
   await chmod(home, 0o755);
   await giveTo(home, await stat(engine.socket));

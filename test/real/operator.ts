@@ -1,0 +1,97 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Terminal } from '../pty/terminal.ts';
+import type { RealEngine } from './real-engines.ts';
+import { runProgram, type ScriptOutcome } from './scripts.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/quarterdeck', import.meta.url));
+
+/** Someone who uses the built product on a real engine, with own files that are nobody else's. */
+export interface Operator {
+  /** The folder of their own files (QUARTERDECK_HOME). */
+  home: string;
+  /** Runs a verb without a terminal and with no stdin. */
+  run(args: readonly string[]): Promise<ScriptOutcome>;
+  /** As `run`, must end with 0, and answers what its `--json` says. */
+  json<T>(args: readonly string[]): Promise<T>;
+  /** The console, or a verb, in a real terminal. */
+  open(args?: readonly string[], size?: { columns: number; rows: number }): Terminal;
+  /** Runs a verb under strace and answers the argv of every program that it and its children started. */
+  traceExec(args: readonly string[]): Promise<{ outcome: ScriptOutcome; execs: string[] }>;
+  /** Everything in their own files, as one text. */
+  ownFiles(): Promise<string>;
+  leave(): Promise<void>;
+}
+
+export async function makeOperator(engine: RealEngine): Promise<Operator> {
+  const folder = await mkdtemp(join(tmpdir(), 'qd-operator-'));
+  const home = join(folder, 'home');
+  const env = { DOCKER_HOST: engine.url, QUARTERDECK_HOME: home };
+  const run = async (args: readonly string[]): Promise<ScriptOutcome> => await runProgram([launcher, ...args], { env, bare: true, limitMs: 60_000 });
+  return {
+    home,
+    run,
+    json: async <T>(args: readonly string[]) => {
+      const outcome = await run([...args, '--json']);
+      if (outcome.code !== 0) throw new Error(`quarterdeck ${args.join(' ')} ended with ${outcome.code}\n${outcome.stdout}${outcome.stderr}`);
+      return JSON.parse(outcome.stdout) as T;
+    },
+    open: (args = [], size = { columns: 120, rows: 36 }) => Terminal.start([launcher, ...args], { ...size, env }),
+    traceExec: async (args) => {
+      const trace = join(folder, `trace-${Date.now()}`);
+      const outcome = await runProgram(['strace', '-f', '-qq', '-e', 'trace=execve,execveat', '-s', '65536', '-o', trace, launcher, ...args], { env, bare: true });
+      const execs = (await readFile(trace, 'utf8')).split('\n').filter((line) => /execve(at)?\(/.test(line));
+      return { outcome, execs };
+    },
+    ownFiles: async () => {
+      const names = await readdir(home, { recursive: true, withFileTypes: true });
+      const texts = names.filter((name) => name.isFile()).map(async (name) => `== ${name.name}\n${await readFile(join(name.parentPath, name.name), 'utf8')}`);
+      return (await Promise.all(texts)).join('\n');
+    },
+    leave: async () => await rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** What `status --json` says of one component; the part that the tests look at. */
+export interface StatusComponent {
+  id: string;
+  project: string;
+  group: string;
+  product: string;
+  known: boolean;
+  state: string;
+  word: string;
+  detail: string;
+  services: {
+    name: string;
+    image: string;
+    state: string;
+    detail: string;
+    health: string;
+    exitCode: number | null;
+    restarts: number;
+    ports: { address: string | null; host: number | null; container: number; protocol: string }[];
+  }[];
+}
+
+export interface StatusAnswer {
+  schema: number;
+  hosts: { host: string; engine: { kind: string; version: string; reachable: boolean; rootless: boolean }; components: StatusComponent[] }[];
+}
+
+export async function componentsOf(operator: Operator): Promise<Record<string, StatusComponent>> {
+  const answer = await operator.json<StatusAnswer>(['status']);
+  return Object.fromEntries((answer.hosts[0]?.components ?? []).map((component) => [component.id, component]));
+}
+
+/** Asks for the status until one component is as expected; fails with the last answer after the limit. */
+export async function statusUntil(operator: Operator, id: string, right: (component: StatusComponent) => boolean, limitMs = 60_000): Promise<StatusComponent> {
+  for (const end = Date.now() + limitMs; ; ) {
+    const component = (await componentsOf(operator))[id];
+    if (component && right(component)) return component;
+    if (Date.now() > end) throw new Error(`${id} was never as expected within ${limitMs} ms; last: ${JSON.stringify(component, null, 1)}`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}

@@ -1,0 +1,53 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { ask } from './ask.ts';
+import { makeOperator } from './operator.ts';
+import { describeReal, type RealEngineKind, startPrivateEngine } from './real-engines.ts';
+import { imagesScript, runOrThrow } from './scripts.ts';
+import { engineVariable } from './engine-offer.ts';
+
+/** An image of the program that does nothing for long, and a container of it that an engine brings back by itself. */
+async function startSleeper(engine: { socket: string }): Promise<void> {
+  const created = await ask(engine, '/containers/create?name=sleeper', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ Image: 'busybox:latest', Cmd: ['sh', '-c', 'trap exit TERM; while :; do sleep 0.2; done'], HostConfig: { RestartPolicy: { Name: 'always' } } }),
+  });
+  expect(created.status, created.body).toBe(201);
+  const { Id } = JSON.parse(created.body) as { Id: string };
+  expect((await ask(engine, `/containers/${Id}/start`, { method: 'POST' })).status).toBe(204);
+}
+
+for (const kind of ['docker', 'podman', 'podman-rootless', 'docker-rootless'] satisfies RealEngineKind[]) {
+  describeReal(kind, 'an engine that dies under a running console', () => {
+    it('is said to be away, waited for, and connected to again', async () => {
+      const engine = await startPrivateEngine(kind);
+      onTestFinished(async () => await engine.down());
+      await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
+      await startSleeper(engine);
+      const operator = await makeOperator(engine);
+      onTestFinished(async () => await operator.leave());
+      const terminal = operator.open();
+      onTestFinished(async () => await terminal.close());
+      await terminal.sees(/● sleeper +running/, 30_000);
+
+      await engine.kill();
+      // In words, and no row goes on claiming that something runs.
+      await terminal.sees(/unreachable|away|not reachable|broke|lost|gone/i, 30_000);
+      await terminal.seesNot(/● sleeper +running/);
+      // It still answers to its operator.
+      terminal.press('?');
+      await terminal.sees(/Help|Keys/);
+      terminal.press('esc');
+
+      await engine.start();
+      await terminal.sees(/● sleeper +running/, 60_000);
+
+      // Live again, not only listed again: events arrive.
+      await ask(engine, '/containers/sleeper/stop?t=5', { method: 'POST' });
+      await terminal.sees(/sleeper +(stopped|finished)/, 30_000);
+      terminal.press('q');
+      expect(await terminal.exit()).toEqual({ code: 0, signal: 0 });
+      expect(terminal.onAlternateScreen).toBe(false);
+    });
+  });
+}
