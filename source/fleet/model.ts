@@ -175,5 +175,7 @@ export interface Fleet {
   stats(componentKey: string): StatsHistory | undefined;
   /** Asks a component's probe and reads its facts again, now. */
   refresh(componentKey?: string): void;
+  /** Remembers that this container is being stopped from here, now: not every engine tells afterwards (R5). */
+  noteStop(containerId: string): Promise<void>;
   close(): void;
 }

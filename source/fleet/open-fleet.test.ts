@@ -97,6 +97,15 @@ describe('the fleet', () => {
     expect(fleet.snapshot().places[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not answer.' });
   });
 
+  test('a stop from here is no failure, though the engine tells nothing of who asked (R5)', async () => {
+    const engine = engineWithReader();
+    const fleet = await fleetOn(engine);
+    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    await fleet.noteStop('id-of-news-reader-1');
+    engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 2, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 2 });
+    await sees(fleet, 'rss-reader', { state: 'stopped' });
+  });
+
   test('a storm of events is one frame', async () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);

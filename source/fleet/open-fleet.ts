@@ -8,6 +8,7 @@ import { placeNotes, portViews } from './ports.ts';
 import { PlaceWatch, type PlaceLimits, type PlaceSource } from './place-watch.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
+import { StopMemory } from './stop-memory.ts';
 
 export interface FleetOptions {
   places: readonly PlaceSource[];
@@ -18,6 +19,8 @@ export interface FleetOptions {
   execAllowed: boolean;
   /** How often a probe is asked whose entry does not say, milliseconds (R81). */
   probeIntervalMs?: number;
+  /** Where stops are remembered beyond this process. */
+  stopsFile?: string;
   limits?: PlaceLimits;
 }
 
@@ -38,10 +41,11 @@ export interface OpenFleet extends Fleet {
 }
 
 /** Starts following every place. One writer: all that is learnt ends in `commit`, once per frame. */
-export function openFleet({ places, catalog, stackFolder, execAllowed, probeIntervalMs, limits }: FleetOptions): OpenFleet {
+export function openFleet({ places, catalog, stackFolder, execAllowed, probeIntervalMs, stopsFile, limits }: FleetOptions): OpenFleet {
   const index = new CatalogIndex(catalog.entries);
   const listeners = new Set<() => void>();
-  const watches = places.map((source) => new PlaceWatch(source, changed, limits));
+  const stops = new StopMemory(stopsFile);
+  const watches = places.map((source) => new PlaceWatch(source, changed, { stops, ...(limits && { limits }) }));
   const probes = new ProbeWatch(changed, { execAllowed, ...(probeIntervalMs !== undefined && { defaultIntervalMs: probeIntervalMs }) });
   const stats = new StatsWatch(changed);
   const declared = new DeclaredServices(watches, stackFolder, changed);
@@ -127,6 +131,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
     for (const listener of [...listeners]) listener();
   }
 
+  void stops.ready().then(changed);
   for (const watch of watches) void watch.run();
 
   const fleet: OpenFleet = {
@@ -160,6 +165,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       for (const watch of one ? [one] : watches) watch.refresh();
       probes.refresh(key);
     },
+    noteStop: (containerId) => stops.note(containerId, Date.now()),
     runtime: (key) => runtimes.get(key),
     place: (name) => watches.find((watch) => watch.name === name),
     close() {

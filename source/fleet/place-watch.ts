@@ -3,6 +3,7 @@ import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import type { Host, Listener } from '../hosts/host.ts';
 import type { LinkView } from './model.ts';
 import type { ContainerHistory } from './service-state.ts';
+import { StopMemory } from './stop-memory.ts';
 
 /** An engine on a host, and how to open it. Opening may fail, and is tried again. */
 export interface PlaceSource {
@@ -45,6 +46,7 @@ export class PlaceWatch {
   complete = false;
 
   readonly #source: PlaceSource;
+  readonly #stops: StopMemory;
   readonly #limits: PlaceLimits;
   readonly #changed: () => void;
   readonly #closing = new AbortController();
@@ -57,8 +59,9 @@ export class PlaceWatch {
   #wake: (() => void) | undefined;
   #firstListeners: Promise<void> = Promise.resolve();
 
-  constructor(source: PlaceSource, changed: () => void, limits: PlaceLimits = placeLimits) {
+  constructor(source: PlaceSource, changed: () => void, { stops = new StopMemory(), limits = placeLimits }: { stops?: StopMemory; limits?: PlaceLimits } = {}) {
     this.#source = source;
+    this.#stops = stops;
     this.name = source.name;
     this.host = source.host;
     this.#changed = changed;
@@ -70,7 +73,9 @@ export class PlaceWatch {
   }
 
   history(id: string): ContainerHistory {
-    return { diedMs: [], stopAskedMs: undefined, ...this.#history.get(id), outagesMs: this.#outages };
+    const seen = this.#history.get(id);
+    const stopAskedMs = Math.max(seen?.stopAskedMs ?? 0, this.#stops.at(id) ?? 0) || undefined;
+    return { diedMs: seen?.diedMs ?? [], stopAskedMs, outagesMs: this.#outages };
   }
 
   /** Runs until closed; never rejects. */

@@ -33,7 +33,9 @@ export const restart: Flow = {
         request: `POST /containers/${name}/restart${graceSeconds === undefined ? '' : `?t=${graceSeconds}`}`,
         target: { host: input.place, component: component.key },
         limitMs: stopLimitMs(graceSeconds),
-        run: (grant) => engine.writer(grant).restart(id, { graceSeconds }),
+        run: async (grant) => {
+          await Promise.all([engine.writer(grant).restart(id, { graceSeconds }), world.fleet.noteStop(id)]);
+        },
       });
       if (session.rehearsing) continue;
       await watchContainer(engine, id, (detail) => detail === undefined || detail.startedMs !== before, {

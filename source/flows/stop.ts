@@ -52,7 +52,10 @@ export const stop: Flow = {
         target: { host: input.place, component: component.key },
         limitMs: stopLimitMs(graceSeconds),
         done: async () => isStopped(await engine.inspect(id, session.signal)),
-        run: (grant) => engine.writer(grant).stop(id, { graceSeconds }),
+        run: async (grant) => {
+          const [answer] = await Promise.all([engine.writer(grant).stop(id, { graceSeconds }), world.fleet.noteStop(id)]);
+          return answer;
+        },
       });
       if (answer === undefined) continue;
       const detail = await watchContainer(engine, id, isStopped, {

@@ -37,7 +37,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       remedy: `The engines of this machine are ${allPlaces.map((place) => place.name).join(', ')}.`,
     });
   }
-  const fleet = openFleet({ places, catalog, stackFolder: settings.stackFolder, execAllowed: !options.readOnly, probeIntervalMs: settings.probeIntervalMs });
+  const fleet = openFleet({ places, catalog, stackFolder: settings.stackFolder, execAllowed: !options.readOnly, probeIntervalMs: settings.probeIntervalMs, stopsFile: join(paths.state, 'stops.json') });
   const logs = openLogs(fleet);
   const production = new Set(places.filter((place) => settings.productionHosts.some((name) => name === place.name || name === place.host.name)).map((place) => place.name));
 

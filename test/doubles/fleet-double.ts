@@ -117,6 +117,10 @@ export class FleetDouble implements Fleet {
   stats() {
     return undefined;
   }
+  readonly stops: string[] = [];
+  async noteStop(containerId: string) {
+    this.stops.push(containerId);
+  }
   refresh(key?: string) {
     this.refreshed.push(key);
   }

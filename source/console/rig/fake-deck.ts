@@ -134,6 +134,7 @@ export function createFakeDeck(
       return () => remove(watched, key);
     },
     stats: statsOf,
+    noteStop: async () => undefined,
     refresh: (key) => void refreshed.push(key),
     close() {},
   };
