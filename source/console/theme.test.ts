@@ -1,3 +1,4 @@
+import { styledCharsFromTokens, styledCharsToString, tokenize } from '@alcalzone/ansi-tokenize';
 import { describe, expect, test } from 'vitest';
 import { createTheme, depthOf, speaksUnicode, themeFor } from './theme.ts';
 
@@ -53,7 +54,7 @@ describe('a theme', () => {
       expect(theme.paint(role, 'x')).not.toMatch(/[34]8;/);
     }
     // What is coloured inside of an inverse bar would become its background.
-    expect(theme.paint('selected', theme.paint('bad', 'x'))).toBe('\x1b[1;7mx\x1b[22;27m');
+    expect(theme.paint('selected', theme.paint('bad', 'x'))).toBe('\x1b[1m\x1b[7mx\x1b[27m\x1b[22m');
   });
 
   test('ends a colour without ending the bar it stands in', () => {
@@ -98,4 +99,11 @@ test.each([
     const colour = /38;2;(\d+);(\d+);(\d+)/.exec(theme.paint(role, 'x'))?.slice(1).map(Number) ?? [];
     expect(contrast(colour, ground), role).toBeGreaterThanOrEqual(4);
   }
+});
+
+test('rows leave in the form that Ink writes itself, so that it takes them apart once', () => {
+  const theme = createTheme({ depth: 'full', background: 'dark', ascii: false });
+  const bar = `${theme.paint('accent', '>')}${theme.paint('bad', 'x')} name ${theme.paint('warn', 'sealed')}${theme.paint('faint', ' 2m')} `;
+  const row = theme.finish(`${theme.paint('selected', bar)}${theme.paint('key', 'q')} ${theme.paint('faint', 'quit')}`);
+  expect(styledCharsToString(styledCharsFromTokens(tokenize(row)))).toBe(row);
 });

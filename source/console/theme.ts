@@ -156,27 +156,32 @@ function indexed(hex: string): number {
   return 16 + 36 * step(red) + 6 * step(green) + step(blue);
 }
 
+/**
+ * Each attribute in a sequence of its own, ended in reverse order: the form that Ink writes itself. A row in that form is taken apart once per
+ * frame, any other one twice.
+ */
 function sgrOf(ink: Ink, depth: ColourDepth): { open: string; close: string } {
   if (depth === 'none') return { open: '', close: '' };
-  const opens: (string | number)[] = [];
-  const closes: number[] = [];
-  if (ink.bold) {
-    opens.push(1);
-    closes.push(22);
-  }
+  const sequences: [open: string | number, close: number][] = [];
   const colour = (pair: readonly [string, number], base: 38 | 48) => {
-    if (depth === '16') opens.push(pair[1]);
-    else if (depth === '256') opens.push(`${base};5;${indexed(pair[0])}`);
-    else opens.push(`${base};2;${channels(pair[0]).join(';')}`);
-    closes.push(base + 1);
+    const open = depth === '16' ? pair[1] : depth === '256' ? `${base};5;${indexed(pair[0])}` : `${base};2;${channels(pair[0]).join(';')}`;
+    sequences.push([open, base + 1]);
   };
+  if (ink.bold) sequences.push([1, 22]);
+  if (ink.bg && depth === '16' && ink.inverseWhenBasic) sequences.push([7, 27]);
+  else if (ink.bg) colour(ink.bg, 48);
   if (ink.fg) colour(ink.fg, 38);
-  if (ink.bg && depth === '16' && ink.inverseWhenBasic) {
-    opens.push(7);
-    closes.push(27);
-  } else if (ink.bg) colour(ink.bg, 48);
-  return { open: `\x1b[${opens.join(';')}m`, close: `\x1b[${closes.join(';')}m` };
+  return {
+    open: sequences.map(([open]) => `\x1b[${open}m`).join(''),
+    close: sequences
+      .toReversed()
+      .map(([, close]) => `\x1b[${close}m`)
+      .join(''),
+  };
 }
+
+/** The end of a foreground that another one follows at once says nothing; neither does the end of bold before bold. */
+const idleEnd = /\x1b\[39m(?=\x1b\[(?:38;|3[0-7]m|9[0-7]m))|\x1b\[22m\x1b\[1m/g;
 
 export function createTheme(options: { depth: ColourDepth; background: Background; ascii: boolean }): Theme {
   const { depth, background, ascii } = options;
@@ -194,11 +199,13 @@ export function createTheme(options: { depth: ColourDepth; background: Backgroun
       if (open === '' || text === '') return text;
       // Colours of the text under an inverse bar would come out as backgrounds.
       if (depth === '16' && (role === 'selected' || role === 'resting')) return open + unstyled(text) + close;
+      // The selected row is bold as a whole: what ends inside of it must not end that.
+      if (role === 'selected') return open + text.replace(/\x1b\[(1|22)m/g, '') + close;
       return open + text + close;
     },
     frame: (focused) => (focused && depth === 'none' ? family.heavy : family.plain),
     finish(row) {
-      const shown = depth === 'none' ? unstyled(row) : row;
+      const shown = depth === 'none' ? unstyled(row) : row.replace(idleEnd, '');
       if (!ascii || /^[\x1b\x20-\x7e]*$/.test(shown)) return shown;
       return shown.replace(/[^\x1b\x20-\x7e]+/gu, (foreign) => '?'.repeat(textWidth(foreign)));
     },
