@@ -34,7 +34,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   openConsole: async (context) => {
     // Both at once: the screen does not need the deck to be loaded, nor the other way round.
     const [{ runConsole }, deck] = await Promise.all([import('./console/run-console.tsx'), context.deck()]);
-    return runConsole(deck, deck.settings, { stdin, stdout });
+    return runConsole(deck, context.options.colour ? deck.settings : { ...deck.settings, theme: 'mono' }, { stdin, stdout });
   },
   onSignal,
 });

@@ -22,7 +22,7 @@ export interface PlaceLimits {
   listenersMs: number;
 }
 
-export const placeLimits: PlaceLimits = { connectMs: 5_000, requestMs: 10_000, retryMs: [500, 10_000], reconcileMs: 60_000, listenersMs: 15_000 };
+export const placeLimits: PlaceLimits = { connectMs: 5_000, requestMs: 10_000, retryMs: [500, 4_000], reconcileMs: 60_000, listenersMs: 15_000 };
 
 /** Events from before we came tell who stopped what, and what is in a loop. Docker keeps the last 256. */
 const lookBackMs = 60 * 60_000;

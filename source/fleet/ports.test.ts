@@ -51,6 +51,11 @@ describe('ports', () => {
     expect(views.every((view) => view.conflictWith.length === 0)).toBe(true);
   });
 
+  test('while the engine is away its forwarders still belong to their components', () => {
+    const views = ports([component('vault', [published(8180)], 'unknown')], [{ address: '127.0.0.1', port: 8180, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }]);
+    expect(views.map((view) => [view.owner, view.open, view.conflictWith])).toEqual([['vault', true, []]]);
+  });
+
   test('two components on 0.0.0.0 and 127.0.0.1 conflict: all overlaps loopback (R88)', () => {
     const views = ports([component('a', [published(8080, '0.0.0.0')], 'stopped'), component('b', [published(8080)])]);
     expect(views.map((view) => view.conflictWith)).toEqual([['b'], ['a']]);

@@ -58,7 +58,9 @@ export function portViews({ place, hostAddresses, listeners, components, entries
         const address = port.address ?? '0.0.0.0';
         const up = ['healthy', 'running', 'unhealthy', 'starting', 'paused'].includes(service.state);
         const sockets = listening(address, port.hostPort, port.protocol);
-        const own = up ? sockets.filter((socket) => !socket.process || forwarders.has(socket.process.name)) : [];
+        // While the engine is away nobody knows whether its containers still run: their sockets are theirs until it says otherwise.
+        const away = service.state === 'unknown';
+        const own = up || away ? sockets.filter((socket) => !socket.process || forwarders.has(socket.process.name)) : [];
         for (const socket of own) claimed.add(socket);
         const annotation = entry?.ports.find((candidate) => candidate.container === port.containerPort && candidate.protocol === port.protocol);
         views.push({
@@ -73,7 +75,7 @@ export function portViews({ place, hostAddresses, listeners, components, entries
           containerPort: port.containerPort,
           role: annotation?.role,
           // Engines without a userland proxy forward in the kernel: a running container is proof enough.
-          open: up,
+          open: up || (away && own.length > 0),
           conflictWith: [],
           note: undefined,
         });

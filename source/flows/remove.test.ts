@@ -39,7 +39,23 @@ describe('remove', () => {
     expect(stage.engine.requests).toEqual(['remove db force=false volumes=true']);
   });
 
-  test('a running container is refused, unless it is forced, and that it is killed is said', async () => {
+  test('of a running container asks whether to stop it first', async () => {
+    stage.operator.answers = { running: ['stop'] };
+    const component = componentOf('db', [stage.engine.add('db')]);
+    await stage.run(remove, component);
+    expect(stage.operator.asked[0]?.label).toBe('db is still running.');
+    expect(stage.engine.requests).toEqual(['stop db', 'remove db force=false volumes=false']);
+  });
+
+  test('or to kill it, and says so in the confirmation', async () => {
+    stage.operator.answers = { running: ['kill'] };
+    await stage.run(remove, componentOf('db', [stage.engine.add('db')]));
+    expect(confirmed()).toContain('db is running: its programs are killed.');
+    expect(stage.engine.requests).toEqual(['remove db force=true volumes=false']);
+  });
+
+  test('of a running container is refused where nobody can be asked, unless it is forced', async () => {
+    Object.assign(stage.operator, { kind: 'unattended' });
     const component = componentOf('db', [stage.engine.add('db')]);
     await expect(stage.run(remove, component)).rejects.toMatchObject({ code: 'refused.running' });
     expect(stage.engine.requests).toEqual([]);

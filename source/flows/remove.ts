@@ -1,11 +1,11 @@
-import type { ContainerDetail } from '../engine/engine.ts';
+import type { ContainerDetail, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
 import { componentOf, hasContainer, namesText, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { serviceFlag } from './start.ts';
-import { isStopped } from './stop.ts';
+import { isStopped, stop } from './stop.ts';
 import { watchContainer } from './watch-container.ts';
 
 const seenLimitMs = 30_000;
@@ -26,21 +26,33 @@ export const remove: Flow = {
   async run(session, input, world) {
     const component = componentOf(input);
     const engine = world.engineOf(input.place);
-    const force = input.options.force === true;
+    let force = input.options.force === true;
     const volumes = input.options.volumes === true;
     const targets = (await serviceTargets(input, engine, session.signal)).reverse();
-    const details: ContainerDetail[] = [];
-    for (const { id } of targets) {
-      const detail = await engine.inspect(id, session.signal);
-      if (detail) details.push(detail);
-    }
+    let details = await inspectAll(engine, targets, session.signal);
     const running = details.filter((detail) => !isStopped(detail));
     if (running.length > 0 && !force) {
-      throw new Fault({
-        code: 'refused.running',
-        message: `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`,
-        remedy: `Stop first (quarterdeck stop ${component.id}), or use --force to kill.`,
+      const still = `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`;
+      if (!session.attended) {
+        throw new Fault({
+          code: 'refused.running',
+          message: still,
+          remedy: `Stop first (quarterdeck stop ${component.id}), or use --force to kill.`,
+        });
+      }
+      const how = await session.ask.choice({
+        id: 'running',
+        label: still,
+        choices: [
+          { value: 'stop', label: 'Stop first', detail: 'its programs may end what they are doing' },
+          { value: 'kill', label: 'Kill' },
+        ],
       });
+      if (how === 'kill') force = true;
+      else {
+        await stop.run(session, input, world);
+        details = await inspectAll(engine, targets, session.signal);
+      }
     }
     const names = details.map(({ name }) => cleanLine(name));
     const removed: string[] = [];
@@ -73,6 +85,15 @@ export const remove: Flow = {
     return { message: sentenceAbout(component.id, removed, `${removed.length === 1 ? 'is' : 'are'} removed.`) };
   },
 };
+
+async function inspectAll(engine: Engine, targets: readonly { id: string }[], signal: AbortSignal): Promise<ContainerDetail[]> {
+  const details: ContainerDetail[] = [];
+  for (const { id } of targets) {
+    const detail = await engine.inspect(id, signal);
+    if (detail) details.push(detail);
+  }
+  return details;
+}
 
 /** An engine names a volume that nobody named with 64 hex digits; its place on the disk carries the name where only that is told. */
 export function unnamedVolume(source: string): string | undefined {

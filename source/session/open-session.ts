@@ -183,6 +183,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
   const session: Session = {
     signal,
     rehearsing: policy.rehearsing,
+    attended: operator.kind !== 'unattended',
     readOnly: policy.readOnly,
     ask: {
       text: (question) => askText({ ...question, kind: 'text' }),

@@ -101,6 +101,8 @@ export interface Session {
   readonly signal: AbortSignal;
   readonly rehearsing: boolean;
   readonly readOnly: boolean;
+  /** Is there somebody to ask? Otherwise a flow needs all it wants to know from the command line. */
+  readonly attended: boolean;
   ask: {
     text(question: Omit<TextQuestion, 'kind'>): Promise<string>;
     secret(question: Omit<TextQuestion, 'kind'>): Promise<string>;
