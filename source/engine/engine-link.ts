@@ -54,7 +54,7 @@ export class EngineLink {
   }
 
   /** From now on requests carry this version. */
-  useVersion(apiVersion: string): void {
+  speakVersion(apiVersion: string): void {
     this.#docker = this.#make(apiVersion);
   }
 

@@ -4,7 +4,7 @@ import { engineEvent } from './events.ts';
 const id = '4e375dc355d78c802415047249c83d47bc1a54cb5b5a11c6b4b9a93941afe4d3';
 const old = (action: string, attributes: Record<string, string> = {}) => ({
   status: action, id, from: 'local/busybox:1', Type: 'container', Action: action, Actor: { ID: id, Attributes: { image: 'local/busybox:1', name: 'ev', ...attributes } },
-  scope: 'local', time: 1795168067, timeNano: 1795168067339520746,
+  scope: 'local', time: 1795168067, timeNano: Number('1795168067339520746'),
 });
 
 test('the form before API 1.52 and the one since, which lacks status, id and from, say the same', () => {

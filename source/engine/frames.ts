@@ -28,7 +28,10 @@ export class FrameSplitter {
   push(chunk: Buffer, take: (part: FramePart) => void): void {
     let at = 0;
     while (at < chunk.length) {
-      if (this.plain) return take({ stream: 'stdout', bytes: chunk.subarray(at), opens: false });
+      if (this.plain) {
+        take({ stream: 'stdout', bytes: chunk.subarray(at), opens: false });
+        return;
+      }
       if (this.#left > 0) {
         const end = Math.min(chunk.length, at + this.#left);
         take({ stream: this.#stream, bytes: chunk.subarray(at, end), opens: this.#opens });

@@ -57,7 +57,7 @@ export async function negotiate(link: EngineLink, signal: AbortSignal): Promise<
     throw rubbishFault(link.address, text.trim() === 'OK' ? 'it names no API version' : 'its answer to a ping is something else');
   }
   const apiVersion = lowerVersion(offered, newestApiVersion);
-  link.useVersion(apiVersion);
+  link.speakVersion(apiVersion);
 
   const server = cleanLine(one(headers.server) ?? '');
   const libpodVersion = one(headers['libpod-api-version']) ?? /^Libpod\/(\S+)/.exec(server)?.[1];

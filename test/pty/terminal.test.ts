@@ -88,12 +88,12 @@ it('waits for what comes and for what goes', async () => {
 it('fails with the screen when what is waited for does not come', async () => {
   const shown = run('echo something else; read -r go');
   await shown.sees('something');
-  await expect(shown.sees('never', 50)).rejects.toThrow(/does not show "never": waited 50 ms\n[^]*\|something else/);
+  await expect(shown.sees('never', 50)).rejects.toThrow(/does not show "never": waited 50 ms\n[\s\S]*\|something else/);
 });
 
 it('does not wait for a program that has ended', async () => {
   const shown = run('echo last words; exit 3');
-  await expect(shown.sees('never', 60_000)).rejects.toThrow(/the program ended with 3\n[^]*last words/);
+  await expect(shown.sees('never', 60_000)).rejects.toThrow(/the program ended with 3\n[\s\S]*last words/);
 });
 
 it('says by which signal a program was ended', async () => {

@@ -249,7 +249,10 @@ export class Terminal {
       const end = (reason?: string): void => {
         clearTimeout(timer);
         this.#watchers.delete(look);
-        if (reason === undefined) return resolve();
+        if (reason === undefined) {
+          resolve();
+          return;
+        }
         const error = new Error(`the screen ${otherwise}: ${reason}\n${this.#picture()}`);
         error.stack = `${error.message}\n${from}`;
         reject(error);
