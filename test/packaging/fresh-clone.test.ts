@@ -49,7 +49,9 @@ describe('a fresh clone', () => {
   it('lets two set-ups run at once: one works, the other waits, both end well', async () => {
     await runProgram(['rm', '-rf', 'node_modules', 'dist'], { cwd: clone() });
     const both = await Promise.all([runProgram(['bin/setup'], { cwd: clone() }), runProgram(['bin/setup'], { cwd: clone() })]);
-    expect(both.map(({ code, stderr }) => ({ code, worked: stderr.includes('installing') })).sort((a, b) => Number(a.worked) - Number(b.worked))).toEqual([
+    expect(
+      both.map(({ code, stderr }) => ({ code, worked: stderr.includes('installing') })).sort((a, b) => Number(a.worked) - Number(b.worked)),
+    ).toEqual([
       { code: 0, worked: false },
       { code: 0, worked: true },
     ]);

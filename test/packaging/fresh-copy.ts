@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { copyFile, lstat, mkdir, mkdtemp, readlink, rm, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
@@ -13,7 +13,10 @@ const ofTheRun =
 /** The environment of a person's shell on this machine, with node and npm as they are found outside of the checkout. */
 export function machineEnvironment(): Record<string, string> {
   const kept = Object.entries(process.env).filter((pair): pair is [string, string] => pair[1] !== undefined && !ofTheRun.test(pair[0]));
-  const PATH = (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules')).join(':');
+  const PATH = (process.env.PATH ?? '')
+    .split(':')
+    .filter((folder) => !folder.includes('node_modules'))
+    .join(':');
   return { ...Object.fromEntries(kept), PATH };
 }
 
@@ -53,8 +56,10 @@ export function startProgram(argv: readonly string[], options: { cwd: string; en
   return { pid: child.pid ?? 0, ended };
 }
 
-export const runProgram = async (argv: readonly string[], options: { cwd: string; env?: Readonly<Record<string, string>> }): Promise<Ended> =>
-  await startProgram(argv, options).ended;
+export const runProgram = async (
+  argv: readonly string[],
+  options: { cwd: string; env?: Readonly<Record<string, string>> },
+): Promise<Ended> => await startProgram(argv, options).ended;
 
 /** A temporary folder, and the way to remove it. */
 export async function makeFolder(): Promise<{ path: string; remove(): Promise<void> }> {
@@ -64,7 +69,10 @@ export async function makeFolder(): Promise<{ path: string; remove(): Promise<vo
 
 /** A copy of the checkout as a clone of it would be were everything committed now: tracked and new files, nothing ignored. */
 export async function copyCheckout(to: string): Promise<void> {
-  const listed = await runProgram(['git', '-c', `safe.directory=${checkout.replace(/\/$/, '')}`, 'ls-files', '-co', '--exclude-standard', '-z'], { cwd: checkout });
+  const listed = await runProgram(
+    ['git', '-c', `safe.directory=${checkout.replace(/\/$/, '')}`, 'ls-files', '-co', '--exclude-standard', '-z'],
+    { cwd: checkout },
+  );
   if (listed.code !== 0) throw new Error(`git ls-files failed: ${listed.stderr}`);
   for (const name of listed.stdout.split('\0').filter(Boolean)) {
     const [from, target] = [join(checkout, name), join(to, name)];

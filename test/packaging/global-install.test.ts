@@ -23,7 +23,17 @@ beforeAll(async () => {
   const answer = await succeed(['npm', 'pack', '--json', '--pack-destination', folder.path], clone);
   // What the build prints comes before it.
   [packed] = JSON.parse(answer.stdout.slice(answer.stdout.indexOf('[\n')));
-  await succeed(['npm', 'install', '--global', '--prefix', prefix(), '--prefer-offline', '--no-audit', '--no-fund', join(folder.path, packed.filename)]);
+  await succeed([
+    'npm',
+    'install',
+    '--global',
+    '--prefix',
+    prefix(),
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    join(folder.path, packed.filename),
+  ]);
   // What is installed must not lean on the checkout.
   await succeed(['mv', clone, `${clone}-away`]);
 }, 240_000);
@@ -38,7 +48,11 @@ it('packs what runs, and nothing else', () => {
 
 it('runs through the links that npm makes', async () => {
   for (const name of ['quarterdeck', 'qd']) {
-    expect(await run([join(prefix(), 'bin', name), '--version'])).toMatchObject({ code: 0, stdout: expect.stringContaining(packed.version), stderr: '' });
+    expect(await run([join(prefix(), 'bin', name), '--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(packed.version),
+      stderr: '',
+    });
   }
 });
 

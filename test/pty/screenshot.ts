@@ -19,7 +19,10 @@ const escapeXml = (text: string): string => text.replace(/[&<>]/g, (sign) => ({ 
 const at = (value: number): string => value.toFixed(2);
 
 /** Cells as a picture, each character placed on its own, so that no font can shift a column. */
-export function renderSvg(rows: readonly (readonly Cell[])[], options: { cursor?: { x: number; y: number }; theme?: ScreenshotTheme } = {}): string {
+export function renderSvg(
+  rows: readonly (readonly Cell[])[],
+  options: { cursor?: { x: number; y: number }; theme?: ScreenshotTheme } = {},
+): string {
   const theme = options.theme ?? darkTheme;
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const width = columns * cellWidth + 2 * margin;
@@ -37,10 +40,14 @@ export function renderSvg(rows: readonly (readonly Cell[])[], options: { cursor?
       const top = margin + y * cellHeight;
       if (paper !== theme.background) {
         // A hair wider than the cell, against seams between neighbours.
-        shapes.push(`<rect x="${at(left)}" y="${at(top)}" width="${at(cellWidth + 0.3)}" height="${at(cellHeight + 0.3)}" fill="${paper}"/>`);
+        shapes.push(
+          `<rect x="${at(left)}" y="${at(top)}" width="${at(cellWidth + 0.3)}" height="${at(cellHeight + 0.3)}" fill="${paper}"/>`,
+        );
       }
-      if (cell.underline) shapes.push(`<rect x="${at(left)}" y="${at(top + cellHeight - 2)}" width="${at(cellWidth)}" height="1" fill="${ink}"/>`);
-      if (cell.strikethrough) shapes.push(`<rect x="${at(left)}" y="${at(top + cellHeight / 2)}" width="${at(cellWidth)}" height="1" fill="${ink}"/>`);
+      if (cell.underline)
+        shapes.push(`<rect x="${at(left)}" y="${at(top + cellHeight - 2)}" width="${at(cellWidth)}" height="1" fill="${ink}"/>`);
+      if (cell.strikethrough)
+        shapes.push(`<rect x="${at(left)}" y="${at(top + cellHeight / 2)}" width="${at(cellWidth)}" height="1" fill="${ink}"/>`);
       if (cell.text.trim() === '' || cell.invisible) return;
       const style = `${cell.bold ? ' font-weight="bold"' : ''}${cell.italic ? ' font-style="italic"' : ''}${cell.dim ? ' opacity="0.6"' : ''}`;
       texts.push(`<text x="${at(left)}" y="${at(top + fontPx * 0.928)}" fill="${ink}"${style}>${escapeXml(cell.text)}</text>`);

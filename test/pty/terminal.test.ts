@@ -63,7 +63,9 @@ it('knows colours and styles of each cell', async () => {
 });
 
 it('follows screens, cursor, titles and the clipboard', async () => {
-  const shown = run(`echo before; printf '\\033[?1049h\\033[?25l\\033]2;a title\\007\\033]52;c;aGVsbG8=\\007full'; read -r go; printf '\\033[?25h\\033[?1049l'`);
+  const shown = run(
+    `echo before; printf '\\033[?1049h\\033[?25l\\033]2;a title\\007\\033]52;c;aGVsbG8=\\007full'; read -r go; printf '\\033[?25h\\033[?1049l'`,
+  );
   await shown.sees('full');
   expect(shown.onAlternateScreen).toBe(true);
   expect(shown.cursor.visible).toBe(false);

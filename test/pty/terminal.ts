@@ -199,7 +199,10 @@ export class Terminal {
   cellsOf(text: string): Cell[] {
     for (const [y, line] of this.cells().entries()) {
       const drawn = line.filter((cell) => cell.width > 0);
-      const start = drawn.map((cell) => cell.text).join('').indexOf(text);
+      const start = drawn
+        .map((cell) => cell.text)
+        .join('')
+        .indexOf(text);
       if (start < 0) continue;
       let seen = 0;
       const found = drawn.filter((cell) => {

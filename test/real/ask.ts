@@ -27,7 +27,9 @@ export async function ask(
       answer.once('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text }));
     };
     const sent =
-      typeof where === 'string' ? request(new URL(path, where), common, receive) : request({ socketPath: where.socket, path, ...common }, receive);
+      typeof where === 'string'
+        ? request(new URL(path, where), common, receive)
+        : request({ socketPath: where.socket, path, ...common }, receive);
     sent.once('error', reject);
     sent.end(body);
   });

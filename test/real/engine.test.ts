@@ -2,7 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { extract, pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
-import type { ContainerFacts, Engine, EngineEvent, EngineFacts, EngineWriter, LogLine, LogOptions, StatsSample } from '../../source/engine/engine.ts';
+import type {
+  ContainerFacts,
+  Engine,
+  EngineEvent,
+  EngineFacts,
+  EngineWriter,
+  LogLine,
+  LogOptions,
+  StatsSample,
+} from '../../source/engine/engine.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { type Answer, ask } from './ask.ts';
@@ -31,7 +40,12 @@ for (const kind of engineKinds) {
     const api = (method: string, path: string, body?: object): Promise<Answer> =>
       ask(real, path, body ? { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) } : { method });
     async function make(name: string, config: object): Promise<string> {
-      const answer = await api('POST', `/containers/create?name=${tag}-${name}`, { Image: image, Labels: { [tag]: name }, HostConfig: { NetworkMode: 'none' }, ...config });
+      const answer = await api('POST', `/containers/create?name=${tag}-${name}`, {
+        Image: image,
+        Labels: { [tag]: name },
+        HostConfig: { NetworkMode: 'none' },
+        ...config,
+      });
       expect(answer.status, answer.body).toBe(201);
       const { Id } = JSON.parse(answer.body) as { Id: string };
       made.push(Id);
@@ -70,13 +84,32 @@ for (const kind of engineKinds) {
     describe('a container from its making to its removal', () => {
       test('created, started, paused, restarted, stopped, removed; the second time is already so', async () => {
         const id = await make('life', { Cmd: ['sh', '-c', count], Env: ['A=b=c'], Tty: false });
-        expect(await listed(id)).toMatchObject({ name: `${tag}-life`, state: 'created', health: 'none', labels: { [tag]: 'life' }, networkMode: 'none', imageId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
-        expect(await engine.inspect(id, signal())).toMatchObject({ state: 'created', exitCode: undefined, startedMs: undefined, finishedMs: undefined });
+        expect(await listed(id)).toMatchObject({
+          name: `${tag}-life`,
+          state: 'created',
+          health: 'none',
+          labels: { [tag]: 'life' },
+          networkMode: 'none',
+          imageId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+        });
+        expect(await engine.inspect(id, signal())).toMatchObject({
+          state: 'created',
+          exitCode: undefined,
+          startedMs: undefined,
+          finishedMs: undefined,
+        });
 
         expect(await writer.start(id)).toBe('done');
         expect(await writer.start(id)).toBe('already');
         const running = await engine.inspect(id, signal());
-        expect(running).toMatchObject({ state: 'running', health: 'none', exitCode: undefined, finishedMs: undefined, tty: false, argv: ['sh', '-c', count] });
+        expect(running).toMatchObject({
+          state: 'running',
+          health: 'none',
+          exitCode: undefined,
+          finishedMs: undefined,
+          tty: false,
+          argv: ['sh', '-c', count],
+        });
         expect(running?.env).toContainEqual(['A', 'b=c']);
         expect(Math.abs((running?.startedMs ?? 0) - Date.now())).toBeLessThan(60_000);
 
@@ -114,9 +147,14 @@ for (const kind of engineKinds) {
 
       test('published ports, those of a stopped one too; the network of the host', async () => {
         const ports = { '80/tcp': [{ HostIp: '127.0.0.1', HostPort: '48180' }], '53/udp': [{ HostIp: '', HostPort: '48053' }] };
-        const id = await make('ports', { Cmd: ['sleep', '60'], ExposedPorts: { '80/tcp': {}, '53/udp': {} }, HostConfig: { NetworkMode: isPodman ? 'slirp4netns' : 'bridge', PortBindings: ports } });
+        const id = await make('ports', {
+          Cmd: ['sleep', '60'],
+          ExposedPorts: { '80/tcp': {}, '53/udp': {} },
+          HostConfig: { NetworkMode: isPodman ? 'slirp4netns' : 'bridge', PortBindings: ports },
+        });
         const wanted = ['0.0.0.0:48053->53/udp', '127.0.0.1:48180->80/tcp'];
-        const told = (one: ContainerFacts | undefined) => one?.ports.map(({ address, hostPort, containerPort, protocol }) => `${address}:${hostPort}->${containerPort}/${protocol}`).sort();
+        const told = (one: ContainerFacts | undefined) =>
+          one?.ports.map(({ address, hostPort, containerPort, protocol }) => `${address}:${hostPort}->${containerPort}/${protocol}`).sort();
         expect(told(await engine.inspect(id, signal()))).toEqual(wanted);
         const hosted = await run('hosted', 'sleep 60', { HostConfig: { NetworkMode: 'host' } });
         expect(await listed(hosted)).toMatchObject({ networkMode: 'host', ports: [] });
@@ -124,7 +162,13 @@ for (const kind of engineKinds) {
     });
 
     describe('logs', () => {
-      const expected: [string, string][] = [['stdout', 'out-one'], ['stderr', 'err-one'], ['stdout', 'é€'], ['stdout', `${'x'.repeat(40_000)}END`], ['stdout', 'no newline at end']];
+      const expected: [string, string][] = [
+        ['stdout', 'out-one'],
+        ['stderr', 'err-one'],
+        ['stdout', 'é€'],
+        ['stdout', `${'x'.repeat(40_000)}END`],
+        ['stdout', 'no newline at end'],
+      ];
 
       test('of two streams, whole lines', async () => {
         const id = await run('talk', talk);
@@ -158,7 +202,8 @@ for (const kind of engineKinds) {
         const id = await run('follow', count);
         const seen: string[] = [];
         const following = (async () => {
-          for await (const batch of engine.logs(id, { signal: signal(), follow: true, tty: false })) seen.push(...batch.map(({ text }) => text));
+          for await (const batch of engine.logs(id, { signal: signal(), follow: true, tty: false }))
+            seen.push(...batch.map(({ text }) => text));
         })();
         await expect.poll(() => seen.length, { timeout: 20_000 }).toBeGreaterThan(5);
         await writer.remove(id, { force: true, volumes: true });
@@ -169,7 +214,8 @@ for (const kind of engineKinds) {
       test('a driver that keeps nothing', async () => {
         const id = await run('nolog', 'sleep 60', { HostConfig: { NetworkMode: 'none', LogConfig: { Type: 'none', Config: {} } } });
         // Podman 4 overlooks the driver that its Docker-compatible face is asked for.
-        const kept = isPodman && JSON.parse((await api('GET', `/v4.0.0/libpod/containers/${id}/json`)).body).HostConfig.LogConfig.Type !== 'none';
+        const kept =
+          isPodman && JSON.parse((await api('GET', `/v4.0.0/libpod/containers/${id}/json`)).body).HostConfig.LogConfig.Type !== 'none';
         if (kept) expect(await log(id)).toEqual([]);
         else await expect(log(id)).rejects.toMatchObject({ code: 'engine.logDriver' });
       });
@@ -190,7 +236,12 @@ for (const kind of engineKinds) {
       ending.abort();
       await following;
       const told = actions();
-      for (const [before, after] of [['create', 'start'], ['start', 'die'], ['die', 'remove']] as const) expect(told.indexOf(before), told.join(' ')).toBeLessThan(told.indexOf(after));
+      for (const [before, after] of [
+        ['create', 'start'],
+        ['start', 'die'],
+        ['die', 'remove'],
+      ] as const)
+        expect(told.indexOf(before), told.join(' ')).toBeLessThan(told.indexOf(after));
       expect(seen.find((event) => event.id === id && event.action === 'die')).toMatchObject({ kind: 'container', exitCode: 3 });
       expect(seen.filter(({ attributes }) => attributes.execID)).toEqual([]);
     });
@@ -227,12 +278,21 @@ for (const kind of engineKinds) {
 
       test('exec: both streams, exit code, input, what is not there', async () => {
         const result = await engine.execReading(id, ['sh', '-c', 'echo out; echo err >&2; exit 4'], { signal: signal() });
-        expect([Buffer.from(result.stdout).toString(), Buffer.from(result.stderr).toString(), result.exitCode, result.cut]).toEqual(['out\n', 'err\n', 4, false]);
+        expect([Buffer.from(result.stdout).toString(), Buffer.from(result.stderr).toString(), result.exitCode, result.cut]).toEqual([
+          'out\n',
+          'err\n',
+          4,
+          false,
+        ]);
         const cut = await engine.execReading(id, ['sh', '-c', 'head -c 300000 /dev/zero'], { signal: signal(), limitBytes: 1000 });
         expect([cut.stdout.length, cut.cut]).toEqual([1000, true]);
         const input = Buffer.from('hello\n'.repeat(20_000));
-        expect(Buffer.from((await writer.exec(id, ['sh', '-c', 'wc -c; echo done'], { stdin: input })).stdout).toString()).toBe(`${input.length}\ndone\n`);
-        await expect(engine.execReading(id, ['quarterdeck-nowhere'], { signal: signal() })).rejects.toMatchObject({ code: 'engine.execFailed' });
+        expect(Buffer.from((await writer.exec(id, ['sh', '-c', 'wc -c; echo done'], { stdin: input })).stdout).toString()).toBe(
+          `${input.length}\ndone\n`,
+        );
+        await expect(engine.execReading(id, ['quarterdeck-nowhere'], { signal: signal() })).rejects.toMatchObject({
+          code: 'engine.execFailed',
+        });
         await expect(engine.execReading('nope', ['true'], { signal: signal() })).rejects.toMatchObject({ code: 'engine.noContainer' });
       });
 
@@ -264,8 +324,14 @@ for (const kind of engineKinds) {
         making.finalize();
         const folder = '/etc';
         await writer.putArchive(id, folder, making);
-        const read = async (path: string, limitBytes?: number) => Buffer.from((await engine.readFile(id, path, { signal: signal(), limitBytes })) ?? 'missing').toString();
-        expect([await read('/etc/hello.txt'), await read('/etc/link'), await read('/etc/hello.txt', 2), await read('/etc/none')]).toEqual(['hi there', 'hi there', 'hi', 'missing']);
+        const read = async (path: string, limitBytes?: number) =>
+          Buffer.from((await engine.readFile(id, path, { signal: signal(), limitBytes })) ?? 'missing').toString();
+        expect([await read('/etc/hello.txt'), await read('/etc/link'), await read('/etc/hello.txt', 2), await read('/etc/none')]).toEqual([
+          'hi there',
+          'hi there',
+          'hi',
+          'missing',
+        ]);
         await expect(read('/etc')).rejects.toMatchObject({ code: 'engine.notFile' });
         const names: string[] = [];
         const reader = extract();
@@ -311,9 +377,15 @@ for (const kind of engineKinds) {
 
     test('labels that an image carries itself are no claim of who runs it', async () => {
       const label = { 'com.docker.compose.project': 'claimed', 'com.docker.compose.service': 'web' };
-      const changes = Object.entries(label).map(([name, value]) => `changes=${encodeURIComponent(`LABEL ${name}=${value}`)}`).join('&');
+      const changes = Object.entries(label)
+        .map(([name, value]) => `changes=${encodeURIComponent(`LABEL ${name}=${value}`)}`)
+        .join('&');
       const emptyArchive = '\0'.repeat(1024);
-      const answer = await ask(real, `/images/create?fromSrc=-&repo=localhost/${tag}&${changes}`, { method: 'POST', headers: { 'Content-Type': 'application/x-tar' }, body: emptyArchive });
+      const answer = await ask(real, `/images/create?fromSrc=-&repo=localhost/${tag}&${changes}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/x-tar' },
+        body: emptyArchive,
+      });
       expect(answer.status, answer.body).toBe(200);
       try {
         const made = await make('claimed', { Image: `localhost/${tag}`, Cmd: ['true'] });
@@ -340,7 +412,10 @@ for (const kind of engineKinds) {
         expect(await engine.list(signal())).toEqual([]);
         await own.kill();
         await expect(following).rejects.toMatchObject({ code: 'unreachable.engine' });
-        await expect(engine.connect(signal())).rejects.toMatchObject({ code: 'unreachable.engine', message: expect.stringContaining(own.socket) });
+        await expect(engine.connect(signal())).rejects.toMatchObject({
+          code: 'unreachable.engine',
+          message: expect.stringContaining(own.socket),
+        });
         await own.start();
         expect(await engine.connect(signal())).toMatchObject({ kind: kind.startsWith('podman') ? 'podman' : 'docker' });
         engine.close();

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ask } from './ask.ts';
 import type { Terminal } from '../pty/terminal.ts';
+import { ask } from './ask.ts';
 import { componentsOf, makeOperator, type Operator, type StatusAnswer, statusUntil } from './operator.ts';
 import { describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
 import { runProgram } from './scripts.ts';
@@ -18,7 +18,9 @@ interface InventoryEntry {
   services?: { name: string; image: string }[];
   ports?: { container: number; protocol: string }[];
 }
-const inventory = parse(await readFile(new URL('../spec/components.yaml', import.meta.url), 'utf8')) as InventoryEntry[] | { components: InventoryEntry[] };
+const inventory = parse(await readFile(new URL('../spec/components.yaml', import.meta.url), 'utf8')) as
+  | InventoryEntry[]
+  | { components: InventoryEntry[] };
 const inventoryOf = (id: string): InventoryEntry => {
   const found = (Array.isArray(inventory) ? inventory : inventory.components).find((entry) => entry.id === id);
   if (!found) throw new Error(`the inventory has no ${id}`);
@@ -35,7 +37,9 @@ const ways: readonly { kind: RealEngineKind; composer: Composer; ids: readonly s
 
 /** What the engine itself says of a service's container. */
 async function containerOf(engine: RealEngine, project: string, service: string): Promise<{ Id: string; State: string } | undefined> {
-  const filters = encodeURIComponent(JSON.stringify({ label: [`com.docker.compose.project=${project}`, `com.docker.compose.service=${service}`] }));
+  const filters = encodeURIComponent(
+    JSON.stringify({ label: [`com.docker.compose.project=${project}`, `com.docker.compose.service=${service}`] }),
+  );
   const { body } = await ask(engine, `/containers/json?all=1&filters=${filters}`);
   return (JSON.parse(body) as { Id: string; State: string }[])[0];
 }
@@ -77,17 +81,26 @@ for (const { kind, composer, ids } of ways) {
         // Podman tells the full name of an image.
         const images = component?.services.map(({ image }) => image.replace(/^docker\.io\/(library\/)?/, ''));
         expect(images?.sort(), id).toEqual((known.services?.map(({ image }) => image) ?? [known.image]).sort());
-        for (const service of component?.services ?? []) expect(['healthy', 'running', 'starting'], `${id} ${service.name}`).toContain(service.state);
+        for (const service of component?.services ?? [])
+          expect(['healthy', 'running', 'starting'], `${id} ${service.name}`).toContain(service.state);
       }
     });
 
     it('status and ports show where each component is published, and to whom', async () => {
       const components = await componentsOf(operator);
-      const { ports } = await operator.json<{ ports: { address: string; port: number; exposure: string; component?: string }[] }>(['ports']);
+      const { ports } = await operator.json<{ ports: { address: string; port: number; exposure: string; component?: string }[] }>([
+        'ports',
+      ]);
       for (const id of ids) {
         for (const port of Object.values(up[id]?.ports ?? {})) {
-          expect(components[id]?.services.flatMap((service) => service.ports.map(({ host }) => host)), `${id} ${port}`).toContain(port);
-          expect(ports.filter((row) => row.port === port), `${id} ${port}`).toMatchObject([{ component: id }]);
+          expect(
+            components[id]?.services.flatMap((service) => service.ports.map(({ host }) => host)),
+            `${id} ${port}`,
+          ).toContain(port);
+          expect(
+            ports.filter((row) => row.port === port),
+            `${id} ${port}`,
+          ).toMatchObject([{ component: id }]);
         }
       }
       const web = ports.find(({ port }) => port === up['file-sync']?.ports.WEB_PORT);
@@ -150,7 +163,10 @@ for (const { kind, composer, ids } of ways) {
     });
 
     it('read-only refuses, and changes nothing', async () => {
-      expect(await operator.run(['--read-only', 'stop', 'file-sync'])).toMatchObject({ code: 4, stderr: expect.stringMatching(/[Rr]ead-only/) });
+      expect(await operator.run(['--read-only', 'stop', 'file-sync'])).toMatchObject({
+        code: 4,
+        stderr: expect.stringMatching(/[Rr]ead-only/),
+      });
       expect((await containerOf(engine, 'file-sync', 'syncthing'))?.State).toBe('running');
     });
 
@@ -207,7 +223,8 @@ for (const { kind, composer, ids } of ways) {
     it('restart leaves a new start time', async () => {
       const inspect = async (): Promise<string> => {
         const container = await containerOf(engine, 'file-sync', 'syncthing');
-        return (JSON.parse((await ask(engine, `/containers/${container?.Id}/json`)).body) as { State: { StartedAt: string } }).State.StartedAt;
+        return (JSON.parse((await ask(engine, `/containers/${container?.Id}/json`)).body) as { State: { StartedAt: string } }).State
+          .StartedAt;
       };
       const before = await inspect();
       expect(await operator.run(['restart', 'file-sync'])).toMatchObject({ code: 0 });
@@ -225,15 +242,37 @@ for (const { kind, composer, ids } of ways) {
       const secrets = Object.values(up['rss-reader']?.variables ?? {});
       expect(secrets).toHaveLength(2);
       // That such a trace would show one.
-      const control = await runProgram(['strace', '-f', '-qq', '-e', 'trace=execve', '-s', '65536', 'sh', '-c', 'env true "$0"', secrets[0] ?? '']);
+      const control = await runProgram([
+        'strace',
+        '-f',
+        '-qq',
+        '-e',
+        'trace=execve',
+        '-s',
+        '65536',
+        'sh',
+        '-c',
+        'env true "$0"',
+        secrets[0] ?? '',
+      ]);
       expect(control.stderr).toContain(secrets[0]);
 
-      for (const args of [['status'], ['status', 'rss-reader', '--json'], ['restart', 'rss-reader'], ['exec', 'rss-reader', '--service', 'db', '--', 'true'], ['ports'], ['df', '--all']]) {
+      for (const args of [
+        ['status'],
+        ['status', 'rss-reader', '--json'],
+        ['restart', 'rss-reader'],
+        ['exec', 'rss-reader', '--service', 'db', '--', 'true'],
+        ['ports'],
+        ['df', '--all'],
+      ]) {
         const { outcome, execs } = await operator.traceExec(args);
         expect(outcome.code, args.join(' ')).toBe(0);
         expect(execs.length, args.join(' ')).toBeGreaterThan(0);
         for (const secret of secrets) {
-          expect(execs.filter((line) => line.includes(secret)), args.join(' ')).toEqual([]);
+          expect(
+            execs.filter((line) => line.includes(secret)),
+            args.join(' '),
+          ).toEqual([]);
           expect(outcome.stdout + outcome.stderr, args.join(' ')).not.toContain(secret);
         }
       }

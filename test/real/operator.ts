@@ -29,25 +29,32 @@ export async function makeOperator(engine: RealEngine): Promise<Operator> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-operator-'));
   const home = join(folder, 'home');
   const env = { DOCKER_HOST: engine.url, QUARTERDECK_HOME: home };
-  const run = async (args: readonly string[]): Promise<ScriptOutcome> => await runProgram([launcher, ...args], { env, bare: true, limitMs: 60_000 });
+  const run = async (args: readonly string[]): Promise<ScriptOutcome> =>
+    await runProgram([launcher, ...args], { env, bare: true, limitMs: 60_000 });
   return {
     home,
     run,
     json: async <T>(args: readonly string[]) => {
       const outcome = await run([...args, '--json']);
-      if (outcome.code !== 0) throw new Error(`quarterdeck ${args.join(' ')} ended with ${outcome.code}\n${outcome.stdout}${outcome.stderr}`);
+      if (outcome.code !== 0)
+        throw new Error(`quarterdeck ${args.join(' ')} ended with ${outcome.code}\n${outcome.stdout}${outcome.stderr}`);
       return JSON.parse(outcome.stdout) as T;
     },
     open: (args = [], size = { columns: 120, rows: 36 }) => Terminal.start([launcher, ...args], { ...size, env }),
     traceExec: async (args) => {
       const trace = join(folder, `trace-${Date.now()}`);
-      const outcome = await runProgram(['strace', '-f', '-qq', '-e', 'trace=execve,execveat', '-s', '65536', '-o', trace, launcher, ...args], { env, bare: true });
+      const outcome = await runProgram(
+        ['strace', '-f', '-qq', '-e', 'trace=execve,execveat', '-s', '65536', '-o', trace, launcher, ...args],
+        { env, bare: true },
+      );
       const execs = (await readFile(trace, 'utf8')).split('\n').filter((line) => /execve(at)?\(/.test(line));
       return { outcome, execs };
     },
     ownFiles: async () => {
       const names = await readdir(home, { recursive: true, withFileTypes: true });
-      const texts = names.filter((name) => name.isFile()).map(async (name) => `== ${name.name}\n${await readFile(join(name.parentPath, name.name), 'utf8')}`);
+      const texts = names
+        .filter((name) => name.isFile())
+        .map(async (name) => `== ${name.name}\n${await readFile(join(name.parentPath, name.name), 'utf8')}`);
       return (await Promise.all(texts)).join('\n');
     },
     leave: async () => await rm(folder, { recursive: true, force: true }),
@@ -78,7 +85,11 @@ export interface StatusComponent {
 
 export interface StatusAnswer {
   schema: number;
-  hosts: { host: string; engine: { kind: string; version: string; reachable: boolean; rootless: boolean }; components: StatusComponent[] }[];
+  hosts: {
+    host: string;
+    engine: { kind: string; version: string; reachable: boolean; rootless: boolean };
+    components: StatusComponent[];
+  }[];
 }
 
 export async function componentsOf(operator: Operator): Promise<Record<string, StatusComponent>> {
@@ -87,7 +98,12 @@ export async function componentsOf(operator: Operator): Promise<Record<string, S
 }
 
 /** Asks for the status until one component is as expected; fails with the last answer after the limit. */
-export async function statusUntil(operator: Operator, id: string, right: (component: StatusComponent) => boolean, limitMs = 60_000): Promise<StatusComponent> {
+export async function statusUntil(
+  operator: Operator,
+  id: string,
+  right: (component: StatusComponent) => boolean,
+  limitMs = 60_000,
+): Promise<StatusComponent> {
   for (const end = Date.now() + limitMs; ; ) {
     const component = (await componentsOf(operator))[id];
     if (component && right(component)) return component;

@@ -1,16 +1,20 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { ask } from './ask.ts';
+import { engineVariable } from './engine-offer.ts';
 import { makeOperator } from './operator.ts';
 import { describeReal, type RealEngineKind, startPrivateEngine } from './real-engines.ts';
 import { imagesScript, runOrThrow } from './scripts.ts';
-import { engineVariable } from './engine-offer.ts';
 
-/** An image of the program that does nothing for long, and a container of it that an engine brings back by itself. */
-async function startSleeper(engine: { socket: string }): Promise<void> {
-  const created = await ask(engine, '/containers/create?name=sleeper', {
+/** A container that does nothing for long, and that the engine brings back by itself. */
+async function startSleeper(engine: { socket: string }, name: string): Promise<void> {
+  const created = await ask(engine, `/containers/create?name=${name}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ Image: 'busybox:latest', Cmd: ['sh', '-c', 'trap exit TERM; while :; do sleep 0.2; done'], HostConfig: { RestartPolicy: { Name: 'always' } } }),
+    body: JSON.stringify({
+      Image: 'busybox:latest',
+      Cmd: ['sh', '-c', 'trap exit TERM; while :; do sleep 0.2; done'],
+      HostConfig: { RestartPolicy: { Name: 'always' } },
+    }),
   });
   expect(created.status, created.body).toBe(201);
   const { Id } = JSON.parse(created.body) as { Id: string };
@@ -23,7 +27,7 @@ for (const kind of ['docker', 'podman', 'podman-rootless', 'docker-rootless'] sa
       const engine = await startPrivateEngine(kind);
       onTestFinished(async () => await engine.down());
       await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
-      await startSleeper(engine);
+      await startSleeper(engine, 'sleeper');
       const operator = await makeOperator(engine);
       onTestFinished(async () => await operator.leave());
       const terminal = operator.open();
@@ -43,8 +47,8 @@ for (const kind of ['docker', 'podman', 'podman-rootless', 'docker-rootless'] sa
       await terminal.sees(/● sleeper +running/, 60_000);
 
       // Live again, not only listed again: events arrive.
-      await ask(engine, '/containers/sleeper/stop?t=5', { method: 'POST' });
-      await terminal.sees(/sleeper +(stopped|finished)/, 30_000);
+      await startSleeper(engine, 'latecomer');
+      await terminal.sees(/● latecomer +running/, 30_000);
       terminal.press('q');
       expect(await terminal.exit()).toEqual({ code: 0, signal: 0 });
       expect(terminal.onAlternateScreen).toBe(false);

@@ -38,7 +38,8 @@ export async function runProgram(
     child.stdin.end(options.input ?? '');
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      if (code === null) reject(new Error(`${argv.join(' ')} was ended by ${signal} (limit ${options.limitMs ?? 120_000} ms)\n${stdout}${stderr}`));
+      if (code === null)
+        reject(new Error(`${argv.join(' ')} was ended by ${signal} (limit ${options.limitMs ?? 120_000} ms)\n${stdout}${stderr}`));
       else resolve({ code, stdout, stderr });
     });
   });

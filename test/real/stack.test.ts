@@ -15,7 +15,8 @@ for (const { kind, composer } of ways) {
     const port = (id: string, name: string): string => `http://127.0.0.1:${up[id]?.ports[name]}`;
 
     beforeAll(async () => {
-      for (const id of ['intrusion-prevention', 'file-sync', 'reverse-proxy', 'rss-reader']) up[id] = await bringUp(engine, id, { composer });
+      for (const id of ['intrusion-prevention', 'file-sync', 'reverse-proxy', 'rss-reader'])
+        up[id] = await bringUp(engine, id, { composer });
     });
     afterAll(async () => {
       for (const component of Object.values(up)) await component.down();

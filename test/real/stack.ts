@@ -62,7 +62,12 @@ export async function bringUp(
   const folder = join(home, project);
   await cp(source, folder, { recursive: true });
   // All of them, as a deployed project has it: podman-compose 1.3 leaves `A: "${A:-x}"` as it is where .env does not know A.
-  await writeFile(join(folder, '.env'), Object.entries(plain).map(([name, value]) => `${name}=${value}\n`).join(''));
+  await writeFile(
+    join(folder, '.env'),
+    Object.entries(plain)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  );
   // A rootless engine reads the folder, and writes into it, as its own user.
   await chmod(home, 0o755);
   await giveTo(home, await stat(engine.socket));
@@ -109,7 +114,9 @@ async function needFreePorts(wanted: readonly number[]): Promise<void> {
   for (const port of wanted) {
     await new Promise<void>((resolve, reject) => {
       const server = createServer();
-      server.once('error', (error) => reject(new Error(`port ${port} of this machine is taken, so that the test would meet another program: ${error.message}`)));
+      server.once('error', (error) =>
+        reject(new Error(`port ${port} of this machine is taken, so that the test would meet another program: ${error.message}`)),
+      );
       server.listen(port, '0.0.0.0', () => server.close(() => resolve()));
     });
   }
@@ -137,7 +144,10 @@ async function prepareComposer(
       const shim = join(home, 'bin', 'podman');
       await runOrThrow(['mkdir', '-p', join(home, 'bin')]);
       await writeFile(shim, `#!/bin/sh\nexec /usr/bin/podman --remote --url '${engine.url}' "$@"\n`, { mode: 0o755 });
-      return { argv: ['/usr/bin/python3', join(tools, 'podman-compose')], env: { ...env, PATH: `${join(home, 'bin')}:${process.env.PATH}` } };
+      return {
+        argv: ['/usr/bin/python3', join(tools, 'podman-compose')],
+        env: { ...env, PATH: `${join(home, 'bin')}:${process.env.PATH}` },
+      };
     }
   }
 }
