@@ -4,9 +4,9 @@ import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { matchingPorts, portKey } from './component-rows.ts';
 import type { FlowRuns } from './flow-runs.ts';
-import type { InterfaceStore, PaneId } from './interface-store.ts';
+import { type InterfaceStore, type PaneId, paneIds } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
-import type { CommandId, KeyBinding, KeyContext, Keymap } from './keymap.ts';
+import { type CommandId, type KeyBinding, type KeyContext, type Keymap, paneCommand } from './keymap.ts';
 import type { LogHub } from './log-hub.ts';
 import { firstMeasures, type Measured } from './measured.ts';
 import { createMoves } from './moves.ts';
@@ -174,10 +174,7 @@ export function createCommands(options: Options): Commands {
     'half-up': () => move((page) => -Math.max(1, page >> 1)),
     'next-pane': () => turnPane(1),
     'previous-pane': () => turnPane(-1),
-    'pane-1': () => focus('components'),
-    'pane-2': () => focus('detail'),
-    'pane-3': () => focus('ports'),
-    'pane-4': () => focus('logs'),
+    ...Object.fromEntries(paneIds.map((pane) => [paneCommand(pane), () => focus(pane)])),
     zoom: () => store.update((state) => ({ zoomed: !state.zoomed })),
     filter: () => {
       const target = filterTarget(store.get());

@@ -6,7 +6,7 @@ import { useFleet } from './hooks/use-fleet.ts';
 import { useInterface } from './hooks/use-interface.ts';
 import { useMotion, useNow } from './hooks/use-now.ts';
 import { useSelected } from './hooks/use-selected.ts';
-import { type PaneId, paneIds, type RunView } from './interface-store.ts';
+import { type PaneId, paneIds, paneTitles, type RunView } from './interface-store.ts';
 import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
 import { type Layout, layoutFor, type Rectangle } from './layout.ts';
 import { ComponentsPane } from './panes/components.tsx';
@@ -26,7 +26,6 @@ import { footerLine } from './widgets/footer-line.ts';
 import { bannerLines, headerLine } from './widgets/header-line.ts';
 import { Rows } from './widgets/rows.tsx';
 
-const paneTitles: Readonly<Record<PaneId, string>> = { components: 'Components', detail: 'Details', ports: 'Ports', logs: 'Logs' };
 const panes: Readonly<Record<PaneId, (props: { rectangle: Rectangle; focused: boolean }) => React.ReactNode>> = {
   components: ComponentsPane,
   detail: DetailPane,
@@ -48,21 +47,20 @@ function paneTabs(theme: Theme, focus: PaneId, columns: number, zoomed: boolean)
 }
 
 function Panes({ layout, focus }: { layout: Layout; focus: PaneId }) {
-  const pane = (id: PaneId) => {
-    const rectangle = layout.panes[id];
-    const Pane = panes[id];
-    return rectangle && <Pane key={id} rectangle={rectangle} focused={id === focus} />;
-  };
+  const top = Math.min(...Object.values(layout.panes).map(({ y }) => y));
   return (
-    <Box>
-      <Box flexDirection="column">
-        {pane('components')}
-        {pane('ports')}
-      </Box>
-      <Box flexDirection="column">
-        {pane('detail')}
-        {pane('logs')}
-      </Box>
+    <Box width={layout.size.columns} flexGrow={1}>
+      {paneIds.map((id) => {
+        const rectangle = layout.panes[id];
+        const Pane = panes[id];
+        return (
+          rectangle && (
+            <Box key={id} position="absolute" left={rectangle.x} top={rectangle.y - top}>
+              <Pane rectangle={rectangle} focused={id === focus} />
+            </Box>
+          )
+        );
+      })}
     </Box>
   );
 }

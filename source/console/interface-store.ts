@@ -2,8 +2,10 @@ import type { Tone } from '../fleet/model.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import { fieldOf, type TextField } from './text-field.ts';
 
-export const paneIds = ['components', 'detail', 'ports', 'logs'] as const;
-export type PaneId = (typeof paneIds)[number];
+/** The panes, in the order of their number keys. Keys, help, palette and tabs follow from this; what else a pane needs, the compiler asks for. */
+export const paneTitles = { components: 'Components', detail: 'Details', ports: 'Ports', logs: 'Logs' } as const;
+export type PaneId = keyof typeof paneTitles;
+export const paneIds = Object.keys(paneTitles) as readonly PaneId[];
 
 export const detailTabs = ['overview', 'logs', 'ports', 'fields', 'inspect'] as const;
 export type DetailTab = (typeof detailTabs)[number];

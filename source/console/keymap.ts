@@ -1,8 +1,9 @@
 import { Fault } from '../faults/fault.ts';
+import { type PaneId, paneIds, paneTitles } from './interface-store.ts';
 import { isKeyName, keyText } from './key-press.ts';
 
 /** Where a key means something. */
-export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'components' | 'detail' | 'ports' | 'logs' | 'question';
+export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'question' | PaneId;
 
 export interface KeyBinding {
   id: string;
@@ -15,6 +16,18 @@ export interface KeyBinding {
   /** The flow that the key starts. */
   flow?: string;
 }
+
+/** Goes to a pane: `pane-1` is the first. */
+export function paneCommand(pane: PaneId): `pane-${number}` {
+  return `pane-${paneIds.indexOf(pane) + 1}`;
+}
+
+const paneBindings = paneIds.map((pane, index) => ({
+  id: paneCommand(pane),
+  keys: [String(index + 1)],
+  context: 'everywhere' as const,
+  title: paneTitles[pane],
+}));
 
 /** The one table of keys. The help screen, the footers and the README's table come from here; the operator's settings can change the keys. */
 const bindings = [
@@ -56,10 +69,7 @@ const bindings = [
 
   { id: 'next-pane', keys: ['tab'], context: 'everywhere', title: 'Next pane' },
   { id: 'previous-pane', keys: ['shift+tab'], context: 'everywhere', title: 'Previous pane' },
-  { id: 'pane-1', keys: ['1'], context: 'everywhere', title: 'Components' },
-  { id: 'pane-2', keys: ['2'], context: 'everywhere', title: 'Details' },
-  { id: 'pane-3', keys: ['3'], context: 'everywhere', title: 'Ports' },
-  { id: 'pane-4', keys: ['4'], context: 'everywhere', title: 'Logs' },
+  ...paneBindings,
   { id: 'tab-right', keys: [']'], context: 'everywhere', title: 'Next tab of the details' },
   { id: 'tab-left', keys: ['['], context: 'everywhere', title: 'Previous tab of the details' },
   { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them' },
@@ -91,11 +101,10 @@ export interface Keymap {
   keyOf(id: CommandId): string;
 }
 
-const panes = ['components', 'detail', 'ports', 'logs'] as const;
 const shared: readonly KeyContext[] = ['list', 'component', 'host', 'everywhere'];
 
 /** Which contexts are active at the same time: within one of these a key can have one meaning only. */
-const together: readonly (readonly KeyContext[])[] = [...panes.map((pane) => [pane, ...shared]), ['question']];
+const together: readonly (readonly KeyContext[])[] = [...paneIds.map((pane) => [pane, ...shared]), ['question']];
 
 export function contextTitle(context: KeyContext): string {
   const titles: Record<KeyContext, string> = {
@@ -103,11 +112,8 @@ export function contextTitle(context: KeyContext): string {
     list: 'Moving',
     component: 'The selected component',
     host: 'The host',
-    components: 'Components',
-    detail: 'Details',
-    ports: 'Ports',
-    logs: 'Logs',
     question: 'Questions',
+    ...paneTitles,
   };
   return titles[context];
 }
@@ -184,7 +190,7 @@ export interface KeyTableRow {
   title: string;
 }
 
-const order: readonly KeyContext[] = ['everywhere', 'list', 'component', 'components', 'detail', 'ports', 'logs', 'host', 'question'];
+const order: readonly KeyContext[] = ['everywhere', 'list', 'component', ...paneIds, 'host', 'question'];
 
 /** The table as the help shows it: grouped by context. */
 export function keyTable(keymap: Keymap = createKeymap()): KeyTableRow[] {

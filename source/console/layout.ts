@@ -15,11 +15,11 @@ export interface Rectangle {
 /** The least that the panes need to be read. */
 export const leastSize: Size = { columns: 60, rows: 15 };
 
-/** From here on all four panes stand side by side. */
-const four: Size = { columns: 100, rows: 28 };
+/** From here on all panes stand side by side. */
+const roomForAll: Size = { columns: 100, rows: 28 };
 
 export interface Layout {
-  kind: 'small' | 'tabs' | 'four';
+  kind: 'small' | 'tabs' | 'all';
   size: Size;
   /** Panes that are on the screen. */
   panes: Partial<Record<PaneId, Rectangle>>;
@@ -30,7 +30,7 @@ export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean;
   if (size.columns < leastSize.columns || size.rows < leastSize.rows) return { kind: 'small', size, panes: {} };
   const top = 1 + options.bannerRows;
   const height = size.rows - top - 1;
-  const wide = size.columns >= four.columns && size.rows - options.bannerRows >= four.rows;
+  const wide = size.columns >= roomForAll.columns && size.rows - options.bannerRows >= roomForAll.rows;
   if (!wide || options.zoomed) {
     return {
       kind: 'tabs',
@@ -42,16 +42,13 @@ export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean;
   const right = size.columns - left;
   const upper = Math.round(height * 0.62);
   const lower = height - upper;
-  return {
-    kind: 'four',
-    size,
-    panes: {
-      components: { x: 0, y: top, width: left, height: upper },
-      detail: { x: left, y: top, width: right, height: upper },
-      ports: { x: 0, y: top + upper, width: left, height: lower },
-      logs: { x: left, y: top + upper, width: right, height: lower },
-    },
+  const panes: Record<PaneId, Rectangle> = {
+    components: { x: 0, y: top, width: left, height: upper },
+    detail: { x: left, y: top, width: right, height: upper },
+    ports: { x: 0, y: top + upper, width: left, height: lower },
+    logs: { x: left, y: top + upper, width: right, height: lower },
   };
+  return { kind: 'all', size, panes };
 }
 
 /** The first row of a window of `height` rows that shows `selected` and moves as little as possible. */

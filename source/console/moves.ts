@@ -108,10 +108,14 @@ export function createMoves({ deck, store, logs, measured, selected }: Options):
       const amount = by(page);
       return amount === 'top' ? 0 : amount === 'bottom' ? last : index + amount;
     };
-    if (state.focus === 'components') moveComponent(apply(measured.list));
-    else if (state.focus === 'ports') movePort(apply(measured.ports));
-    else if (state.focus === 'logs' || state.tab === 'logs') moveLogs(apply(measured.logs));
-    else moveDetail(apply(measured.detail.height));
+    const inLogs = () => moveLogs(apply(measured.logs));
+    const inPane: Record<PaneId, () => void> = {
+      components: () => moveComponent(apply(measured.list)),
+      detail: () => (state.tab === 'logs' ? inLogs() : moveDetail(apply(measured.detail.height))),
+      ports: () => movePort(apply(measured.ports)),
+      logs: inLogs,
+    };
+    inPane[state.focus]();
   }
 
   function turnPane(step: number): void {

@@ -3,8 +3,9 @@ import type { ComponentView } from '../fleet/model.ts';
 import type { Deck } from '../terminal/deck.ts';
 import type { Commands } from './commands.ts';
 import { namesOf } from './component-rows.ts';
+import { paneIds } from './interface-store.ts';
 import { keyText } from './key-press.ts';
-import type { CommandId, Keymap } from './keymap.ts';
+import { type CommandId, type Keymap, paneCommand } from './keymap.ts';
 import { isOffered } from './offers.ts';
 
 export interface PaletteItem {
@@ -18,10 +19,7 @@ export interface PaletteItem {
 
 /** Commands of the console itself that are worth finding by name. */
 const general: readonly CommandId[] = [
-  'pane-1',
-  'pane-2',
-  'pane-3',
-  'pane-4',
+  ...paneIds.map(paneCommand),
   'inspect',
   'address',
   'refresh',

@@ -1,4 +1,5 @@
 import { Box, Text } from 'ink';
+import type { PortView } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { rowsFor } from '../component-rows.ts';
 import { useParts } from '../context.ts';
@@ -8,6 +9,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useLogWindow } from '../hooks/use-log-window.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
+import type { PaneId } from '../interface-store.ts';
 import { overviewLines } from '../panes/overview-lines.ts';
 import { addressText } from '../panes/ports.tsx';
 import { runScreen } from '../run-lines.ts';
@@ -19,6 +21,17 @@ import { counts } from '../widgets/header-line.ts';
 const plain = createTheme({ depth: 'none', background: 'dark', ascii: true });
 const columns = 100;
 const logLineCount = 10;
+const portCount = 30;
+
+function portLines(ports: readonly PortView[]): string[] {
+  return [
+    'Ports.',
+    ...ports.slice(0, portCount).map((port) => {
+      const conflict = port.conflictWith.length > 0 ? `, conflict with ${port.conflictWith.map(cleanLine).join(', ')}` : '';
+      return `${addressText(port)}, ${port.exposure}, ${cleanLine(port.owner)}${conflict}.`;
+    }),
+  ];
+}
 
 /** The console as sentences, top to bottom, for screen readers: no frames, no columns, nothing that moves by itself. */
 export function Linear() {
@@ -29,6 +42,29 @@ export function Linear() {
   const component = useSelected();
   const nowMs = useNow();
   const { window } = useLogWindow(state.filters.logs);
+
+  function componentLines(): string[] {
+    if (!component) return [];
+    const listed = rowsFor(snapshot.components, state.filters.components).flatMap((row) =>
+      row.kind === 'component' ? [row.component] : [],
+    );
+    return [`Component ${listed.indexOf(component) + 1} of ${listed.length}: ${cleanLine(component.id)}, ${cleanLine(component.word)}.`];
+  }
+
+  function detailLines(): string[] {
+    if (!component) return [];
+    const service = serviceShown(state, component);
+    return overviewLines({ theme: plain, width: columns, nowMs, component, service, stats: undefined })
+      .map((line) => line.trim())
+      .filter(Boolean);
+  }
+
+  function logLines(): string[] {
+    if (!component) return [];
+    const shown = Math.min(logLineCount, window.length);
+    const texts = Array.from({ length: shown }, (_, index) => cleanLine(window.at(window.length - shown + index)?.text ?? ''));
+    return [`Log of ${cleanLine(component.id)}, last lines.`, ...texts];
+  }
 
   const lines: string[] = [];
   const places = snapshot.places.map(
@@ -48,33 +84,13 @@ export function Linear() {
   if (front) {
     lines.push(`${front.title}.`, ...runScreen(front, plain, keymap, columns, 60).lines.filter(Boolean));
   } else {
-    const listed = rowsFor(snapshot.components, state.filters.components).flatMap((row) =>
-      row.kind === 'component' ? [row.component] : [],
-    );
-    const position = component ? listed.indexOf(component) + 1 : 0;
-    if (state.focus === 'ports') {
-      lines.push(
-        'Ports.',
-        ...snapshot.ports
-          .slice(0, 30)
-          .map(
-            (port) =>
-              `${addressText(port)}, ${port.exposure}, ${cleanLine(port.owner)}${port.conflictWith.length > 0 ? `, conflict with ${port.conflictWith.map(cleanLine).join(', ')}` : ''}.`,
-          ),
-      );
-    } else if (component && state.focus === 'logs') {
-      lines.push(`Log of ${cleanLine(component.id)}, last lines.`);
-      for (let at = Math.max(0, window.length - logLineCount); at < window.length; at++) lines.push(cleanLine(window.at(at)?.text ?? ''));
-    } else if (component) {
-      lines.push(`Component ${position} of ${listed.length}: ${cleanLine(component.id)}, ${cleanLine(component.word)}.`);
-      if (state.focus === 'detail') {
-        lines.push(
-          ...overviewLines({ theme: plain, width: columns, nowMs, component, service: serviceShown(state, component), stats: undefined })
-            .map((line) => line.trim())
-            .filter(Boolean),
-        );
-      }
-    }
+    const told: Record<PaneId, () => readonly string[]> = {
+      components: componentLines,
+      detail: () => [...componentLines(), ...detailLines()],
+      ports: () => portLines(snapshot.ports),
+      logs: logLines,
+    };
+    lines.push(...told[state.focus]());
   }
   if (state.editing) lines.push(`Filter: ${state.editing.field.text}`);
   if (state.notice) lines.push(cleanLine(state.notice.text));
