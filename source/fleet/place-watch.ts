@@ -52,6 +52,8 @@ export class PlaceWatch {
   readonly #closing = new AbortController();
   readonly #details = new Map<string, ContainerDetail>();
   readonly #history = new Map<string, { diedMs: number[]; stopAskedMs: number | undefined }>();
+  /** Removed since the last list: answers about them can still be on their way. Ids are never used again. */
+  readonly #removed = new Set<string>();
   readonly #touched = new Set<string>();
   #touchTimer: NodeJS.Timeout | undefined;
   #outages: readonly (readonly [number, number])[] = [];
@@ -84,12 +86,15 @@ export class PlaceWatch {
     void this.#watchListeners();
     let attempt = 0;
     while (!this.#closing.signal.aborted) {
+      let connectedMs: number | undefined;
       try {
         await this.#follow(() => {
-          attempt = 0;
+          connectedMs = Date.now();
         });
       } catch (thrown) {
         if (this.#closing.signal.aborted) return;
+        // One that answers and breaks off at once is not back yet.
+        if (connectedMs !== undefined && Date.now() - connectedMs >= this.#limits.retryMs[1]) attempt = 0;
         this.#goAway(thrown, attempt);
         attempt++;
         await this.#rest((this.link.retryAtMs ?? 0) - Date.now());
@@ -169,8 +174,14 @@ export class PlaceWatch {
   }
 
   async #list(engine: Engine, signal: AbortSignal): Promise<void> {
+    const before = this.containers;
+    const removedBefore = new Set(this.#removed);
     const list = await limited(signal, this.#limits.requestMs, (limit) => engine.list(limit));
-    this.containers = new Map(list.map((container) => [container.id, container]));
+    const listed = new Map(list.filter(({ id }) => !this.#removed.has(id)).map((container) => [container.id, container]));
+    // What events told while the engine was putting the list together is newer than the list.
+    for (const [id, container] of this.containers) if (!before.has(id) && !listed.has(id)) listed.set(id, container);
+    for (const id of removedBefore) this.#removed.delete(id);
+    this.containers = listed;
     for (const id of this.#details.keys()) if (!this.containers.has(id)) this.#details.delete(id);
     for (const id of this.#history.keys()) if (!this.containers.has(id)) this.#history.delete(id);
   }
@@ -178,14 +189,24 @@ export class PlaceWatch {
   async #inspectAll(engine: Engine, signal: AbortSignal): Promise<void> {
     const ids = [...this.containers.keys()];
     const next = async (): Promise<void> => {
-      for (let id = ids.shift(); id !== undefined; id = ids.shift()) await this.#inspect(engine, id, signal);
+      for (let id = ids.shift(); id !== undefined; id = ids.shift()) await this.#tryInspect(engine, id, signal);
     };
     await Promise.all(Array.from({ length: inspectsAtOnce }, next));
     this.#changed();
   }
 
+  /** One that the engine cannot tell about, or not in time, stays as the list has it: the others are well all the same. */
+  async #tryInspect(engine: Engine, id: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#inspect(engine, id, signal);
+    } catch (thrown) {
+      if (signal.aborted || (thrown instanceof Fault && thrown.kind === 'unreachable')) throw thrown;
+    }
+  }
+
   async #inspect(engine: Engine, id: string, signal: AbortSignal): Promise<void> {
     const detail = await limited(signal, this.#limits.requestMs, (limit) => engine.inspect(id, limit));
+    if (this.#removed.has(id)) return;
     const containers = new Map(this.containers);
     if (detail) {
       this.#details.set(id, detail);
@@ -216,22 +237,24 @@ export class PlaceWatch {
   }
 
   async #consume(engine: Engine, signal: AbortSignal): Promise<never> {
-    for await (const event of engine.events({ sinceMs: this.#lastEventMs, signal })) this.#take(event, engine);
+    for await (const event of engine.events({ sinceMs: this.#lastEventMs, signal })) this.#take(event);
     throw new Fault({ code: 'unreachable.engine', message: 'The engine closed its event stream.', remedy: 'It comes back by itself once the engine runs again.' });
   }
 
-  #take(event: EngineEvent, _engine: Engine): void {
+  #take(event: EngineEvent): void {
     this.#lastEventMs = Math.max(this.#lastEventMs, event.timeMs);
     if (event.kind !== 'container') return;
     const history = this.#history.get(event.id) ?? { diedMs: [], stopAskedMs: undefined };
     if (event.action === 'die') {
-      history.diedMs = [...history.diedMs.filter((at) => event.timeMs - at < historyMs), event.timeMs];
+      // After a reconnect those of the last moment come again.
+      if (!history.diedMs.includes(event.timeMs)) history.diedMs = [...history.diedMs.filter((at) => event.timeMs - at < historyMs), event.timeMs];
       this.#history.set(event.id, history);
-    } else if (event.action === 'stop' || event.action === 'restart' || (event.action === 'kill' && endsPrograms(event.signal))) {
+    } else if (event.action === 'stop' || (event.action === 'kill' && endsPrograms(event.signal))) {
       history.stopAskedMs = event.timeMs;
       this.#history.set(event.id, history);
     } else if (event.action === 'remove') {
       this.#forget(event.id);
+      this.#removed.add(event.id);
       if (this.containers.has(event.id)) {
         const containers = new Map(this.containers);
         containers.delete(event.id);
@@ -258,7 +281,7 @@ export class PlaceWatch {
     this.#touched.clear();
     if (!engine) return;
     try {
-      for (const id of ids) await this.#inspect(engine, id, this.#closing.signal);
+      for (const id of ids) await this.#tryInspect(engine, id, this.#closing.signal);
     } catch {
       // The event stream tells when the engine is away; the next list repairs what was missed here.
     }
@@ -315,13 +338,18 @@ export async function limited<T>(signal: AbortSignal, limitMs: number, run: (sig
   const timer = new AbortController();
   const timeout = setTimeout(() => timer.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')), limitMs);
   const both = AbortSignal.any([signal, timer.signal]);
+  let stop: (() => void) | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
-      both.addEventListener('abort', () => reject(both.reason), { once: true });
+      both.throwIfAborted();
+      stop = () => reject(both.reason);
+      both.addEventListener('abort', stop, { once: true });
       run(both).then(resolve, reject);
     });
   } finally {
     clearTimeout(timeout);
+    // Node keeps a joined signal, and with it the answer, for as long as somebody listens to it.
+    if (stop) both.removeEventListener('abort', stop);
   }
 }
 

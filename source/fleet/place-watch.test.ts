@@ -1,0 +1,163 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { hostDouble, LiveEngine } from '../../test/doubles/live-engine.ts';
+import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import { limited, PlaceWatch, placeLimits } from './place-watch.ts';
+
+const watches: PlaceWatch[] = [];
+afterEach(() => {
+  for (const watch of watches.splice(0)) watch.close();
+});
+
+async function follow(engine: LiveEngine, limits: Partial<typeof placeLimits> = {}): Promise<PlaceWatch> {
+  const watch = new PlaceWatch({ name: 'local', host: hostDouble(), open: async () => engine }, () => {}, { limits: { ...placeLimits, retryMs: [10, 40], ...limits } });
+  watches.push(watch);
+  void watch.run();
+  await vi.waitFor(() => expect(watch.complete).toBe(true), { interval: 5 });
+  return watch;
+}
+
+const names = (watch: PlaceWatch) => [...watch.containers.values()].map(({ name }) => name).sort();
+const idOf = (name: string) => `id-of-${name}`;
+
+/** One whose answers to an inspect come when the test lets them. */
+class SlowEngine extends LiveEngine {
+  readonly held = new Map<string, () => void>();
+  holding = false;
+  override async inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined> {
+    const answer = await super.inspect(id, signal);
+    if (this.holding) await new Promise<void>((resolve) => this.held.set(id, resolve));
+    return answer;
+  }
+}
+
+describe('following an engine', () => {
+  test('one container that cannot be inspected does not take the others with it', async () => {
+    class BrokenEngine extends LiveEngine {
+      override async inspect(id: string, signal: AbortSignal) {
+        if (id === idOf('broken')) throw new Fault({ code: 'engine.failed', message: 'The engine failed: layer not known.', remedy: 'Look.' });
+        return super.inspect(id, signal);
+      }
+    }
+    const engine = new BrokenEngine();
+    engine.add('broken');
+    engine.add('sound');
+    const watch = await follow(engine);
+    expect(watch.link.state).toBe('connected');
+    expect(names(watch)).toEqual(['broken', 'sound']);
+    expect(watch.detail(idOf('sound'))).toBeDefined();
+
+    engine.happen('broken', 'die');
+    engine.happen('sound', 'die', { state: 'exited', exitCode: 1 });
+    await vi.waitFor(() => expect(watch.detail(idOf('sound'))).toMatchObject({ state: 'exited' }), { interval: 5 });
+  });
+
+  test('one container whose inspect hangs does not take the others with it', async () => {
+    class HangingEngine extends LiveEngine {
+      override inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined> {
+        return id === idOf('stuck') ? new Promise(() => {}) : super.inspect(id, signal);
+      }
+    }
+    const engine = new HangingEngine();
+    engine.add('stuck');
+    engine.add('sound');
+    const watch = await follow(engine, { requestMs: 50 });
+    expect(watch.link.state).toBe('connected');
+    expect(watch.detail(idOf('sound'))).toBeDefined();
+  });
+
+  test('an inspect that answers after its container was removed brings nothing back', async () => {
+    const engine = new SlowEngine();
+    engine.add('brief');
+    engine.add('stays');
+    const watch = await follow(engine);
+    engine.holding = true;
+    engine.happen('brief', 'kill');
+    await vi.waitFor(() => expect(engine.held.has(idOf('brief'))).toBe(true), { interval: 5 });
+    engine.happen('brief', 'remove');
+    await vi.waitFor(() => expect(names(watch)).toEqual(['stays']), { interval: 5 });
+    engine.holding = false;
+    engine.held.get(idOf('brief'))?.();
+    await new Promise(setImmediate);
+    expect(names(watch)).toEqual(['stays']);
+    expect(watch.detail(idOf('brief'))).toBeUndefined();
+  });
+
+  test('a container that appears while everything is listed anew stays', async () => {
+    class SlowLists extends LiveEngine {
+      release: (() => void) | undefined;
+      override async list(): Promise<ContainerFacts[]> {
+        const answer = await super.list();
+        if (this.asked.list > 1) await new Promise<void>((resolve) => (this.release = resolve));
+        return answer;
+      }
+    }
+    const engine = new SlowLists();
+    engine.add('old');
+    const watch = await follow(engine, { reconcileMs: 20 });
+    await vi.waitFor(() => expect(engine.release).toBeDefined(), { interval: 5 });
+    engine.add('new');
+    engine.happen('new', 'create');
+    await vi.waitFor(() => expect(names(watch)).toEqual(['new', 'old']), { interval: 5 });
+    engine.release?.();
+    await new Promise(setImmediate);
+    expect(names(watch)).toEqual(['new', 'old']);
+  });
+
+  test('an end that is told again after a reconnect counts once (R5)', async () => {
+    const engine = new LiveEngine();
+    engine.add('box');
+    const watch = await follow(engine);
+    const timeMs = Date.now();
+    for (let time = 0; time < 3; time++) engine.happen('box', 'die', {}, { timeMs });
+    await vi.waitFor(() => expect(watch.history(idOf('box')).diedMs).toEqual([timeMs]), { interval: 5 });
+  });
+
+  test('a restart is asked before it happens: the event at its end is no stop (R5)', async () => {
+    const engine = new LiveEngine();
+    engine.add('box');
+    const watch = await follow(engine);
+    const beginMs = Date.now() - 1_000;
+    engine.happen('box', 'kill', {}, { timeMs: beginMs, signal: '15' });
+    engine.happen('box', 'die', {}, { timeMs: beginMs + 100 });
+    engine.happen('box', 'stop', {}, { timeMs: beginMs + 110 });
+    engine.happen('box', 'start', { startedMs: beginMs + 200 }, { timeMs: beginMs + 210 });
+    engine.happen('box', 'restart', {}, { timeMs: beginMs + 220 });
+    await vi.waitFor(() => expect(watch.history(idOf('box')).diedMs).toHaveLength(1), { interval: 5 });
+    expect(watch.history(idOf('box')).stopAskedMs).toBeLessThan(beginMs + 200);
+  });
+
+  test('an engine that comes and goes is asked less and less often', async () => {
+    class FlappingEngine extends LiveEngine {
+      // biome-ignore lint/correctness/useYield: it breaks before it tells anything
+      override async *events(): AsyncGenerator<never> {
+        throw new Fault({ code: 'unreachable.engine', message: 'The engine closed its event stream.', remedy: 'Look.' });
+      }
+    }
+    const watch = await follow(new FlappingEngine(), { retryMs: [5, 80] });
+    const waits = new Set<number>();
+    await vi.waitFor(
+      () => {
+        if (watch.link.retryAtMs !== undefined) waits.add(Math.round((watch.link.retryAtMs - Date.now()) / 20));
+        expect(Math.max(...waits)).toBeGreaterThanOrEqual(2);
+      },
+      { interval: 1, timeout: 2_000 },
+    );
+  });
+});
+
+describe('a limited wait', () => {
+  test('leaves no listener behind: a watch waits for as long as the console runs', async () => {
+    let given: AbortSignal | undefined;
+    await limited(new AbortController().signal, 1_000, async (signal) => {
+      given = signal;
+    });
+    expect(getEventListeners(given as AbortSignal, 'abort')).toHaveLength(0);
+  });
+
+  test('does not begin when it is over already', async () => {
+    const over = AbortSignal.abort(new Error('over'));
+    await expect(limited(over, 1_000, () => new Promise(() => {}))).rejects.toThrow('over');
+  });
+});
