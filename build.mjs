@@ -1,18 +1,52 @@
 // Bundles source/ into dist/: main.js and chunks that load when first needed, and the compiled catalog. Recipes and measurements: CONTRIBUTING.md.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { build } from 'esbuild';
+import { plainCharacters } from './bundle/plain-segmenter.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+/** The same change in a library's file at every build; one that no longer fits stops the build, so that it is looked at again. */
+function patched(path, changes) {
+  let contents = readFileSync(path, 'utf8');
+  for (const [from, to] of changes) {
+    if (!contents.includes(from)) throw new Error(`${path} no longer contains ${JSON.stringify(from)}: look at build.mjs`);
+    contents = contents.replaceAll(from, to);
+  }
+  return { contents, loader: 'js' };
+}
 
 /** Yoga's loader asks for `fetch`, which drags all of undici in at start-up, for an image that is inside the file anyway. */
 const yogaWithoutFetch = {
   name: 'yoga-without-fetch',
   setup({ onLoad }) {
-    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8').replaceAll('"function"!=typeof fetch', 'true'),
-      loader: 'js',
-    }));
+    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => patched(path, [['"function"!=typeof fetch', 'true']]));
+  },
+};
+
+/**
+ * An `import` of node:http reads all of its exports, among them the getter of `WebSocket`, which loads undici too (15 ms). Asked for as a whole, it stays
+ * unread.
+ */
+const httpUnread = {
+  name: 'http-unread',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?https?$/ }, ({ path, kind }) => (kind === 'import-statement' ? { path, namespace: 'unread' } : undefined));
+    onLoad({ filter: /.*/, namespace: 'unread' }, ({ path }) => ({ contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`, loader: 'js' }));
+  },
+};
+
+/** Ink's libraries measure and cut text by graphemes; see bundle/plain-segmenter.mjs. */
+const plainText = {
+  name: 'plain-text',
+  setup({ onLoad }) {
+    const segmenter = ['new Intl.Segmenter(', 'new PlainSegmenter('];
+    const withSegmenter = ({ contents, loader }) => ({ contents: `import { PlainSegmenter } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`, loader });
+    onLoad({ filter: /(ink\/build\/line-update|ansi-tokenize\/build\/tokenize|wrap-ansi\/index|cli-truncate\/index)\.js$/ }, ({ path }) =>
+      withSegmenter(patched(path, [segmenter])),
+    );
+    onLoad({ filter: /node_modules\/string-width\/index\.js$/ }, ({ path }) => withSegmenter(patched(path, [segmenter, ['/^[\\u0020-\\u007E]*$/', `/^[${plainCharacters}]*$/`]])));
   },
 };
 
@@ -58,7 +92,7 @@ const result = await build({
       'const require = bundledRequire(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;',
     ].join(' '),
   },
-  plugins: [yogaWithoutFetch, stubs],
+  plugins: [yogaWithoutFetch, httpUnread, plainText, stubs],
   logLevel: 'warning',
 });
 writeFileSync('dist/meta.json', JSON.stringify(result.metafile));

@@ -47,7 +47,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
   const stops = new StopMemory(stopsFile);
   const watches = places.map((source) => new PlaceWatch(source, changed, { stops, ...(limits && { limits }) }));
   const probes = new ProbeWatch(changed, { execAllowed, ...(probeIntervalMs !== undefined && { defaultIntervalMs: probeIntervalMs }) });
-  const stats = new StatsWatch(changed);
+  const stats = new StatsWatch(sampled);
   const declared = new DeclaredServices(watches, stackFolder, changed);
   let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();
   let frame: NodeJS.Timeout | undefined;
@@ -61,6 +61,11 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
     if (closed || frame !== undefined) return;
     // The first change after a quiet time is shown at once; a storm of them once per frame.
     frame = setTimeout(commit, Math.max(0, committedMs + frameMs - Date.now()));
+  }
+
+  /** Stats are asked for apart: who looks at them is told, and nothing is built anew. */
+  function sampled(): void {
+    if (!closed && frame === undefined) for (const listener of [...listeners]) listener();
   }
 
   function commit(): void {

@@ -18,12 +18,21 @@ export function exposureOf(address: string, hostAddresses: readonly string[]): E
   return range === 'unicast' ? 'public' : 'lan';
 }
 
+const ranges = new Map<string, string>();
+
+/** The same few addresses are asked about at every commit. */
 function rangeOf(address: string): string {
-  try {
-    return ipaddr.process(address.replace(/%.*$/, '')).range();
-  } catch {
-    return 'invalid';
+  let range = ranges.get(address);
+  if (range === undefined) {
+    try {
+      range = ipaddr.process(address.replace(/%.*$/, '')).range();
+    } catch {
+      range = 'invalid';
+    }
+    if (ranges.size > 1_000) ranges.clear();
+    ranges.set(address, range);
   }
+  return range;
 }
 
 /** R88: all addresses overlap everything, otherwise only the same one does. */

@@ -1,0 +1,5 @@
+export const plainCharacters: string;
+export class PlainSegmenter {
+  constructor(locales?: string, options?: Intl.SegmenterOptions);
+  segment(text: string): Iterable<{ segment: string; index: number; input: string }>;
+}
