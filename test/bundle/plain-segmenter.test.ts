@@ -7,7 +7,7 @@ const one = new RegExp(`^[${plainCharacters}]$`);
 const plain = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter((character) => one.test(character));
 
 test('every character that is taken for plain is one column wide to the real library', () => {
-  expect(plain.length).toBeGreaterThan(1_000);
+  expect(plain.length).toBeGreaterThan(900);
   expect(plain.filter((character) => stringWidth(character) !== 1)).toEqual([]);
 });
 
