@@ -708,6 +708,16 @@ describe('palette', () => {
     await screen.misses('┏ Find ');
   });
 
+  test('finds a flow by its verb, before components that match by what is said about them', async () => {
+    const screen = await openRig();
+    await screen.press(':');
+    await screen.type('df');
+    await screen.sees('Show what takes the disk space');
+    expect(screen.frame().indexOf('Show what takes the disk space')).toBeLessThan(screen.frame().indexOf('dns-filter-second'));
+    await screen.press('enter');
+    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['df']);
+  });
+
   test('finds components, also those that a filter hides, and goes there', async () => {
     const screen = await openRig();
     await screen.press('/');

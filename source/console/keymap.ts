@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import { flows } from '../flows/registry.ts';
 import { type PaneId, paneIds, paneTitles } from './interface-store.ts';
 import { isKeyName, keyText } from './key-press.ts';
 
@@ -9,7 +10,7 @@ export interface KeyBinding {
   id: string;
   keys: readonly string[];
   context: KeyContext;
-  /** What the help says. */
+  /** What the help says; of a flow's key the flow's own title. */
   title: string;
   /** One word for the footer; keys without one are in the help only. */
   label?: string;
@@ -31,21 +32,21 @@ const paneBindings = paneIds.map((pane, index) => ({
 
 /** The one table of keys. The help screen, the footers and the README's table come from here; the operator's settings can change the keys. */
 const bindings = [
-  { id: 'start', keys: ['S'], context: 'component', title: 'Start the component', label: 'start', flow: 'start' },
-  { id: 'stop', keys: ['s'], context: 'component', title: 'Stop the component', label: 'stop', flow: 'stop' },
-  { id: 'restart', keys: ['r'], context: 'component', title: 'Restart the component', label: 'restart', flow: 'restart' },
-  { id: 'pause', keys: ['p'], context: 'component', title: 'Pause the component', label: 'pause', flow: 'pause' },
-  { id: 'unpause', keys: ['p'], context: 'component', title: 'Let a paused component go on', label: 'unpause', flow: 'unpause' },
-  { id: 'shell', keys: ['e', '!'], context: 'component', title: 'Open a shell inside', label: 'shell', flow: 'shell' },
-  { id: 'exec', keys: ['E'], context: 'component', title: 'Run a program inside', flow: 'exec' },
-  { id: 'remove', keys: ['x', 'delete'], context: 'component', title: 'Remove the container', label: 'remove', flow: 'remove' },
-  { id: 'copy', keys: ['c'], context: 'component', title: 'Copy files in or out', label: 'copy', flow: 'copy' },
+  { id: 'start', keys: ['S'], context: 'component', label: 'start', flow: 'start' },
+  { id: 'stop', keys: ['s'], context: 'component', label: 'stop', flow: 'stop' },
+  { id: 'restart', keys: ['r'], context: 'component', label: 'restart', flow: 'restart' },
+  { id: 'pause', keys: ['p'], context: 'component', label: 'pause', flow: 'pause' },
+  { id: 'unpause', keys: ['p'], context: 'component', label: 'unpause', flow: 'unpause' },
+  { id: 'shell', keys: ['e', '!'], context: 'component', label: 'shell', flow: 'shell' },
+  { id: 'exec', keys: ['E'], context: 'component', flow: 'exec' },
+  { id: 'remove', keys: ['x', 'delete'], context: 'component', label: 'remove', flow: 'remove' },
+  { id: 'copy', keys: ['c'], context: 'component', label: 'copy', flow: 'copy' },
   { id: 'inspect', keys: ['i'], context: 'component', title: 'Inspect, with secrets masked', label: 'inspect' },
   { id: 'address', keys: ['o'], context: 'component', title: "Copy the address of the component's page" },
   { id: 'next-service', keys: ['v'], context: 'component', title: 'Look at the next service of the component' },
   { id: 'refresh', keys: ['R'], context: 'component', title: 'Ask the component again, now' },
-  { id: 'df', keys: ['D'], context: 'host', title: 'Show what takes the disk space', flow: 'df' },
-  { id: 'prune', keys: ['P'], context: 'host', title: 'Free disk space: shows first what would go', flow: 'prune' },
+  { id: 'df', keys: ['D'], context: 'host', flow: 'df' },
+  { id: 'prune', keys: ['P'], context: 'host', flow: 'prune' },
 
   { id: 'open', keys: ['enter', 'right'], context: 'components', title: 'Go to the details', label: 'details' },
   { id: 'open-logs', keys: ['l'], context: 'components', title: 'Go to the logs', label: 'logs' },
@@ -88,9 +89,16 @@ const bindings = [
   { id: 'toggle', keys: ['space'], context: 'question', title: 'Choose, where several can be chosen' },
   { id: 'choice-down', keys: ['down', 'ctrl+n'], context: 'question', title: 'Next choice' },
   { id: 'choice-up', keys: ['up', 'ctrl+p'], context: 'question', title: 'Previous choice' },
-] as const satisfies readonly KeyBinding[];
+] as const satisfies readonly (Omit<KeyBinding, 'title'> & ({ title: string } | { flow: string }))[];
 
 export type CommandId = (typeof bindings)[number]['id'];
+
+function titleOf(binding: (typeof bindings)[number]): string {
+  if ('title' in binding) return binding.title;
+  const flow = flows.find(({ id }) => id === binding.flow);
+  if (!flow) throw new Error(`The key "${binding.id}" starts the flow "${binding.flow}", which is not in the registry.`);
+  return flow.title;
+}
 
 export interface Keymap {
   readonly bindings: readonly KeyBinding[];
@@ -127,7 +135,7 @@ function badKey(field: string, message: string, remedy: string): Fault {
  * Throws `usage.keys` for a command or a key that does not exist, and for a key that would have two meanings.
  */
 export function createKeymap(overrides: Readonly<Record<string, string | readonly string[]>> = {}): Keymap {
-  const table: KeyBinding[] = bindings.map((binding) => ({ ...binding }));
+  const table: KeyBinding[] = bindings.map((binding) => ({ ...binding, title: titleOf(binding) }));
   for (const [id, value] of Object.entries(overrides)) {
     const binding = table.find((candidate) => candidate.id === id);
     if (!binding) {

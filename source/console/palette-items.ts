@@ -12,6 +12,8 @@ export interface PaletteItem {
   /** `do`, `go`, `host`: what kind of thing it is, in one word. */
   kind: string;
   title: string;
+  /** The verb of a flow: what people type on the command line finds it here too. */
+  verb?: string;
   detail: string;
   key: string;
   choose(commands: Commands): void;
@@ -32,6 +34,8 @@ const general: readonly CommandId[] = [
   'quit',
 ];
 
+const detailWeight = 0.6;
+
 /** What can be found with these letters, the best first; without letters everything, in a sensible order. */
 export function paletteItems(options: { deck: Deck; keymap: Keymap; component: ComponentView | undefined; query: string }): PaletteItem[] {
   const { deck, keymap, component, query } = options;
@@ -44,6 +48,7 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
     items.push({
       kind: 'do',
       title: flow.about === 'component' && component ? `${flow.title}: ${names.get(component.key) ?? component.id}` : flow.title,
+      verb: flow.verb,
       detail: flow.summary,
       key: key ? keyText(key) : '',
       choose: (commands) => commands.startFlow(flow),
@@ -88,6 +93,12 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
   }
   if (query.trim() === '') return items;
   return fuzzysort
-    .go(query.trim(), items, { keys: [(item) => item.title, (item) => item.detail], threshold: 0.45, limit: 100 })
+    .go(query.trim(), items, {
+      keys: [(item) => item.title, (item) => item.verb ?? '', (item) => item.detail],
+      // A component that happens to be restarting is not what `resta` is about.
+      scoreFn: ([title, verb, detail]) => Math.max(title?.score ?? 0, verb?.score ?? 0, detailWeight * (detail?.score ?? 0)),
+      threshold: 0.45,
+      limit: 100,
+    })
     .map((result) => result.obj);
 }

@@ -108,7 +108,7 @@ const largestShown = 10;
 export const diskUsage: Flow = {
   id: 'df',
   verb: 'df',
-  title: 'Show what takes room',
+  title: 'Show what takes the disk space',
   summary: 'Shows how much room images, containers, volumes and the build cache take, how much of it nothing uses, and the largest of them.',
   right: 'read',
   about: 'host',

@@ -31,7 +31,7 @@ const total = (items: readonly UsageItem[]) => items.reduce((sum, { sizeBytes })
 export const prune: Flow = {
   id: 'prune',
   verb: 'prune',
-  title: 'Remove what nothing uses',
+  title: 'Free disk space that nothing uses',
   summary: 'Shows which stopped containers, unused images, volumes and build cache could go, and removes exactly those that were shown and confirmed. Kinds: containers, images, volumes, build-cache.',
   right: 'destroy',
   about: 'host',

@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { LogEntry, LogSource } from '../../fleet/log-store.ts';
 import type { FleetSnapshot, StatsHistory } from '../../fleet/model.ts';
 import type { Flow, FlowInput } from '../../flows/flow.ts';
+import { flows as productFlows } from '../../flows/registry.ts';
 import type { Operator } from '../../session/session.ts';
 import type { Deck, DeckOptions } from '../../terminal/deck.ts';
 import { sampleDetail, sampleEntry, sampleNowMs, sampleSnapshot } from './sample-fleet.ts';
@@ -21,25 +22,8 @@ export interface FakeDeck extends Deck {
 
 export type FlowBody = (operator: Operator, input: FlowInput, signal: AbortSignal) => Promise<string>;
 
-const standing = (state: string) => ['healthy', 'running', 'unhealthy', 'starting', 'restarting'].includes(state);
-
-function flow(id: string, title: string, rest: Partial<Flow> = {}): Flow {
-  return { id, verb: id, title, summary: `${title}.`, right: 'operate', about: 'component', run: async () => ({ message: '' }), ...rest };
-}
-
-/** The flows of the product by id, without what they do. */
-const flows: readonly Flow[] = [
-  flow('start', 'Start the component', { offered: (component) => !standing(component.state) && component.state !== 'paused' }),
-  flow('stop', 'Stop the component', { offered: (component) => standing(component.state) }),
-  flow('restart', 'Restart the component', { offered: (component) => standing(component.state) }),
-  flow('pause', 'Pause the component', { offered: (component) => standing(component.state) }),
-  flow('unpause', 'Let the component go on', { offered: (component) => component.state === 'paused' }),
-  flow('remove', 'Remove the container', { right: 'destroy' }),
-  flow('shell', 'Open a shell', { offered: (component) => standing(component.state) }),
-  flow('copy', 'Copy files in or out'),
-  flow('df', 'Show disk usage', { right: 'read', about: 'host' }),
-  flow('prune', 'Free disk space', { right: 'destroy', about: 'host' }),
-];
+/** The flows of the product; what they do is played by the test. */
+const flows: readonly Flow[] = productFlows.map((flow) => ({ ...flow, run: async () => ({ message: '' }) }));
 
 class FakeSource implements LogSource {
   readonly componentKey: string;
