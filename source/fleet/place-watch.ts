@@ -249,7 +249,8 @@ export class PlaceWatch {
       // After a reconnect those of the last moment come again.
       if (!history.diedMs.includes(event.timeMs)) history.diedMs = [...history.diedMs.filter((at) => event.timeMs - at < historyMs), event.timeMs];
       this.#history.set(event.id, history);
-    } else if (event.action === 'stop' || (event.action === 'kill' && endsPrograms(event.signal))) {
+      // Podman tells a restart when it begins, Docker when the new run is there already.
+    } else if (event.action === 'stop' || (event.action === 'restart' && this.facts?.kind === 'podman') || (event.action === 'kill' && endsPrograms(event.signal))) {
       history.stopAskedMs = event.timeMs;
       this.#history.set(event.id, history);
     } else if (event.action === 'remove') {

@@ -52,6 +52,12 @@ describe('a container that ended (R5)', () => {
     expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' }, { stopAskedMs: nowMs - 130_000 }).state).toBe('stopped');
   });
 
+  test('failed when it was restarted by hand and then ended by itself', () => {
+    const crashed = { ...ended, startedMs: nowMs - 150_000, exitCode: 1, restartPolicy: 'no' as const };
+    expect(stateOf(crashed, { stopAskedMs: nowMs - 151_000 }).state).toBe('failed');
+    expect(stateOf(crashed, { stopAskedMs: nowMs - 121_000 }).state).toBe('stopped');
+  });
+
   test('failed when it ended badly by itself, with its exit code and when', () => {
     const failed = stateOf({ ...ended, exitCode: 3, restartPolicy: 'no' });
     expect(failed).toMatchObject({ state: 'failed', tone: 'bad', exitCode: 3, sinceMs: nowMs - 120_000 });

@@ -162,7 +162,9 @@ export function serviceState(
     const stopAskedMs = history.outagesMs?.some(([from, until]) => history.stopAskedMs !== undefined && history.stopAskedMs > from && history.stopAskedMs < until)
       ? undefined
       : history.stopAskedMs;
-    const asked = stopAskedMs !== undefined && (sinceMs === undefined || Math.abs(sinceMs - stopAskedMs) < stopGraceMs);
+    // A stop before this run began was about another one: who restarts a program has not stopped it.
+    const thisRun = stopAskedMs !== undefined && (detail?.startedMs === undefined || stopAskedMs >= detail.startedMs);
+    const asked = thisRun && (sinceMs === undefined || Math.abs(sinceMs - stopAskedMs) < stopGraceMs);
     const kept = detail?.restartPolicy === 'always' || detail?.restartPolicy === 'unless-stopped';
     if (detail?.stoppedByUser || asked) return say('stopped', `stopped by an operator${when}`, more);
     const swept = sinceMs !== undefined && history.outagesMs?.some(([from, until]) => sinceMs > from - outageBeforeMs && sinceMs < until + outageAfterMs);
