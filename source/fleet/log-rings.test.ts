@@ -131,6 +131,48 @@ describe('the log of a component', () => {
     expect(texts(source)).toEqual(Array.from({ length: 12 }, (_, index) => `line ${index + 1}`));
   });
 
+  test('a stream that breaks off while its container runs is taken up again, without loss or doubles', async () => {
+    const { box, source } = one();
+    for (let number = 1; number <= 4; number++) box.log.write(second(1), `line ${number}`);
+    await settle();
+    // A proxy before the engine ends what has been quiet for long; the engine is there all the same.
+    box.log.end();
+    box.log.write(second(1), 'line 5');
+    await settle();
+    await vi.advanceTimersByTimeAsync(logLimits.retryMs);
+    await settle();
+    expect(texts(source)).toEqual(Array.from({ length: 5 }, (_, index) => `line ${index + 1}`));
+    expect(source.state()).toEqual({ following: true, message: undefined });
+  });
+
+  test('a log that the engine refuses to read is not asked for again and again', async () => {
+    const box = { log: new LogDouble(), running: true, startedMs: 1 };
+    box.log.failure = new Fault({ code: 'engine.logDriver', message: 'The log driver "none" keeps no log.', remedy: 'Use another one.' });
+    openLogs(fleetOf({ box }).fleet).open('key');
+    await vi.advanceTimersByTimeAsync(logLimits.retryMs * 20);
+    expect(box.log.asked).toHaveLength(1);
+  });
+
+  test('two streams of one program that the engine wrote down out of order are there exactly once', async () => {
+    const { box, open, source } = one();
+    const stamps = ['10:00:01.000000002', '10:00:01.000000001', '10:00:01.000000003', '10:00:01.000000003'];
+    const write = (time: string, text: string) => box.log.write(`2026-11-20T${time}Z`, text);
+    write(stamps[0] as string, 'a');
+    write(stamps[2] as string, 'b');
+    write(stamps[1] as string, 'c');
+    await settle();
+    open.link.state = 'away';
+    box.log.end();
+    open.commit();
+    write(stamps[3] as string, 'd');
+    write('10:00:01.000000000', 'e');
+    open.link.state = 'connected';
+    open.link.sinceMs = 2;
+    open.commit();
+    await settle();
+    expect(texts(source)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
   test('goes on when a stopped container is started again', async () => {
     const { box, open, source } = one();
     box.log.write(second(1), 'before');

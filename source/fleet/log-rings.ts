@@ -16,15 +16,19 @@ export interface LogLimits {
   frameMs: number;
   /** Lines of several services are held this long, so that they can be put in order of time. */
   holdMs: number;
+  /** Before a stream is taken up again that ended while its container runs on. */
+  retryMs: number;
 }
 
-export const logLimits: LogLimits = { tail: 2_000, lines: 20_000, characters: 8_000_000, lineCharacters: 16_384, frameMs: 66, holdMs: 250 };
+export const logLimits: LogLimits = { tail: 2_000, lines: 20_000, characters: 8_000_000, lineCharacters: 16_384, frameMs: 66, holdMs: 250, retryMs: 1_000 };
 
-/** Where a follow broke off: the last timestamp, and how many lines bore it. Podman's are whole seconds, so the count matters. */
+/**
+ * Where a follow broke off: the last second, and how many lines of it bore each timestamp. Engines are asked for whole seconds again, Podman's
+ * timestamps are no finer, and Docker writes down two streams of a program out of order: what was counted here is what has been seen.
+ */
 interface Position {
-  stamp: string;
-  timeMs: number;
-  count: number;
+  second: number;
+  seen: Map<string, number>;
 }
 
 /** Opens the second store. Each open source follows every running service of its component, also across restarts. */
@@ -78,6 +82,7 @@ class LogRing implements LogSource {
   #characters = 0;
   #total = 0;
   #flush: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
   #message: string | undefined;
   #closed = false;
 
@@ -110,6 +115,7 @@ class LogRing implements LogSource {
     this.#closed = true;
     this.#unsubscribe();
     clearTimeout(this.#flush);
+    clearTimeout(this.#retry);
     for (const follower of this.#followers.values()) follower.stop.abort();
     this.#followers.clear();
     this.#listeners.clear();
@@ -153,28 +159,26 @@ class LogRing implements LogSource {
           signal: follower.stop.signal,
           follow: true,
           tty,
-          ...(position ? { sinceMs: Math.floor(position.timeMs / 1000) * 1000 } : { tail: this.#limits.tail }),
+          ...(position ? { sinceMs: position.second * 1000 } : { tail: this.#limits.tail }),
         });
-        let skip = position ? { ...position } : undefined;
+        const again = new Map(position?.seen);
+        const from = position?.second ?? Number.NEGATIVE_INFINITY;
         for await (const batch of batches) {
           // What an abandoned stream still delivers, its successor reads again.
           if (follower.stop.signal.aborted) return;
           for (const line of batch) {
-            if (skip) {
-              if (line.stamp < skip.stamp) continue;
-              if (line.stamp === skip.stamp && skip.count > 0) {
-                skip.count--;
-                continue;
-              }
-              if (line.stamp > skip.stamp) skip = undefined;
-            }
-            this.#take(id, service, line);
+            const before = again.get(line.stamp) ?? 0;
+            if (before > 0) again.set(line.stamp, before - 1);
+            else if (line.timeMs === undefined || secondOf(line.timeMs) >= from) this.#take(id, service, line);
           }
           this.#schedule();
         }
+        this.#takeUpAgain(id, follower);
       } catch (thrown) {
         if (!follower.stop.signal.aborted && !isAbort(thrown)) {
           this.#say(thrown instanceof Fault ? thrown.message : `the log broke off: ${messageOf(thrown)}`);
+          // The engine's own no is final; a connection that broke is not.
+          if (!(thrown instanceof Fault) || thrown.kind === 'unreachable') this.#takeUpAgain(id, follower);
         }
       } finally {
         follower.ended = true;
@@ -183,14 +187,31 @@ class LogRing implements LogSource {
     })();
   }
 
+  /** A stream ends with its container, which the fleet knows a moment later; one whose container still runs by then only broke off. */
+  #takeUpAgain(id: string, follower: Follower): void {
+    if (this.#closed || follower.stop.signal.aborted) return;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      for (const { container } of this.#fleet.runtime(this.componentKey)?.group.members ?? []) {
+        if (container.state === 'running' && this.#followers.get(container.id)?.ended) this.#followers.delete(container.id);
+      }
+      this.#follow();
+    }, this.#limits.retryMs);
+  }
+
   #take(id: string, service: string, line: LogLine): void {
-    const position = this.#positions.get(id);
-    if (line.stamp) {
-      if (position?.stamp === line.stamp) position.count++;
-      else this.#positions.set(id, { stamp: line.stamp, timeMs: line.timeMs ?? 0, count: 1 });
-    }
+    if (line.stamp && line.timeMs !== undefined) this.#remember(id, line.stamp, secondOf(line.timeMs));
     const text = cleanLine(line.text.length > this.#limits.lineCharacters ? `${line.text.slice(0, this.#limits.lineCharacters)}>` : line.text);
     this.#pending.push({ timeMs: line.timeMs, service, stream: line.stream, text, arrivedMs: Date.now() });
+  }
+
+  #remember(id: string, stamp: string, second: number): void {
+    let position = this.#positions.get(id);
+    if (!position || second > position.second) {
+      position = { second, seen: new Map() };
+      this.#positions.set(id, position);
+    }
+    if (second === position.second) position.seen.set(stamp, (position.seen.get(stamp) ?? 0) + 1);
   }
 
   #say(message: string | undefined): void {
@@ -235,4 +256,8 @@ class LogRing implements LogSource {
     this.#pending = ordered.slice(ready);
     return ordered.slice(0, ready);
   }
+}
+
+function secondOf(timeMs: number): number {
+  return Math.floor(timeMs / 1000);
 }
