@@ -1,8 +1,12 @@
 import type { CatalogIndex, ContainerGroup } from './grouping.ts';
+import { cleanLine } from '../text/clean.ts';
 import { composeLabel } from './grouping.ts';
 import type { PlaceWatch } from './place-watch.ts';
 
 interface DeclaredFile {
+  project: string;
+  /** In our own stack folder: what it declares is wanted also when nothing of it is there. */
+  ours: boolean;
   /** Modification time and size: what tells whether to read again. */
   stamp: string;
   services: readonly { name: string; image: string; profiles: boolean; dependsOn: readonly string[] }[];
@@ -25,9 +29,11 @@ export class DeclaredServices {
   readonly #stackFolder: string;
   readonly #changed: () => void;
   readonly #closing = new AbortController();
-  /** By place and project. */
-  readonly #projects = new Map<string, DeclaredFile>();
-  readonly #wanted = new Map<string, { watch: PlaceWatch; file: string }>();
+  /** By place and path. */
+  readonly #files = new Map<string, DeclaredFile>();
+  /** Files that labels name, by place and project. */
+  readonly #labelled = new Map<PlaceWatch, ReadonlyMap<string, string>>();
+  #reading: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(watches: readonly PlaceWatch[], stackFolder: string, changed: () => void) {
@@ -35,16 +41,19 @@ export class DeclaredServices {
     this.#stackFolder = stackFolder;
     this.#changed = changed;
     // Not on the way to the first frame.
-    this.#timer = setTimeout(() => void this.#read(), 300);
+    this.#timer = setTimeout(() => void this.read(), 300);
   }
 
   /** The groups of one place with what is missing in them, and one more group for each project of which nothing is there. */
   complete(watch: PlaceWatch, groups: readonly ContainerGroup[], index: CatalogIndex): CompletedGroup[] {
     const completed: { group: ContainerGroup; missing: string[] }[] = groups.map((group) => ({ group, missing: [] }));
-    for (const { group } of completed) this.#want(watch, group);
-    for (const [key, { services }] of this.#projects) {
-      const project = key.slice(watch.name.length + 1);
+    const labelled = labelledFiles(groups);
+    this.#labelled.set(watch, labelled);
+    for (const [key, { project, ours, services }] of this.#files) {
       if (!key.startsWith(`${watch.name}\0`)) continue;
+      const named = labelled.get(project);
+      // A project that was taken down is gone; one that labels place elsewhere is not the one of our folder.
+      if (named === undefined ? !ours : key !== fileKey(watch, named)) continue;
       const inProject = completed.filter(({ group }) => group.project === project);
       const present = new Set(inProject.flatMap(({ group }) => group.members.map((member) => member.service)));
       for (const service of services) {
@@ -70,28 +79,28 @@ export class DeclaredServices {
     clearTimeout(this.#timer);
   }
 
-  #want(watch: PlaceWatch, group: ContainerGroup): void {
-    const container = group.members[0]?.container;
-    const files = container && composeLabel(container, 'project.config_files');
-    if (!container || !files || !group.project) return;
-    // Several files are merged by compose in ways that are not ours to repeat; podman-compose writes relative names.
-    if (files.includes(',')) return;
-    const folder = composeLabel(container, 'project.working_dir');
-    const file = files.startsWith('/') ? files : folder?.startsWith('/') ? `${folder}/${files}` : undefined;
-    if (file) this.#wanted.set(`${watch.name}\0${group.project}`, { watch, file });
+  /** Reads everything anew, and goes on doing so from time to time. Never rejects. */
+  read(): Promise<void> {
+    clearTimeout(this.#timer);
+    // Not beside a reading that began before all projects were known.
+    this.#reading = this.#reading.then(() => this.#readAll());
+    return this.#reading;
   }
 
-  async #read(): Promise<void> {
+  async #readAll(): Promise<void> {
     let changed = false;
     try {
       for (const watch of this.#watches) changed = (await this.#readStackFolder(watch)) || changed;
-      for (const [key, { watch, file }] of this.#wanted) changed = (await this.#readFile(key, watch, file)) || changed;
+      for (const [watch, files] of this.#labelled) {
+        for (const [project, file] of files) changed = (await this.#readFile(watch, project, file, false)) || changed;
+      }
     } catch {
       // Closed, or the host is away: what was read before stands.
     }
     if (this.#closing.signal.aborted) return;
     if (changed) this.#changed();
-    this.#timer = setTimeout(() => void this.#read(), readEveryMs);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.read(), readEveryMs);
   }
 
   async #readStackFolder(watch: PlaceWatch): Promise<boolean> {
@@ -100,30 +109,53 @@ export class DeclaredServices {
     const folder = this.#stackFolder.replace(/^~(?=\/|$)/, home);
     let changed = false;
     for (const id of (await watch.host.files.list(folder, signal).catch(() => undefined)) ?? []) {
-      changed = (await this.#readFile(`${watch.name}\0${id}`, watch, `${folder}/${id}/compose.yaml`)) || changed;
+      changed = (await this.#readFile(watch, cleanLine(id), `${folder}/${id}/compose.yaml`, true)) || changed;
     }
     return changed;
   }
 
-  async #readFile(key: string, watch: PlaceWatch, file: string): Promise<boolean> {
+  async #readFile(watch: PlaceWatch, project: string, file: string, ours: boolean): Promise<boolean> {
     const { signal } = this.#closing;
+    const key = fileKey(watch, file);
+    const known = this.#files.get(key);
     const facts = await watch.host.files.facts(file, signal).catch(() => undefined);
-    if (facts?.kind !== 'file') return this.#projects.delete(key);
-    const stamp = `${file}:${facts.modifiedMs}:${facts.sizeBytes}`;
-    if (this.#projects.get(key)?.stamp === stamp) return false;
+    if (facts?.kind !== 'file') return this.#files.delete(key);
+    const stamp = `${facts.modifiedMs}:${facts.sizeBytes}`;
+    if (known?.stamp === stamp && known.project === project) return false;
     const content = await watch.host.files.read(file, { signal, limitBytes: fileLimitBytes }).catch(() => undefined);
     if (!content) return false;
-    this.#projects.set(key, { stamp, services: await declaredServices(new TextDecoder().decode(content)) });
+    const services = await declaredServices(new TextDecoder().decode(content));
+    this.#files.set(key, { project, ours: ours || known?.ours === true, stamp, services });
     return true;
   }
 }
 
+function fileKey(watch: PlaceWatch, file: string): string {
+  return `${watch.name}\0${file}`;
+}
+
+/** The compose file of each project, as far as its containers name one that can be read by itself. */
+function labelledFiles(groups: readonly ContainerGroup[]): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const { project, members } of groups) {
+    const container = members[0]?.container;
+    const named = container && composeLabel(container, 'project.config_files');
+    // Several files are merged by compose in ways that are not ours to repeat; podman-compose writes relative names.
+    if (!container || !named || !project || named.includes(',')) continue;
+    const folder = composeLabel(container, 'project.working_dir');
+    const file = named.startsWith('/') ? named : folder?.startsWith('/') ? `${folder}/${named}` : undefined;
+    if (file) files.set(project, file);
+  }
+  return files;
+}
+
 /** The services of a compose file, as far as they can be read: this is somebody else's file, and no place to complain about it. */
-export async function declaredServices(text: string): Promise<DeclaredFile['services']> {
+async function declaredServices(text: string): Promise<DeclaredFile['services']> {
   const { parse } = await import('yaml');
   let document: unknown;
   try {
-    document = parse(text, { maxAliasCount: 100 });
+    // It would print what it finds odd, with the lines around it.
+    document = parse(text, { maxAliasCount: 100, logLevel: 'error' });
   } catch {
     return [];
   }

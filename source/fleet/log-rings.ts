@@ -173,12 +173,12 @@ class LogRing implements LogSource {
           }
           this.#schedule();
         }
-        this.#takeUpAgain(id, follower);
+        this.#takeUpAgain(follower);
       } catch (thrown) {
         if (!follower.stop.signal.aborted && !isAbort(thrown)) {
           this.#say(thrown instanceof Fault ? thrown.message : `the log broke off: ${messageOf(thrown)}`);
           // The engine's own no is final; a connection that broke is not.
-          if (!(thrown instanceof Fault) || thrown.kind === 'unreachable') this.#takeUpAgain(id, follower);
+          if (!(thrown instanceof Fault) || thrown.kind === 'unreachable') this.#takeUpAgain(follower);
         }
       } finally {
         follower.ended = true;
@@ -188,7 +188,7 @@ class LogRing implements LogSource {
   }
 
   /** A stream ends with its container, which the fleet knows a moment later; one whose container still runs by then only broke off. */
-  #takeUpAgain(id: string, follower: Follower): void {
+  #takeUpAgain(follower: Follower): void {
     if (this.#closed || follower.stop.signal.aborted) return;
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;

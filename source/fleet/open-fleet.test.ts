@@ -133,6 +133,39 @@ describe('the fleet', () => {
     await sees(fleet, 'reverse-proxy', { state: 'missing', project: 'reverse-proxy', known: true });
   });
 
+  test('what is missing is known when everything is, not a moment later: a status that is printed once says it (R5)', async () => {
+    const engine = engineWithReader();
+    const files = {
+      '/srv/news/compose.yaml': 'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n',
+      '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n',
+    };
+    const fleet = openFleet({ places: [placeOf(engine, hostDouble({ files }))], catalog: catalogOf(entries), stackFolder: '~/stack', execAllowed: true });
+    open.push(fleet);
+    const { components } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    expect(components.map(({ id, word }) => `${id}: ${word}`)).toEqual(['rss-reader: cache missing', 'reverse-proxy: missing']);
+  });
+
+  test('a project that was taken down is gone, not missing; one of our stack folder stays', async () => {
+    const engine = engineWithReader();
+    const service = 'services:\n  reader: {image: miniflux/miniflux}\n  db: {image: postgres}\n';
+    const host = hostDouble({ files: { '/srv/news/compose.yaml': service, '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n' } });
+    const fleet = await fleetOn(engine, { host });
+    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    engine.happen('news-reader-1', 'remove');
+    await sees(fleet, 'rss-reader', { state: 'missing' });
+    engine.happen('news-db-1', 'remove');
+    await vi.waitFor(() => expect(fleet.snapshot().components.map(({ id, state }) => `${id}: ${state}`)).toEqual(['reverse-proxy: missing']));
+  });
+
+  test('nothing of a compose file is printed, whatever it holds', async () => {
+    const warn = vi.spyOn(process, 'emitWarning');
+    const file = 'services:\n  reader: {image: miniflux/miniflux, ports: !reset []}\n  cache: {image: redis}\n';
+    const fleet = await fleetOn(engineWithReader(), { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
+    await vi.waitFor(() => expect(fleet.snapshot().components.map(({ id }) => id)).toContain('cache'), { timeout: 2_000 });
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  });
+
   test('a compose file that is rubbish breaks nothing', async () => {
     const host = hostDouble({ files: { '/srv/news/compose.yaml': 'services: [\x00', '/home/op/stack/x/compose.yaml': '&a [*a, *a]' } });
     const fleet = await fleetOn(engineWithReader(), { host });

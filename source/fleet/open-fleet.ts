@@ -5,7 +5,7 @@ import { DeclaredServices } from './declared-services.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory } from './model.ts';
 import { placeNotes, portViews } from './ports.ts';
-import { PlaceWatch, type PlaceLimits, type PlaceSource } from './place-watch.ts';
+import { limited, type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
 import { StopMemory } from './stop-memory.ts';
@@ -28,6 +28,7 @@ export interface FleetOptions {
 const frameMs = 33;
 /** Sentences hold ages; they are told anew this often. */
 const agesMs = 30_000;
+const declaredLimitMs = 5_000;
 
 /** What the fleet knows of one row beyond what is shown: for flows and logs, which act on containers. */
 export interface ComponentRuntime {
@@ -136,6 +137,29 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
     for (const listener of [...listeners]) listener();
   }
 
+  /** Looks with each commit. */
+  function until(reached: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        listeners.delete(check);
+        signal.removeEventListener('abort', fail);
+      };
+      const fail = () => {
+        stop();
+        reject(signal.reason);
+      };
+      const check = () => {
+        if (!reached()) return;
+        stop();
+        resolve();
+      };
+      listeners.add(check);
+      signal.addEventListener('abort', fail, { once: true });
+      if (signal.aborted) fail();
+      else check();
+    });
+  }
+
   void stops.ready().then(changed);
   for (const watch of watches) void watch.run();
 
@@ -145,23 +169,15 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    settle(signal, how) {
-      return new Promise((resolve, reject) => {
-        const stop = fleet.subscribe(check);
-        signal.addEventListener('abort', fail, { once: true });
-        function fail() {
-          stop();
-          reject(signal.reason);
-        }
-        function check() {
-          if (!(how?.complete ? complete : snapshot.settled)) return;
-          stop();
-          signal.removeEventListener('abort', fail);
-          resolve(snapshot);
-        }
-        if (signal.aborted) fail();
-        else check();
-      });
+    async settle(signal, how) {
+      await until(() => (how?.complete ? complete : snapshot.settled), signal);
+      if (how?.complete) {
+        // A folder on a network that does not answer keeps nobody.
+        await limited(signal, declaredLimitMs, () => declared.read()).catch(() => signal.throwIfAborted());
+        clearTimeout(frame);
+        if (!closed) commit();
+      }
+      return snapshot;
     },
     watchStats: (key) => stats.watch(key, runtimes.get(key)),
     stats: (key): StatsHistory | undefined => stats.history(key),
