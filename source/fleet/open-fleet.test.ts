@@ -190,6 +190,28 @@ describe('the fleet', () => {
     await vi.waitFor(() => expect(fleet.snapshot().ports).toMatchObject([{ owner: 'sshd', exposure: 'lan' }]));
   });
 
+  test('two engines on one machine share its ports: each socket once, conflicts across both (R88)', async () => {
+    const listeners = [
+      { address: '0.0.0.0', port: 22, protocol: 'tcp' as const, process: { pid: 1, name: 'sshd' } },
+      { address: '0.0.0.0', port: 8080, protocol: 'tcp' as const, process: { pid: 7, name: 'docker-proxy' } },
+    ];
+    const host = hostDouble({ listeners });
+    const web = [{ address: '0.0.0.0', hostPort: 8080, containerPort: 80, protocol: 'tcp' as const }];
+    const docker = new LiveEngine();
+    docker.add('web', { ports: web });
+    const podman = new LiveEngine();
+    podman.add('other', { ports: web, state: 'exited', exitCode: 0 });
+    const places = [placeOf(docker, host), placeOf(podman, host, 'local/podman')];
+    const fleet = openFleet({ places, catalog: catalogOf(entries), stackFolder: '~/stack', execAllowed: true });
+    open.push(fleet);
+    const { ports } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    expect(ports.map(({ host: place, port, owner, open: listening, conflictWith }) => [place, port, owner, listening, conflictWith])).toEqual([
+      ['local', 22, 'sshd', true, []],
+      ['local/podman', 8080, 'other', false, ['web']],
+      ['local', 8080, 'web', true, ['other']],
+    ]);
+  });
+
   test('is shown with 300 containers, each inspected once', async () => {
     const engine = new LiveEngine();
     for (let number = 0; number < 300; number++) engine.add(`box-${number}`, { labels: composeLabels(`p${number % 20}`, `s${number}`) });

@@ -74,7 +74,8 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
     committedMs = Date.now();
     const nowMs = committedMs;
     const components: ComponentView[] = [];
-    const ports: PortView[] = [];
+    const entries = new Map<string, CatalogEntry>();
+    const hostNetwork = new Set<string>();
     const nextRuntimes = new Map<string, ComponentRuntime>();
     const targets: ProbeTarget[] = [];
     let reconsiderMs = nowMs + agesMs;
@@ -83,8 +84,6 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       const reachable = watch.link.state === 'connected';
       const groups = declared.complete(watch, groupContainers([...watch.containers.values()], index), index);
       const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
-      const entries = new Map<string, CatalogEntry>();
-      const placeComponents: ComponentView[] = [];
       for (const { group, missing } of groups) {
         const key = `${watch.name}/${group.project}/${group.name}`;
         const built = buildComponentView(group, {
@@ -96,7 +95,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
           findings: probes.findings(key),
           missing,
         });
-        placeComponents.push(built.view);
+        components.push(built.view);
         nextRuntimes.set(key, { place: watch, group });
         if (built.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs, built.reconsiderMs);
         if (group.entry) {
@@ -104,21 +103,8 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
           const target = reachable ? probeTarget(key, group, watch) : undefined;
           if (target) targets.push(target);
         }
+        for (const { container, service } of group.members) if (container.networkMode === 'host') hostNetwork.add(serviceKey(watch.name, group, service));
       }
-      components.push(...placeComponents);
-      ports.push(
-        ...portViews({
-          place: watch.name,
-          hostAddresses: watch.hostAddresses,
-          listeners: watch.listeners,
-          components: placeComponents,
-          entries,
-          hostNetwork: new Set(
-            groups.flatMap(({ group }) => group.members.filter(({ container }) => container.networkMode === 'host').map(({ service }) => serviceKey(watch.name, group, service))),
-          ),
-          engine: watch.facts,
-        }),
-      );
     }
 
     runtimes = nextRuntimes;
@@ -127,7 +113,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       settled: watches.every((watch) => watch.settled),
       places: watches.map(placeView),
       components: components.sort(compareComponents),
-      ports,
+      ports: portsOf(components, entries, hostNetwork),
     };
     probes.follow(targets);
     complete = watches.every((watch) => watch.complete) && probes.complete();
@@ -135,6 +121,23 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
     clearTimeout(reconsider);
     reconsider = setTimeout(changed, Math.max(frameMs, reconsiderMs - nowMs));
     for (const listener of [...listeners]) listener();
+  }
+
+  /** Engines on one machine share its ports. */
+  function portsOf(components: readonly ComponentView[], entries: ReadonlyMap<string, CatalogEntry>, hostNetwork: ReadonlySet<string>): PortView[] {
+    return [...new Set(watches.map(({ host }) => host))].flatMap((host) => {
+      const here = watches.filter((watch) => watch.host === host);
+      const newest = here.reduce((one, other) => (other.listenersMs > one.listenersMs ? other : one));
+      return portViews({
+        host: here[0]?.name ?? host.name,
+        hostAddresses: newest.hostAddresses,
+        listeners: newest.listeners,
+        components: components.filter((component) => here.some(({ name }) => name === component.host)),
+        entries,
+        hostNetwork,
+        engines: new Map(here.map((watch) => [watch.name, watch.facts])),
+      });
+    });
   }
 
   /** Looks with each commit. */

@@ -39,6 +39,8 @@ export class PlaceWatch {
   facts: EngineFacts | undefined;
   containers: ReadonlyMap<string, ContainerFacts | ContainerDetail> = new Map();
   listeners: readonly Listener[] = [];
+  /** When they were read, epoch milliseconds. */
+  listenersMs = 0;
   hostAddresses: readonly string[] = [];
   /** Has it answered or failed once? */
   settled = false;
@@ -319,6 +321,7 @@ export class PlaceWatch {
       .then((listeners) => {
         const same = JSON.stringify(listeners) === JSON.stringify(this.listeners);
         this.listeners = listeners;
+        this.listenersMs = Date.now();
         if (!same) this.#changed();
       })
       .catch(() => undefined)

@@ -23,7 +23,7 @@ function published(hostPort: number, address = '127.0.0.1', protocol: 'tcp' | 'u
 }
 
 function ports(components: ComponentView[], listeners: Listener[] = [], { engine = docker, addresses = ['192.168.1.5'] } = {}) {
-  return portViews({ place: 'local', hostAddresses: addresses, listeners, components, entries: new Map(), hostNetwork: new Set(), engine });
+  return portViews({ host: 'local', hostAddresses: addresses, listeners, components, entries: new Map(), hostNetwork: new Set(), engines: new Map([['local', engine]]) });
 }
 
 describe('ports', () => {
@@ -67,8 +67,8 @@ describe('ports', () => {
     });
     const one = component('app', []);
     const views = portViews({
-      place: 'local', hostAddresses: [], listeners: [{ address: '::', port: 3000, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }], components: [one],
-      entries: new Map([[one.key, entry]]), hostNetwork: new Set([one.services[0]?.key ?? '']), engine: docker,
+      host: 'local', hostAddresses: [], listeners: [{ address: '::', port: 3000, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }], components: [one],
+      entries: new Map([[one.key, entry]]), hostNetwork: new Set([one.services[0]?.key ?? '']), engines: new Map([['local', docker]]),
     });
     expect(views).toHaveLength(1);
     expect(views[0]).toMatchObject({ owner: 'app', role: 'web UI', open: true });

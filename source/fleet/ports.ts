@@ -42,18 +42,21 @@ export function addressesOverlap(one: string, other: string): boolean {
 }
 
 export interface PortFacts {
-  place: string;
+  /** The host's name, or its first place: whose the programs are that belong to no engine. */
+  host: string;
   hostAddresses: readonly string[];
   listeners: readonly Listener[];
+  /** Of all engines on this host. */
   components: readonly ComponentView[];
   entries: ReadonlyMap<string, CatalogEntry>;
   /** Keys of services on the host's own network: they publish nothing and listen by themselves. */
   hostNetwork: ReadonlySet<string>;
-  engine: EngineFacts | undefined;
+  /** By place. */
+  engines: ReadonlyMap<string, EngineFacts | undefined>;
 }
 
-/** Every port of one place: what engines publish, what host-network components listen on, and every other socket, each once. */
-export function portViews({ place, hostAddresses, listeners, components, entries, hostNetwork, engine }: PortFacts): PortView[] {
+/** Every port of one host: what its engines publish, what host-network components listen on, and every other socket, each once. */
+export function portViews({ host, hostAddresses, listeners, components, entries, hostNetwork, engines }: PortFacts): PortView[] {
   const views: PortView[] = [];
   const claimed = new Set<Listener>();
   const listening = (address: string, port: number, protocol: string) =>
@@ -73,7 +76,7 @@ export function portViews({ place, hostAddresses, listeners, components, entries
         for (const socket of own) claimed.add(socket);
         const annotation = entry?.ports.find((candidate) => candidate.container === port.containerPort && candidate.protocol === port.protocol);
         views.push({
-          host: place,
+          host: component.host,
           address,
           port: port.hostPort,
           protocol: port.protocol,
@@ -98,7 +101,7 @@ export function portViews({ place, hostAddresses, listeners, components, entries
       if (up) for (const socket of sockets) claimed.add(socket);
       const address = sockets[0]?.address ?? '0.0.0.0';
       views.push({
-        host: place,
+        host: component.host,
         address,
         port: port.host,
         protocol: port.protocol,
@@ -123,7 +126,7 @@ export function portViews({ place, hostAddresses, listeners, components, entries
     if (seen.has(key)) continue;
     seen.add(key);
     views.push({
-      host: place,
+      host,
       address: listener.address,
       port: listener.port,
       protocol: listener.protocol,
@@ -139,7 +142,7 @@ export function portViews({ place, hostAddresses, listeners, components, entries
     });
   }
 
-  const noted = views.map((view) => ({ ...view, conflictWith: conflictsOf(view, views), note: view.note ?? noteOf(view, engine) }));
+  const noted = views.map((view) => ({ ...view, conflictWith: conflictsOf(view, views), note: view.note ?? noteOf(view, engines.get(view.host)) }));
   return noted.sort((one, other) => one.port - other.port || one.protocol.localeCompare(other.protocol) || one.address.localeCompare(other.address));
 }
 
