@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import { pauseFor } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { fileFrom, openArchive } from './archive.ts';
@@ -193,7 +194,7 @@ class DockerodeEngine implements Engine {
       if (!raw || hasNoFigures(raw)) return;
       yield podmanSample(raw, before, memoryBytes);
       before = raw;
-      await pause(samplePauseMs, signal);
+      await pauseFor(samplePauseMs, signal);
     }
   }
 
@@ -255,19 +256,4 @@ async function unlessMissing<T>(asking: Promise<T>): Promise<T | undefined> {
 /** Seconds with a fraction, as engines take them. */
 function unixTime(ms: number): string {
   return `${Math.floor(ms / 1000)}.${String(Math.floor(ms % 1000)).padStart(3, '0')}000000`;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

@@ -1,11 +1,12 @@
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
+import { limited } from '../faults/waits.ts';
 import { buildComponentView, compareComponents, type ContainerKnowledge, serviceKey } from './component-view.ts';
 import { DeclaredServices } from './declared-services.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory } from './model.ts';
 import { placeNotes, portViews } from './ports.ts';
-import { limited, type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
+import { type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
 import { StopMemory } from './stop-memory.ts';

@@ -1,9 +1,8 @@
-import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { hostDouble, LiveEngine } from '../../test/doubles/live-engine.ts';
 import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
-import { limited, PlaceWatch, placeLimits } from './place-watch.ts';
+import { PlaceWatch, placeLimits } from './place-watch.ts';
 
 const watches: PlaceWatch[] = [];
 afterEach(() => {
@@ -144,20 +143,5 @@ describe('following an engine', () => {
       },
       { interval: 1, timeout: 2_000 },
     );
-  });
-});
-
-describe('a limited wait', () => {
-  test('leaves no listener behind: a watch waits for as long as the console runs', async () => {
-    let given: AbortSignal | undefined;
-    await limited(new AbortController().signal, 1_000, async (signal) => {
-      given = signal;
-    });
-    expect(getEventListeners(given as AbortSignal, 'abort')).toHaveLength(0);
-  });
-
-  test('does not begin when it is over already', async () => {
-    const over = AbortSignal.abort(new Error('over'));
-    await expect(limited(over, 1_000, () => new Promise(() => {}))).rejects.toThrow('over');
   });
 });

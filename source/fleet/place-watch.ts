@@ -1,5 +1,6 @@
 import type { ContainerDetail, ContainerFacts, Engine, EngineEvent, EngineFacts } from '../engine/engine.ts';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import { limited, pauseFor } from '../faults/waits.ts';
 import type { Host, Listener } from '../hosts/host.ts';
 import type { LinkView } from './model.ts';
 import type { ContainerHistory } from './service-state.ts';
@@ -227,7 +228,7 @@ export class PlaceWatch {
 
   async #reconcile(engine: Engine, signal: AbortSignal): Promise<never> {
     for (;;) {
-      await delay(this.#limits.reconcileMs, signal);
+      await pauseFor(this.#limits.reconcileMs, signal);
       const before = this.containers;
       await this.#list(engine, signal);
       for (const [id, now] of this.containers) {
@@ -306,7 +307,7 @@ export class PlaceWatch {
     try {
       await this.#firstListeners;
       for (;;) {
-        await delay(this.#limits.listenersMs, signal);
+        await pauseFor(this.#limits.listenersMs, signal);
         await this.#readListeners();
       }
     } catch {
@@ -335,39 +336,4 @@ export class PlaceWatch {
 /** Signals that ask a program to end, by name or number; others (HUP, USR1) only tell it something. */
 function endsPrograms(signal: string | undefined): boolean {
   return signal === undefined || /^(SIG)?(TERM|KILL|INT|QUIT)$|^(15|9|2|3)$/.test(signal);
-}
-
-/** Runs with a limit of its own on top of the given signal. */
-export async function limited<T>(signal: AbortSignal, limitMs: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const timeout = setTimeout(() => timer.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')), limitMs);
-  const both = AbortSignal.any([signal, timer.signal]);
-  let stop: (() => void) | undefined;
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      both.throwIfAborted();
-      stop = () => reject(both.reason);
-      both.addEventListener('abort', stop, { once: true });
-      run(both).then(resolve, reject);
-    });
-  } finally {
-    clearTimeout(timeout);
-    // Node keeps a joined signal, and with it the answer, for as long as somebody listens to it.
-    if (stop) both.removeEventListener('abort', stop);
-  }
-}
-
-export function delay(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

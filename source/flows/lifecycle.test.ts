@@ -10,7 +10,8 @@ import { start } from './start.ts';
 import { stop } from './stop.ts';
 
 // Flows wait to see what they asked for; in a test they look again at once.
-vi.mock(import('./pace.ts'), () => ({
+vi.mock(import('../faults/waits.ts'), async (original) => ({
+  ...(await original()),
   pauseFor: async (_: number, signal: AbortSignal) => {
     signal.throwIfAborted();
     await new Promise((resolve) => setImmediate(resolve));

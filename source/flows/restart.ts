@@ -1,5 +1,5 @@
+import { pauseFor } from '../faults/waits.ts';
 import type { Flow } from './flow.ts';
-import { pauseFor } from './pace.ts';
 import { componentOf, hasContainer, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { endedAtOnce, serviceFlag, settleMs } from './start.ts';
 import { graceFlag, graceOf, stopLimitMs } from './stop.ts';

@@ -1,9 +1,9 @@
 import type { ContainerDetail, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
+import { pauseFor } from '../faults/waits.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
-import { pauseFor } from './pace.ts';
 import { type ServiceTarget, componentOf, isDown, namesText, serviceTargets } from './service-targets.ts';
 import { exitText, watchContainer } from './watch-container.ts';
 

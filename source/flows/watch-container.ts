@@ -1,6 +1,6 @@
 import type { ContainerDetail, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
-import { pauseFor } from './pace.ts';
+import { pauseFor } from '../faults/waits.ts';
 
 export interface Watch {
   signal: AbortSignal;
