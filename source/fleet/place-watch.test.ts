@@ -127,6 +127,30 @@ describe('following an engine', () => {
     expect(watch.history(idOf('box')).stopAskedMs).toBeLessThan(beginMs + 200);
   });
 
+  test('Podman says "restart" before a restart that was asked for, and after the end that its restart policy answers (R5)', async () => {
+    class Podman extends LiveEngine {
+      override async connect() {
+        return { ...(await super.connect()), kind: 'podman' as const };
+      }
+    }
+    const engine = new Podman();
+    engine.add('asked');
+    engine.add('looping');
+    const watch = await follow(engine);
+    const beginMs = Date.now() - 10_000;
+    engine.happen('asked', 'restart', {}, { timeMs: beginMs });
+    engine.happen('asked', 'die', {}, { timeMs: beginMs + 100 });
+    engine.happen('asked', 'start', {}, { timeMs: beginMs + 200 });
+    for (const atMs of [1_000, 2_000, 3_000]) {
+      engine.happen('looping', 'die', {}, { timeMs: beginMs + atMs });
+      engine.happen('looping', 'restart', {}, { timeMs: beginMs + atMs });
+      engine.happen('looping', 'start', {}, { timeMs: beginMs + atMs + 100 });
+    }
+    await vi.waitFor(() => expect(watch.history(idOf('looping')).diedMs).toHaveLength(3), { interval: 5 });
+    expect(watch.history(idOf('looping')).stopAskedMs).toBeUndefined();
+    expect(watch.history(idOf('asked')).stopAskedMs).toBe(beginMs);
+  });
+
   test('an engine that comes and goes is asked less and less often', async () => {
     class FlappingEngine extends LiveEngine {
       // biome-ignore lint/correctness/useYield: it breaks before it tells anything

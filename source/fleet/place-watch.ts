@@ -54,7 +54,7 @@ export class PlaceWatch {
   readonly #changed: () => void;
   readonly #closing = new AbortController();
   readonly #details = new Map<string, ContainerDetail>();
-  readonly #history = new Map<string, { diedMs: number[]; stopAskedMs: number | undefined }>();
+  readonly #history = new Map<string, { diedMs: number[]; stopAskedMs: number | undefined; ended: boolean }>();
   /** Removed since the last list: answers about them can still be on their way. Ids are never used again. */
   readonly #removed = new Set<string>();
   readonly #touched = new Set<string>();
@@ -247,13 +247,17 @@ export class PlaceWatch {
   #take(event: EngineEvent): void {
     this.#lastEventMs = Math.max(this.#lastEventMs, event.timeMs);
     if (event.kind !== 'container') return;
-    const history = this.#history.get(event.id) ?? { diedMs: [], stopAskedMs: undefined };
+    const history = this.#history.get(event.id) ?? { diedMs: [], stopAskedMs: undefined, ended: false };
     if (event.action === 'die') {
       // After a reconnect those of the last moment come again.
       if (!history.diedMs.includes(event.timeMs)) history.diedMs = [...history.diedMs.filter((at) => event.timeMs - at < historyMs), event.timeMs];
+      history.ended = true;
       this.#history.set(event.id, history);
-      // Podman tells a restart when it begins, Docker when the new run is there already.
-    } else if (event.action === 'stop' || (event.action === 'restart' && this.facts?.kind === 'podman') || (event.action === 'kill' && endsPrograms(event.signal))) {
+    } else if (event.action === 'start') {
+      history.ended = false;
+      // Podman tells a restart when it begins, Docker when the new run is there already. One that follows an end is the restart policy's:
+      // nobody asked.
+    } else if (event.action === 'stop' || (event.action === 'restart' && this.facts?.kind === 'podman' && !history.ended) || (event.action === 'kill' && endsPrograms(event.signal))) {
       history.stopAskedMs = event.timeMs;
       this.#history.set(event.id, history);
     } else if (event.action === 'remove') {
