@@ -42,6 +42,8 @@ interface Asking {
   incarnation: string;
   timer: NodeJS.Timeout | undefined;
   running: AbortController | undefined;
+  /** To be asked again as soon as the answer on its way is there: that one may be older than what was changed. */
+  again: boolean;
   probe: ProbeView | undefined;
   findings: readonly FindingView[];
   /** Answers that their call allows to be used again, by its name. */
@@ -101,6 +103,7 @@ export class ProbeWatch {
         incarnation,
         timer: undefined,
         running: undefined,
+        again: false,
         // What was said about the program before its restart says nothing about it now.
         probe: sameContainers ? known.probe : undefined,
         findings: sameContainers ? known.findings : noFindings,
@@ -117,7 +120,8 @@ export class ProbeWatch {
     for (const asking of this.#askings.values()) {
       if (key !== undefined && asking.target.key !== key) continue;
       asking.kept.clear();
-      if (!asking.running) this.#later(asking, 0);
+      if (asking.running) asking.again = true;
+      else this.#later(asking, 0);
     }
   }
 
@@ -144,17 +148,22 @@ export class ProbeWatch {
   async #work(): Promise<void> {
     if (this.#active >= this.#limits.atOnce) return;
     this.#active++;
-    for (let asking = this.#queue.shift(); asking !== undefined && !this.#closed; asking = this.#queue.shift()) {
-      if (this.#askings.get(asking.target.key) === asking && !asking.running) await this.#ask(asking);
+    try {
+      for (let asking = this.#queue.shift(); asking !== undefined && !this.#closed; asking = this.#queue.shift()) {
+        if (this.#askings.get(asking.target.key) === asking && !asking.running) await this.#ask(asking);
+      }
+    } finally {
+      this.#active--;
     }
-    this.#active--;
   }
 
   async #ask(asking: Asking): Promise<void> {
     const { target } = asking;
     const { entry } = target;
     asking.running = new AbortController();
+    asking.again = false;
     const { signal } = asking.running;
+    const say = sayingOf(target);
     let eager = false;
     try {
       // Both pull in libraries that the first frame does not need.
@@ -166,15 +175,15 @@ export class ProbeWatch {
       if (entry.probe) {
         const answer = answers[entry.probe.call];
         const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
-        const saying = answer && conditions.sayingOf(entry, probing);
+        const said = answer && conditions.sayingOf(entry, probing);
         const version = answer?.ok && entry.probe.version ? conditions.evaluate(entry.probe.version, probing).value : undefined;
         asking.probe = {
-          word: cut(cleanLine(saying?.word ?? ''), wordColumns),
-          tone: saying?.tone ?? 'good',
-          detail: cut(cleanLine(saying?.detail ?? ''), detailColumns),
+          word: say(said?.word ?? '', wordColumns),
+          tone: said?.tone ?? 'good',
+          detail: say(said?.detail ?? ''),
           atMs: Date.now(),
-          version: typeof version === 'string' && version !== '' ? cut(cleanLine(version), wordColumns) : asking.probe?.version,
-          failure: answer && !answer.ok ? cut(cleanLine(answer.failure), detailColumns) : undefined,
+          version: typeof version === 'string' && version !== '' ? say(version, wordColumns) : asking.probe?.version,
+          failure: answer && !answer.ok ? say(answer.failure) : undefined,
         };
         eager = asking.probe.tone === 'busy' || (asking.probe.failure !== undefined && facts.ageSeconds < this.#limits.youngSeconds);
       }
@@ -183,8 +192,8 @@ export class ProbeWatch {
         .map((check) => ({
           check: check.id,
           level: check.level,
-          message: cut(cleanLine(conditions.fillTemplate(check.message, facts)), detailColumns),
-          remedy: cut(cleanLine(conditions.fillTemplate(check.remedy, facts)), detailColumns),
+          message: say(conditions.fillTemplate(check.message, facts)),
+          remedy: say(conditions.fillTemplate(check.remedy, facts)),
           rule: check.rule,
         }));
       const first = !asking.asked;
@@ -192,8 +201,9 @@ export class ProbeWatch {
       if (first || JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]) !== before) this.#changed();
     } finally {
       asking.running = undefined;
+      if (asking.again) asking.kept.clear();
       if (!this.#closed && this.#askings.get(target.key) === asking) {
-        this.#later(asking, eager ? this.#limits.eagerMs : entry.probe?.every ? intervalMs(entry.probe.every) : this.#defaultIntervalMs);
+        this.#later(asking, asking.again ? 0 : eager ? this.#limits.eagerMs : entry.probe?.every ? intervalMs(entry.probe.every) : this.#defaultIntervalMs);
       }
     }
   }
@@ -238,7 +248,18 @@ function sameProgram(one: string, other: string): boolean {
   return program(one) === program(other);
 }
 
-/** What conditions can ask about. Values of secret fields are left out: a template could show them. */
+/** A shorter secret would hide every `1` of a sentence. */
+const leastMaskedLength = 4;
+
+/** How what a component says may be shown: cleaned, cut, and without the values of its secret fields, which an answer or a template can repeat (R2). */
+function sayingOf({ entry, containers }: ProbeTarget): (text: string, columns?: number) => string {
+  const names = new Set(entry.fields.filter(({ secret }) => secret).map(({ env, name }) => env ?? name));
+  const secrets = [...containers.values()].flatMap(({ env }) => env.filter(([name, value]) => names.has(name) && value.length >= leastMaskedLength).map(([, value]) => value));
+  secrets.sort((one, other) => other.length - one.length);
+  return (text, columns = detailColumns) => cut(cleanLine(secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)), columns);
+}
+
+/** What conditions can ask about. Fields that are secret are left out; conditions may look at their variables, to tell a weak one. */
 function factsOf({ entry, containers, hostAddresses }: ProbeTarget, calls: Record<string, CallAnswer>): ConditionFacts {
   const nowMs = Date.now();
   const mainName = entry.services.find((service) => service.main)?.name ?? '';

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { catalogEntry, containerDetail } from '../../test/doubles/container-facts.ts';
+import { EngineDouble } from '../../test/doubles/engine-double.ts';
+import { hostDouble } from '../../test/doubles/live-engine.ts';
+import type { CallAnswer, CallRequest, CallTarget } from '../calls/call.ts';
+import { probeLimits, type ProbeTarget, ProbeWatch } from './probe-watch.ts';
+
+/** What components answer, by key of the component's entry. */
+const answers = new Map<string, (request: CallRequest) => Promise<Partial<CallAnswer>>>();
+const asked: string[] = [];
+
+vi.mock(import('../calls/run-call.ts'), async (original) => ({
+  ...(await original()),
+  runCall: async ({ entry }: CallTarget, request: CallRequest): Promise<CallAnswer> => {
+    asked.push(entry.id);
+    const answer = await answers.get(entry.id)?.(request);
+    return { ok: true, status: 200, json: undefined, text: '', headers: {}, failure: '', tookMs: 1, ...answer };
+  },
+}));
+
+const says = [{ when: 'true', word: '{text}', tone: 'warn' as const, detail: 'It says {text}, key {env.API_KEY}.' }];
+
+function targetOf(id: string, env: [string, string][] = []): ProbeTarget {
+  const call = { title: 'status', reads: true, auth: 'none', limit: '3s', keep: '0s', inputs: {}, endpoint: false, tcp: { port: 'web' } };
+  const field = { name: 'API_KEY', type: 'secret-string' as const, secret: true, required: false, excludes: [], goes: 'environment' as const };
+  const entry = catalogEntry(id, { app: { image: id, main: true } }, { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], says } });
+  return {
+    key: `local//${id}`, entry, host: hostDouble(), hostAddresses: [], engine: new EngineDouble(), engineFacts: undefined,
+    containers: new Map([['app', containerDetail({ name: id, env })]]),
+  };
+}
+
+let watch: ProbeWatch;
+beforeEach(() => {
+  answers.clear();
+  asked.length = 0;
+  watch = new ProbeWatch(() => {}, { execAllowed: true, defaultIntervalMs: 60_000 });
+});
+afterEach(() => watch.close());
+
+const word = (id: string) => watch.probe(`local//${id}`)?.word;
+const waitFor = (check: () => void) => vi.waitFor(check, { interval: 5, timeout: 2_000 });
+
+describe('asking components how they are', () => {
+  test('a change that is asked about while an older question is under way is asked about again', async () => {
+    let release = () => {};
+    answers.set('vault', async () => {
+      await new Promise<void>((resolve) => (release = resolve));
+      return { text: 'sealed' };
+    });
+    watch.follow([targetOf('vault')]);
+    await waitFor(() => expect(asked).toEqual(['vault']));
+    answers.set('vault', async () => ({ text: 'open' }));
+    watch.refresh('local//vault');
+    release();
+    await waitFor(() => expect(word('vault')).toBe('open'));
+  });
+
+  test('those that do not answer keep nobody from being asked for longer than their limit', async () => {
+    const release: (() => void)[] = [];
+    for (let number = 0; number < probeLimits.atOnce; number++) {
+      answers.set(`silent-${number}`, async () => {
+        await new Promise<void>((resolve) => release.push(resolve));
+        return { ok: false, failure: 'No answer within 3 s.' };
+      });
+    }
+    answers.set('last', async () => ({ text: 'fine' }));
+    watch.follow([...Array.from({ length: probeLimits.atOnce }, (_, number) => targetOf(`silent-${number}`)), targetOf('last')]);
+    await waitFor(() => expect(release).toHaveLength(probeLimits.atOnce));
+    expect(asked).not.toContain('last');
+    release[0]?.();
+    await waitFor(() => expect(word('last')).toBe('fine'));
+    for (const one of release) one();
+    await waitFor(() => expect(watch.complete()).toBe(true));
+  });
+
+  test('a secret never stands in what a probe says, however it came there (R2)', async () => {
+    const secret = 'f00dcafe-0123';
+    answers.set('vault', async () => ({ text: `bad key ${secret}` }));
+    watch.follow([targetOf('vault', [['API_KEY', secret]])]);
+    await waitFor(() => expect(word('vault')).toBe('bad key (secret)'));
+    expect(JSON.stringify(watch.probe('local//vault'))).not.toContain(secret);
+    expect(watch.probe('local//vault')?.detail).toBe('It says bad key (secret), key (secret).');
+  });
+});
