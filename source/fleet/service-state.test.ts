@@ -52,6 +52,13 @@ describe('a container that ended (R5)', () => {
     expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' }, { stopAskedMs: nowMs - 130_000 }).state).toBe('stopped');
   });
 
+  test('is in a loop where the engine has no word for the moment before it starts again (Podman)', () => {
+    const between = { state: 'exited' as const, finishedMs: nowMs - 100, exitCode: 5, restartPolicy: 'always' as const, restartCount: 12 };
+    expect(stateOf(between)).toMatchObject({ state: 'restarting', detail: 'restarted 12 times, last ended with exit code 5', reconsiderMs: nowMs + 1_900 });
+    expect(stateOf(between, { stopAskedMs: nowMs - 200 }).state).toBe('stopped');
+    expect(stateOf({ ...between, finishedMs: nowMs - 5_000 }).state).toBe('stopped');
+  });
+
   test('failed when it was restarted by hand and then ended by itself', () => {
     const crashed = { ...ended, startedMs: nowMs - 150_000, exitCode: 1, restartPolicy: 'no' as const };
     expect(stateOf(crashed, { stopAskedMs: nowMs - 151_000 }).state).toBe('failed');
@@ -84,10 +91,17 @@ describe('a container that ended (R5)', () => {
     expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' })).toMatchObject({ state: 'stopped', detail: 'ended by a signal (exit code 137, SIGKILL), 2 minutes ago' });
   });
 
-  test('failed when it could not be started: the engine’s own sentence', () => {
-    const failed = stateOf({ ...ended, exitCode: 128, error: 'driver failed programming: port is already allocated' });
-    expect(failed).toMatchObject({ state: 'failed' });
-    expect(failed.detail).toContain('port is already allocated');
+  const endpoint = 'driver failed programming external connectivity on endpoint reader-1 (a53b8bc391252487ffec4922d7c560b744e1d08d68333428e97d2d1e5648cc55)';
+  test.each([
+    ['Docker before 28', `${endpoint}: Error starting userland proxy: listen tcp4 127.0.0.1:8090: bind: address already in use`, 'port 127.0.0.1:8090/tcp is taken already'],
+    ['Docker 28.0', `failed to set up container networking: ${endpoint}: failed to bind host port for 127.0.0.1:8090:172.17.0.2:80/tcp: address already in use`, 'port 127.0.0.1:8090/tcp is taken already'],
+    ['Docker since, IPv6', `failed to set up container networking: ${endpoint}: failed to bind host port [::1]:53/udp: address already in use`, 'port [::1]:53/udp is taken already'],
+    ['Docker, of its own containers', `${endpoint}: Bind for 0.0.0.0:80 failed: port is already allocated`, 'port 0.0.0.0:80 is taken already'],
+    ['Podman', 'rootlessport listen tcp 0.0.0.0:8090: bind: address already in use', 'port 0.0.0.0:8090/tcp is taken already'],
+    ['anything else', 'OCI runtime: no\x1b[31m such file\nor directory', 'OCI runtime: no such file or directory'],
+  ])('failed when it could not be started, with the cause first: %s', (_engine, error, said) => {
+    expect(stateOf({ ...ended, exitCode: 128, error })).toMatchObject({ state: 'failed', detail: `could not be started: ${said}` });
+    expect(stateOf({ state: 'created', error })).toMatchObject({ state: 'failed', detail: `could not be started: ${said}` });
   });
 
   test('finished when it was a job: success is no failure', () => {

@@ -50,6 +50,8 @@ const loopDeaths = 3;
 const loopWindowMs = 5 * 60_000;
 /** A container that has stayed up for this long is out of its loop: the engine resets its own back-off after 10 s. */
 const stableMs = 30_000;
+/** Between the end of a container and its next start by the restart policy, where the engine has no word for it (Podman). */
+const restartGapMs = 2_000;
 /** A stop takes its grace period (10 s unless said otherwise) before the container ends. */
 const stopGraceMs = 120_000;
 /** Around an outage of the engine: containers end a little before it is noticed, and leftovers are ended when it comes back. */
@@ -67,6 +69,23 @@ function exitText(code: number): string {
 function exitCodeOfStatus(statusText: string): number | undefined {
   const match = /^Exited \((\d+)\)/.exec(statusText);
   return match ? Number(match[1]) : undefined;
+}
+
+/** How engines say that a port is taken: Docker before 28 and Podman, Docker since, Docker about its own containers. */
+const takenPort: readonly RegExp[] = [
+  /listen (?<protocol>tcp|udp)[46]? (?<address>\S+): bind: address already in use/,
+  /bind host port (?:for )?(?<address>(?:\[[^\]\s]*\]|[^\s:/]+):\d+)\S*\/(?<protocol>tcp|udp|sctp): address already in use/,
+  /Bind for (?<address>\S+) failed: port is already allocated/,
+];
+
+/** An engine's reason in one line, the cause first: what stands before it is long, and a narrow screen cuts the end off. */
+function startProblem(error: string): string {
+  const text = cleanLine(error);
+  for (const pattern of takenPort) {
+    const { address, protocol } = pattern.exec(text)?.groups ?? {};
+    if (address !== undefined) return `port ${address}${protocol === undefined ? '' : `/${protocol}`} is taken already`;
+  }
+  return cut(text.replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1'), 300);
 }
 
 function isDetail(container: ContainerFacts | ContainerDetail): container is ContainerDetail {
@@ -97,7 +116,7 @@ export function serviceState(
 
   switch (container.state) {
     case 'created': {
-      if (detail?.error) return say('failed', `could not be started: ${cut(cleanLine(detail.error), 200)}`, { sinceMs: container.createdMs });
+      if (detail?.error) return say('failed', `could not be started: ${startProblem(detail.error)}`, { sinceMs: container.createdMs });
       return say('created', 'created, never started', { sinceMs: container.createdMs });
     }
     case 'removing':
@@ -155,7 +174,7 @@ export function serviceState(
     const sinceMs = detail?.finishedMs;
     const more = { exitCode, sinceMs };
     const when = sinceMs === undefined ? '' : `, ${agoText(nowMs - sinceMs)}`;
-    if (detail?.error && exitCode !== 0) return say('failed', `could not be started: ${cut(cleanLine(detail.error), 200)}`, more);
+    if (detail?.error && exitCode !== 0) return say('failed', `could not be started: ${startProblem(detail.error)}`, more);
     if (detail?.outOfMemory) return say('failed', `killed because memory ran out (${exitText(exitCode ?? 137)})${when}`, more);
 
     // Nobody asks an engine that is away: what it signals before it answers again is its own tidying up.
@@ -170,6 +189,10 @@ export function serviceState(
     const swept = sinceMs !== undefined && history.outagesMs?.some(([from, until]) => sinceMs > from - outageBeforeMs && sinceMs < until + outageAfterMs);
     // Docker 20.10 takes its own ending of leftovers after a crash for a stop on request, and leaves `unless-stopped` containers down.
     if (swept) return say('failed', `went down with the engine${when}, and was not started again`, more);
+    const ends = Math.max(detail?.restartCount ?? 0, history.diedMs.filter((at) => nowMs - at < loopWindowMs).length);
+    if (detail && detail.restartPolicy !== 'no' && ends >= loopDeaths && sinceMs !== undefined && nowMs - sinceMs < restartGapMs) {
+      return { ...loop(detail), reconsiderMs: sinceMs + restartGapMs };
+    }
     if (kept && !oneShot) return say('stopped', `stopped on request: ${detail?.restartPolicy} would have started it again${when}`, more);
     if (exitCode === 0) return say('finished', `finished its work${when}`, more);
     // These come from people and from shutdowns, not from faults of the program: what ran out of memory was told apart above.
