@@ -480,6 +480,17 @@ describe('writing', () => {
   });
 });
 
+test.each([
+  ['an object', { foo: [1, 2] }],
+  ['nothing and numbers', [null, 7]],
+  ['a number', 7],
+])('what answers with JSON that is no list of containers is no engine: %s', async (_form, answer) => {
+  const recording = docker20();
+  const { engine } = await engineOf({ ...recording, answers: { ...recording.answers, 'GET /containers/json': json(200, answer) } });
+  const fault = await engine.list(signal()).catch((thrown: unknown) => thrown);
+  expect(fault).toMatchObject({ code: 'unreachable.engine', message: expect.stringMatching(/is no container engine: its list of containers is not what an engine says\.$/) });
+});
+
 test('an engine that dies in the middle of a list is noticed at once', async () => {
   const { engine } = await engineOf(docker20({ 'GET /containers/json': dies('[') }));
   const started = performance.now();

@@ -7,7 +7,7 @@ import { type InspectedContainer, inspectedDetail, type LibpodInspected } from '
 import { type LibpodContainer, type ListedContainer, listedFacts } from './container-facts.ts';
 import { dockerDiskUsage, type LibpodDiskUsage, podmanDiskUsage, type RawDiskUsage } from './disk-usage.ts';
 import type { ContainerDetail, ContainerFacts, DiskUsage, Engine, EngineAddress, EngineEvent, EngineFacts, EngineWriter, ImageFacts, LogLine, LogOptions, StatsSample } from './engine.ts';
-import { brokenFault, refusalFault } from './engine-faults.ts';
+import { brokenFault, refusalFault, senselessFault } from './engine-faults.ts';
 import { EngineLink } from './engine-link.ts';
 import { engineEvent } from './events.ts';
 import { execIn } from './exec.ts';
@@ -57,14 +57,26 @@ class DockerodeEngine implements Engine {
     return this.#traits as EngineTraits;
   }
 
+  /** Something that is no engine can answer with JSON of any form; what that breaks in reading it is no fault of ours to show. */
+  #understood<T>(what: string, read: () => T): T {
+    try {
+      return read();
+    } catch (thrown) {
+      if (thrown instanceof TypeError) throw senselessFault(this.address, what, { cause: thrown });
+      throw thrown;
+    }
+  }
+
   async list(signal: AbortSignal): Promise<ContainerFacts[]> {
     const { libpodVersion } = await this.#ready(signal);
     const [listed, libpod] = await Promise.all([
       this.#link.get<ListedContainer[] | null>('/containers/json', { signal, query: { all: true } }),
       libpodVersion ? this.#link.get<LibpodContainer[] | null>('/libpod/containers/json', { signal, query: { all: true }, libpodVersion }) : null,
     ]);
-    const byId = new Map(libpod?.map((one) => [one.Id, one]));
-    const facts = (listed ?? []).map((one) => listedFacts(one, byId.get(one.Id)));
+    const facts = this.#understood('its list of containers', () => {
+      const byId = new Map(libpod?.map((one) => [one.Id, one]));
+      return (listed ?? []).map((one) => listedFacts(one, byId.get(one.Id)));
+    });
     if (libpodVersion) await this.#addNetworkModes(facts, signal);
     return this.#labels.withoutThoseOfImages(facts, signal);
   }
@@ -90,7 +102,8 @@ class DockerodeEngine implements Engine {
     if (!raw) return undefined;
     const ended = raw.State?.Status !== 'running' && raw.State?.Status !== 'created';
     const libpod = libpodVersion && ended ? await unlessMissing(this.#link.get<LibpodInspected>(`/libpod/containers/${encodeURIComponent(id)}/json`, { signal, libpodVersion })) : undefined;
-    const [detail] = await this.#labels.withoutThoseOfImages([inspectedDetail(raw, libpod)], signal);
+    const known = this.#understood('what it says of a container', () => inspectedDetail(raw, libpod));
+    const [detail] = await this.#labels.withoutThoseOfImages([known], signal);
     return detail;
   }
 
@@ -201,21 +214,22 @@ class DockerodeEngine implements Engine {
   async images(signal: AbortSignal): Promise<ImageFacts[]> {
     await this.#ready(signal);
     const images = await this.#link.get<ListedImage[] | null>('/images/json', { signal });
-    return (images ?? []).map(imageFacts);
+    return this.#understood('its list of images', () => (images ?? []).map(imageFacts));
   }
 
   async diskUsage(signal: AbortSignal): Promise<DiskUsage> {
     const { libpodVersion, apiVersion } = await this.#ready(signal);
     if (!libpodVersion) {
       const query = atLeast(apiVersion, '1.52') ? { verbose: true } : {};
-      return dockerDiskUsage(await this.#link.get<RawDiskUsage>('/system/df', { signal, query, limitMs: diskUsageLimitMs }));
+      const raw = await this.#link.get<RawDiskUsage>('/system/df', { signal, query, limitMs: diskUsageLimitMs });
+      return this.#understood('what it says of its disk', () => dockerDiskUsage(raw));
     }
     const [raw, images, volumes] = await Promise.all([
       this.#link.get<LibpodDiskUsage>('/libpod/system/df', { signal, libpodVersion, limitMs: diskUsageLimitMs }),
       this.images(signal),
       this.#link.get<{ Volumes?: { Name: string; Labels?: Record<string, string> | null }[] | null }>('/volumes', { signal }),
     ]);
-    return podmanDiskUsage(raw, images, new Map(volumes.Volumes?.map(({ Name, Labels }) => [Name, Labels ?? {}])));
+    return this.#understood('what it says of its disk', () => podmanDiskUsage(raw, images, new Map(volumes.Volumes?.map(({ Name, Labels }) => [Name, Labels ?? {}]))));
   }
 
   async execReading(id: string, argv: readonly string[], { signal, limitBytes }: { signal: AbortSignal; limitBytes?: number }) {

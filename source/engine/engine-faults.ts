@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '../faults/fault.ts';
+import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { EngineAddress } from './engine.ts';
 
@@ -11,7 +11,7 @@ function unreachable(message: string, remedy: string, cause?: unknown): Fault {
   return new Fault({ code: 'unreachable.engine', message, remedy, cause });
 }
 
-const startRemedy = 'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. DOCKER_HOST names another place.';
+const startRemedy = 'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. One that listens elsewhere is named by DOCKER_HOST.';
 
 /** It took the connection and then said nothing. */
 export function hangingFault(address: EngineAddress, limitMs: number): Fault {
@@ -159,6 +159,6 @@ export function requestFault(address: EngineAddress, thrown: unknown): Fault {
 }
 
 /** For the few places where an answer makes no sense. */
-export function senselessFault(address: EngineAddress, what: string, thrown?: unknown): Fault {
-  return rubbishFault(address, `${what} is not what an engine says${thrown ? ` (${cleanLine(messageOf(thrown))})` : ''}`, thrown);
+export function senselessFault(address: EngineAddress, what: string, { cause }: { cause?: unknown } = {}): Fault {
+  return rubbishFault(address, `${what} is not what an engine says`, cause);
 }

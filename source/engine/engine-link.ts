@@ -123,7 +123,7 @@ export class EngineLink {
     try {
       return JSON.parse(text) as T;
     } catch (cause) {
-      throw senselessFault(this.address, `its answer to ${query.method ?? 'GET'} ${path}`, cause);
+      throw senselessFault(this.address, `its answer to ${query.method ?? 'GET'} ${path}`, { cause });
     }
   }
 
