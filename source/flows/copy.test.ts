@@ -101,6 +101,22 @@ describe('cp out of a container', () => {
     expect(await readdir(here('victim'))).toEqual([]);
   });
 
+  test('no link is made through a link that the archive brings', async () => {
+    await mkdir(here('victim'));
+    await mkdir(here('target'));
+    stage.engine.archives.set(
+      '/app',
+      await archiveOf([
+        { name: 'app/', type: 'directory' },
+        { name: 'app/door', type: 'symlink', linkname: here('victim') },
+        { name: 'app/door/authorized_keys', type: 'symlink', linkname: '/tmp/evil' },
+      ]),
+    );
+    await expect(stage.run(copy, box(), { words: [':/app', here('target', 'app')] })).rejects.toMatchObject({ code: 'refused.archivePath' });
+    expect(await readdir(here('victim'))).toEqual([]);
+    expect(await readdir(here('target'))).toEqual([]);
+  });
+
   test('an archive that breaks off leaves nothing behind', async () => {
     const whole = await archiveOf([{ name: 'big', content: 'x'.repeat(10_000) }]);
     stage.engine.archives.set('/big', whole.subarray(0, 2_000));

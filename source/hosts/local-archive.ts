@@ -194,7 +194,9 @@ export async function unpackLocal(
       take(header, content).then(() => next(), next);
     });
     await pipeline(archive, reader, { signal });
+    const linked = new Set(links.map(({ at }) => at));
     for (const { at, to } of links) {
+      if (leadsThrough(at, linked)) throw new Fault({ code: 'refused.archivePath', message: 'The archive wants to write through a link of its own.', remedy: 'Do not trust this container. Nothing was written.' });
       await mkdir(dirname(at), { recursive: true, mode: 0o700 });
       await symlink(to, at);
     }
@@ -222,6 +224,11 @@ export async function unpackLocal(
     await makeRemovable(folders.map(({ at }) => at));
     await rm(workshop, { recursive: true, force: true }).catch(() => {});
   }
+}
+
+function leadsThrough(path: string, links: ReadonlySet<string>): boolean {
+  const above = dirname(path);
+  return above !== path && (links.has(above) || leadsThrough(above, links));
 }
 
 /** A folder whose mode forbids writing cannot be emptied. */
