@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { ownPaths } from './config/paths.ts';
-import { runCommandLine } from './terminal/run-command-line.ts';
+import { runCommandLine, tellMistake } from './terminal/run-command-line.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interruptedCode = 130;
@@ -22,7 +22,8 @@ function onSignal(heard: () => void): () => void {
 }
 
 const { stdin, stdout, stderr, env } = process;
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const argv = process.argv.slice(2);
+const around = {
   stdin,
   stdout,
   stderr,
@@ -30,11 +31,33 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   paths: ownPaths(env, env.HOME || homedir()),
   // The build puts it in, in exactly these words.
   version: process.env.QUARTERDECK_VERSION ?? '0.0.0',
+};
+
+/** Nobody waits for what is thrown out of a timer or a stream. */
+const onMistake = (thrown: unknown) => {
+  listenForMistakes(false);
+  tellMistake(thrown, argv, around).then(
+    (exitCode) => process.exit(exitCode),
+    () => process.exit(1),
+  );
+};
+function listenForMistakes(listen: boolean): void {
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    if (listen) process.on(event, onMistake);
+    else process.off(event, onMistake);
+  }
+}
+
+listenForMistakes(true);
+process.exitCode = await runCommandLine(argv, {
+  ...around,
   openDeck: async (options) => (await import('./terminal/open-deck.ts')).openDeck(options),
   openConsole: async (context) => {
     // Both at once: the screen does not need the deck to be loaded, nor the other way round.
     const [{ runConsole }, deck] = await Promise.all([import('./console/run-console.tsx'), context.deck()]);
-    return runConsole(deck, context.options.colour ? deck.settings : { ...deck.settings, theme: 'mono' }, { stdin, stdout });
+    // The console has a screen to restore before it can tell.
+    listenForMistakes(false);
+    return runConsole(deck, context.options.colour ? deck.settings : { ...deck.settings, theme: 'mono' }, { stdin, stdout }).finally(() => listenForMistakes(true));
   },
   onSignal,
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { FleetDouble, componentView, placeView, portView, serviceView } from '../../test/doubles/fleet-double.ts';
@@ -405,6 +405,30 @@ describe('a reader that goes away', () => {
     expect(result.stderr).toBe('');
     expect(finished).toBe(true);
     expect(stdout.writes).toBe(1);
+  });
+});
+
+describe('an output that cannot be written', () => {
+  test('is told, and is a failure', async () => {
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })),
+    });
+    const { exitCode, stderr } = await run(['flows'], { stdout });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('no space left');
+    expect(stderr).not.toContain('mistake in Quarterdeck');
+  });
+});
+
+describe('--json', () => {
+  test('holds nothing that a terminal would obey, and is the same JSON (C1 controls and reordering are legal in it)', async () => {
+    const hostile = '\u009b2J\u009d0;owned\u009c \u202etxt.exe';
+    const result = await run(['--json', 'df'], { terminal: true, behave: async () => ({ message: 'Done.', data: { name: hostile } }) });
+    expect(result.stdout).not.toMatch(/[\u007f-\u009f\u202a-\u202e]/);
+    expect(JSON.parse(result.stdout)).toMatchObject({ data: { name: hostile } });
+    const failed = await run(['--json', 'df'], { behave: () => Promise.reject(new Fault({ code: 'failed.x', message: hostile, remedy: 'Look.' })) });
+    expect(failed.stderr).not.toMatch(/[\u007f-\u009f\u202a-\u202e]/);
+    expect(JSON.parse(failed.stderr)).toMatchObject({ error: { message: hostile } });
   });
 });
 

@@ -1,5 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
+import { Fault, messageOf } from '../faults/fault.ts';
 import type { Tone } from '../fleet/model.ts';
+import { jsonText } from '../text/clean.ts';
 
 export type Paint = Tone | 'strong' | 'faint' | 'accent';
 
@@ -45,6 +47,7 @@ export class Output {
   readonly #env: Environment;
   #colour: { stdout: boolean; stderr: boolean };
   #closed = false;
+  #failure: Error | undefined;
   /** A progress line that is on the screen now. */
   #progress = '';
 
@@ -56,10 +59,23 @@ export class Output {
     this.interactive = stdout.isTTY === true;
     this.#colour = { stdout: colourWanted(stdout, env, true), stderr: colourWanted(stderr, env, true) };
     stdout.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure = error;
       this.#closed = true;
     });
     stderr.on('error', () => {});
+  }
+
+  /** Throws `failed.output` when something that was written did not arrive: a full disk, a terminal that is gone. */
+  async flushed(): Promise<void> {
+    // A stream tells of its failure on the next turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!this.#failure) return;
+    throw new Fault({
+      code: 'failed.output',
+      message: `The result could not be written: ${messageOf(this.#failure)}.`,
+      remedy: 'Look at where the output goes; what was to be done is done.',
+      cause: this.#failure,
+    });
   }
 
   /** `--no-color`. */
@@ -97,7 +113,7 @@ export class Output {
 
   json(value: unknown): void {
     this.#clearProgress();
-    this.#write(`${JSON.stringify(value, undefined, this.interactive ? 2 : undefined)}\n`);
+    this.#write(`${jsonText(value, this.interactive ? 2 : undefined)}\n`);
   }
 
   /** A program's own output, byte for byte. */

@@ -1,12 +1,12 @@
 import { type Fault, messageOf, placeText } from '../faults/fault.ts';
-import { cleanLine } from '../text/clean.ts';
+import { cleanLine, jsonText } from '../text/clean.ts';
 import { wrap } from '../text/width.ts';
 import type { Output } from './output.ts';
 
 /** A fault on stderr: one JSON object, or a sentence and under it what to do. Never a stack. */
 export function printFault(fault: Fault, output: Output, { json, verbose }: { json: boolean; verbose: boolean }): void {
   if (json) {
-    output.note(JSON.stringify(fault));
+    output.note(jsonText(fault));
     return;
   }
   const place = placeText(fault.where);

@@ -55,8 +55,9 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
       });
       return deck;
     });
-    if (line.run) return await line.run(context);
-    return await runBare(context, around, deafen);
+    const exitCode = line.run ? await line.run(context) : await runBare(context, around, deafen);
+    await output.flushed();
+    return exitCode;
   } catch (thrown) {
     output.endProgress();
     return await tell(thrown, verb, { output, around, how, signal: control.signal });
@@ -117,16 +118,24 @@ async function tell(thrown: unknown, verb: string, { output, around, how, signal
     printFault(fault, output, how);
     return exitCodeOf(fault);
   }
+  printFault(await mistakeFault(thrown, verb, around), output, how);
+  return 1;
+}
+
+/** Writes the report of a mistake of ours, and says in a sentence where it is. */
+async function mistakeFault(thrown: unknown, verb: string, { paths, version }: Pick<Surroundings, 'paths' | 'version'>): Promise<Fault> {
   const { withoutSecrets, writeCrashReport } = await import('./crash-report.ts');
-  const report = await writeCrashReport(around.paths.state, { verb, version: around.version, thrown, at: new Date() });
-  printFault(
-    new Fault({
-      code: 'failed.unexpected',
-      message: `A mistake in Quarterdeck itself: ${withoutSecrets(messageOf(thrown))}`,
-      remedy: report === undefined ? 'Please report it, with what you did before.' : `Please report it with ${report}, which holds no secrets.`,
-    }),
-    output,
-    how,
-  );
+  const report = await writeCrashReport(paths.state, { verb, version, thrown, at: new Date() });
+  return new Fault({
+    code: 'failed.unexpected',
+    message: `A mistake in Quarterdeck itself: ${withoutSecrets(messageOf(thrown))}`,
+    remedy: report === undefined ? 'Please report it, with what you did before.' : `Please report it with ${report}, which holds no secrets.`,
+  });
+}
+
+/** For what was thrown where nobody waits for it, out of a timer or a stream: the verb cannot be gone on with. Answers the exit code. */
+export async function tellMistake(thrown: unknown, argv: readonly string[], around: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'paths' | 'version'>): Promise<number> {
+  const verb = argv.find((word) => /^[a-z]/.test(word)) ?? '';
+  printFault(await mistakeFault(thrown, verb, around), new Output(around), { json: argv.includes('--json'), verbose: false });
   return 1;
 }

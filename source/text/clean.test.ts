@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cleanColoured, cleanLine, cleanLines } from './clean.ts';
+import { cleanColoured, cleanLine, cleanLines, jsonText } from './clean.ts';
 
 const anything = fc.string({ unit: 'binary', maxLength: 200 });
 const hostilePiece = fc.constantFrom('\x1b', '\x9b', '\x1b]52;c;', '\x07', '\x1b\\', '\x1b[2J', '\x1bP', '\x9d', 'm', '[', '31;8', ';', '\r', '\u202e', '\u200b', 'text');
@@ -73,4 +73,16 @@ describe('cleanColoured', () => {
 
 test('cleanLines splits at line ends of every kind', () => {
   expect(cleanLines('a\r\nb\nc\n')).toEqual(['a', 'b', 'c']);
+});
+
+describe('jsonText', () => {
+  test('says the same as JSON, in characters that no terminal obeys', () => {
+    fc.assert(
+      fc.property(fc.oneof(anything, hostile), (value) => {
+        const json = jsonText({ value });
+        expect(JSON.parse(json)).toEqual({ value });
+        expect(cleanLine(json)).toBe(json);
+      }),
+    );
+  });
 });

@@ -52,6 +52,18 @@ export function cleanLines(raw: string): string[] {
 }
 
 /**
+ * JSON that is safe on a terminal and says the same: what JSON leaves as it is (C1 controls, line separators, bidi controls, zero-width characters)
+ * is escaped.
+ */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replace(/[\x7f-\x9f\u2028\u2029]/g, escapeUnits).replace(invisible, escapeUnits);
+}
+
+function escapeUnits(character: string): string {
+  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/**
  * The parameters of an SGR sequence that are plain colour: foregrounds, bold, faint, italic, underline and their ends. Conceal, blink,
  * reverse and backgrounds are not: text in the colour of its ground cannot be read.
  */
