@@ -13,12 +13,22 @@ test('panes tile the screen: no cell twice, none left, one row for header and fo
       const layout = layoutFor(screen, { focus, zoomed, bannerRows });
       const panes = Object.values(layout.panes);
       const area = panes.reduce((sum, { width, height }) => sum + width * height, 0);
-      const reserved = 2 + bannerRows + (layout.kind === 'tabs' ? 1 : 0);
-      expect(area).toBe(screen.columns * (screen.rows - reserved));
-      for (const { x, y, width, height } of panes) {
-        expect(x + width).toBeLessThanOrEqual(screen.columns);
-        expect(y + height).toBe(y < screen.rows / 2 && panes.length > 1 ? y + height : screen.rows - 1);
-        expect(height).toBeGreaterThanOrEqual(4);
+      const top = 1 + bannerRows + (layout.kind === 'tabs' ? 1 : 0);
+      expect(area).toBe(screen.columns * (screen.rows - top - 1));
+      for (const [index, pane] of panes.entries()) {
+        expect(pane.x).toBeGreaterThanOrEqual(0);
+        expect(pane.x + pane.width).toBeLessThanOrEqual(screen.columns);
+        expect(pane.y).toBeGreaterThanOrEqual(top);
+        expect(pane.y + pane.height).toBeLessThanOrEqual(screen.rows - 1);
+        expect(pane.height).toBeGreaterThanOrEqual(4);
+        for (const other of panes.slice(index + 1)) {
+          const apart =
+            pane.x + pane.width <= other.x ||
+            other.x + other.width <= pane.x ||
+            pane.y + pane.height <= other.y ||
+            other.y + other.height <= pane.y;
+          expect(apart).toBe(true);
+        }
       }
     }),
   );

@@ -1,7 +1,7 @@
 import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { rowsFor, selectedIn } from './component-rows.ts';
-import type { FilterTarget, InterfaceState } from './interface-store.ts';
+import type { FilterTarget, InterfaceState, PaneId } from './interface-store.ts';
 import type { KeyContext } from './keymap.ts';
 
 /** Which service of the component is looked at. */
@@ -24,10 +24,12 @@ export function filterTarget(state: InterfaceState): FilterTarget | undefined {
   return state.tab === 'overview' ? undefined : state.tab;
 }
 
+/** Panes about the selected component. In the others none stands under the cursor: a key must not act on one that is elsewhere. */
+const showsSelected: Readonly<Record<PaneId, boolean>> = { components: true, detail: true, ports: false, logs: true };
+
 /** The context whose keys count first. */
 export function contextsOf(state: InterfaceState): KeyContext[] {
   const own: KeyContext = state.focus === 'detail' && state.tab === 'logs' ? 'logs' : state.focus;
-  // In the ports no component stands under the cursor: a key must not act on one that is elsewhere.
-  const acts: KeyContext[] = state.focus === 'ports' ? [] : ['component'];
+  const acts: KeyContext[] = showsSelected[state.focus] ? ['component'] : [];
   return [...new Set<KeyContext>([own, state.focus, 'list', ...acts, 'host', 'everywhere'])];
 }

@@ -67,7 +67,10 @@ function findingsOf(id: string, calls: Record<string, Answer>, more: Partial<Sit
 
 type Case = [what: string, situation: Situation, word: string | undefined, tone?: string, detail?: RegExp];
 
+const answeredFor = new Set<string>();
+
 function table(id: string, cases: Case[]) {
+  answeredFor.add(id);
   describe(id, () => {
     it.each(cases)('%s (R34)', (_, situation, word, tone, detail) => {
       const said = saidOf(id, situation);
@@ -274,6 +277,10 @@ table('reverse-proxy', [
   ['fails', { answer: answered(500, ''), calls: { https: opened } }, 'failing', 'bad'],
   ['garbage', { answer: garbage, calls: { https: opened, sites: silent } }, 'proxying', 'good'],
 ]);
+
+it('every component that is probed has its answers here', () => {
+  expect(entries.flatMap(({ id, probe }) => (probe && !answeredFor.has(id) ? [id] : []))).toEqual([]);
+});
 
 describe('version that the product tells', () => {
   it.each<[id: string, situation: Situation, version: string]>([
