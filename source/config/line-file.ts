@@ -1,14 +1,24 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { appendOwnFile } from './own-files.ts';
+import { appendOwnFile, unreadableFault } from './own-files.ts';
 
 /**
  * Own files that only ever grow, one JSON object a line: the audit log and the journals. A line is on the disk when this returns. What a crash
- * left of a line that never became whole is told apart by its missing newline.
+ * left of a line that never became whole is told apart by its missing newline. What cannot be read throws `config.unreadable`.
  */
 export async function appendLine(path: string, line: string): Promise<void> {
   await appendOwnFile(path, `${line}\n`);
+}
+
+/** Undefined when there is none. */
+async function opened(path: string, flags: 'r' | 'r+'): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, flags);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw unreadableFault(path, cause);
+  }
 }
 
 /** Whole lines, first to last. A missing file has none. A last line without a newline comes with `partial`. */
@@ -32,18 +42,15 @@ export async function* readLines(path: string): AsyncGenerator<{ text: string; p
 
 /** The last `limitBytes` of a file as text; undefined when there is no file. */
 export async function readTail(path: string, limitBytes: number): Promise<string | undefined> {
-  let file: Awaited<ReturnType<typeof open>>;
-  try {
-    file = await open(path, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const file = await opened(path, 'r');
+  if (!file) return undefined;
   try {
     const { size } = await file.stat();
     const length = Math.min(size, limitBytes);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
     return buffer.subarray(0, bytesRead).toString('utf8');
+  } catch (cause) {
+    throw unreadableFault(path, cause);
   } finally {
     await file.close();
   }
@@ -51,13 +58,8 @@ export async function readTail(path: string, limitBytes: number): Promise<string
 
 /** Cuts off a last line that has no newline. Only for whoever holds the file's lock. */
 export async function dropPartialLine(path: string): Promise<boolean> {
-  let file: Awaited<ReturnType<typeof open>>;
-  try {
-    file = await open(path, 'r+');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
+  const file = await opened(path, 'r+');
+  if (!file) return false;
   try {
     const { size } = await file.stat();
     const step = 64 * 1024;

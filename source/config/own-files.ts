@@ -31,7 +31,7 @@ export async function readOwnFile(path: string): Promise<string | undefined> {
     return await file.readFile('utf8');
   } catch (cause) {
     if (isMissing(cause)) return undefined;
-    throw cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
+    throw unreadableFault(path, cause);
   }
 }
 
@@ -115,6 +115,16 @@ const reasons: Record<string, string> = {
 
 function reasonOf(thrown: unknown): string {
   return reasons[codeOf(thrown) ?? ''] ?? (thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+/** What reading an own file threw, as `config.unreadable`. */
+export function unreadableFault(path: string, cause: unknown): Fault {
+  return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
+}
+
+/** What writing an own file threw, as `config.unwritable`. */
+export function unwritableFault(path: string, cause: unknown): Fault {
+  return cause instanceof Fault ? cause : unwritable(path, cause);
 }
 
 function unreadable(path: string, reason: string, cause?: unknown): Fault {

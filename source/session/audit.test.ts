@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -30,6 +30,14 @@ async function written(count: number): Promise<string[]> {
 }
 const save = (lines: readonly string[]) => writeFile(path, `${lines.join('\n')}\n`);
 const problems = async () => (await audit.verify()).problems.map(({ line, kind }) => ({ line, kind }));
+
+describe('a log that cannot be read', () => {
+  test('is said with its path, to whoever reads and to whoever verifies', async () => {
+    await mkdir(path);
+    await expect(audit.entries()[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'config.unreadable', where: { file: path } });
+    await expect(audit.verify()).rejects.toMatchObject({ code: 'config.unreadable', where: { file: path } });
+  });
+});
 
 describe('audit verify', () => {
   test('an untouched log is whole', async () => {
