@@ -362,15 +362,15 @@ for (const kind of engineKinds) {
       expect(usage.containers.find(({ name }) => name === `${tag}-inside`)).toMatchObject({ state: 'running' });
     });
 
-    test('prune without "all" takes anonymous volumes and leaves named ones', async () => {
+    test('volumes that nobody named are told apart from others, and go one by one', async () => {
       const name = `${tag}-kept`;
       await api('POST', '/volumes/create', { Name: name });
-      const anonymous = JSON.parse((await api('POST', '/volumes/create', {})).body) as { Name: string };
-      const { removed } = await writer.prune('volumes');
-      expect(removed).toContain(anonymous.Name);
-      expect(removed).not.toContain(name);
-      const { volumes } = await engine.diskUsage(signal());
-      expect(volumes.map((volume) => volume.name)).toContain(name);
+      const unnamed = JSON.parse((await api('POST', '/volumes/create', {})).body) as { Name: string };
+      const anonymous = async () => new Map((await engine.diskUsage(signal())).volumes.map((volume) => [volume.name, volume.anonymous]));
+      expect([(await anonymous()).get(unnamed.Name), (await anonymous()).get(name)]).toEqual([true, false]);
+      await writer.removeVolume(unnamed.Name);
+      expect([...(await anonymous()).keys()]).toContain(name);
+      expect([...(await anonymous()).keys()]).not.toContain(unnamed.Name);
       await writer.removeVolume(name);
       await expect(writer.removeVolume(name)).rejects.toMatchObject({ code: 'engine.missing' });
     });
