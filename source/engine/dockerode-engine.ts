@@ -248,7 +248,7 @@ class DockerodeEngine implements Engine {
   }
 
   writer(grant: Grant): EngineWriter {
-    return engineWriter(this.#link, grant, { ready: (signal) => this.#ready(signal), diskUsage: (signal) => this.diskUsage(signal) });
+    return engineWriter(this.#link, grant, (signal) => this.#ready(signal));
   }
 
   close(): void {

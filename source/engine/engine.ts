@@ -169,8 +169,6 @@ export interface TerminalSession {
   exitCode(): Promise<number>;
 }
 
-export type PruneKind = 'containers' | 'images' | 'volumes' | 'networks' | 'build-cache';
-
 /** What changes something. Every method asks for a grant and takes its signal. */
 export interface EngineWriter {
   start(id: string): Promise<'done' | 'already'>;
@@ -183,7 +181,8 @@ export interface EngineWriter {
   exec(id: string, argv: readonly string[], options?: { stdin?: Uint8Array }): Promise<ExecResult>;
   /** A tar archive, unpacked at `folder` inside the container. */
   putArchive(id: string, folder: string, archive: NodeJS.ReadableStream): Promise<void>;
-  prune(kind: PruneKind, options?: { all?: boolean }): Promise<{ reclaimedBytes: number; removed: readonly string[] }>;
+  /** All of it that no build uses. Everything else is removed by name: what an engine's own prune takes depends on its make and age. */
+  pruneBuildCache(): Promise<void>;
   removeImage(id: string): Promise<void>;
   removeVolume(name: string): Promise<void>;
 }

@@ -98,7 +98,7 @@ export const prune: Flow = {
         const cache = going.filter(({ kind }) => kind === 'build-cache');
         if (cache.length > 0) {
           session.progress({ id: 'prune', label: 'Removing build cache' });
-          await writer.prune('build-cache', { all: true });
+          await writer.pruneBuildCache();
           removed.push(...cache);
         }
       },

@@ -10,7 +10,7 @@ import type {
   ExecResult,
   ImageFacts,
   LogLine,
-  PruneKind,
+  
   StatsSample,
   TerminalSession,
 } from '../../source/engine/engine.ts';
@@ -167,10 +167,7 @@ export class EngineDouble implements Engine {
         for await (const chunk of archive) chunks.push(Buffer.from(chunk));
         this.put.push({ folder, archive: Buffer.concat(chunks) });
       },
-      prune: async (kind: PruneKind) => {
-        send(`prune ${kind}`);
-        return { reclaimedBytes: 0, removed: [] };
-      },
+      pruneBuildCache: async () => send('prune build-cache'),
       removeImage: async (id) => send(`remove image ${id}`),
       removeVolume: async (name) => send(`remove volume ${name}`),
     };
