@@ -49,13 +49,21 @@ export async function runAuditVerb({ output, options, paths, env }: VerbContext,
     throw new Fault({ code: 'usage.audit', message: `audit knows no "${cleanLine(action)}".`, remedy: 'Use "quarterdeck audit" or "quarterdeck audit verify".' });
   }
   const report = await audit.verify();
-  if (options.json) output.json({ schema: 1, ...report, whole: report.problems.length === 0 });
+  if (options.json) output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 });
   else printReport(report, output);
   if (report.problems.length > 0) {
     throw new Fault({
       code: 'failed.auditBroken',
       message: `The audit log is not as it was written: ${countText(report.problems.length, 'break')}.`,
       remedy: `Compare ${report.path} with a backup. New entries go on behind the break, which stays visible.`,
+    });
+  }
+  // Whoever may remove the key could have changed entries before: not being able to tell is no success.
+  if (report.unchecked > 0) {
+    throw new Fault({
+      code: 'failed.auditUnchecked',
+      message: `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked: their key is out of reach.`,
+      remedy: 'Unlock the keychain that holds the key. If the key is gone, compare the log with a backup: from now on nothing vouches for these entries.',
     });
   }
   return 0;
@@ -94,10 +102,11 @@ function shortKey(key: string, host: string): string {
 function printReport({ path, entries, problems, unchecked, keptIn, away }: AuditReport, output: Output): void {
   const prose = (text: string) => wrap(text, output.proseColumns);
   for (const { line, kind, message } of problems) output.line(`${output.paint('bad', `${output.glyph('bad')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
-  if (problems.length === 0) {
+  if (problems.length === 0 && unchecked > 0) {
+    output.line(`${output.paint('warn', output.glyph('warn'))} ${countText(entries, 'entry', 'entries')}, none missing in between; whether any was changed is not known. ${cleanLine(path)}`);
+  } else if (problems.length === 0) {
     output.line(`${output.paint('good', output.glyph('good'))} ${entries === 0 ? 'There are no entries yet' : `${countText(entries, 'entry', 'entries')}, none changed, removed or inserted`}. ${cleanLine(path)}`);
   }
-  if (unchecked > 0) output.line(output.paint('warn', `${output.glyph('warn')} ${countText(unchecked, 'entry', 'entries')} could not be checked: their key is out of reach.`));
   for (const { kind, reason } of away) for (const text of prose(`The ${kind === 'keychain' ? 'keychain' : 'key file'} was not asked: ${cleanLine(reason)}`)) output.line(output.paint('faint', text));
   if (keptIn === 'file') {
     for (const text of prose('The key rests in a file beside the log, as there is no keychain: accidents and other users are found out, the operator and root are not.')) output.line(output.paint('faint', text));

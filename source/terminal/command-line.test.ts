@@ -526,6 +526,17 @@ describe('audit', () => {
     expect(JSON.parse((await run(['audit', 'verify', '--json'])).stdout)).toMatchObject({ schema: 1, whole: false, problems: [{ line: 2, kind: 'changed' }] });
   });
 
+  test('calls no log whole whose key is gone', async () => {
+    for (const act of ['a', 'b']) await audit().record({ ...event, act, phase: 'after', outcome: 'done' });
+    await rm(join(folder, 'state', 'audit-key.json'));
+    const { exitCode, stdout, stderr } = await run(['audit', 'verify']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('whether any was changed is not known');
+    expect(stdout).not.toContain('none changed');
+    expect(stderr).toContain('2 entries of 2 could not be checked');
+    expect(JSON.parse((await run(['audit', 'verify', '--json'])).stdout)).toMatchObject({ whole: false, unchecked: 2, problems: [] });
+  });
+
   test('a refusal in read-only mode is in it', async () => {
     await run(['stop', 'password-vault', '--read-only']);
     expect((await run(['audit'])).stdout).toMatch(/refused +stop/);
