@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { auditKeyFile, keychainStore } from './secret-store.ts';
 
 test('without a D-Bus session the keychain says so at once, and is not loaded', async () => {
@@ -35,5 +35,32 @@ test('the key file keeps what it is given, and a damaged one is told', async () 
     await expect(store.get('audit-key')).rejects.toMatchObject({ code: 'failed.auditKey' });
   } finally {
     await rm(folder, { recursive: true });
+  }
+});
+
+test('a keychain that waits for its owner is not asked again while it waits: each question holds one of the threads that read files', async () => {
+  vi.resetModules();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const questions: ((answer: string) => void)[] = [];
+  vi.doMock('keytar', () => ({ default: { getPassword: () => new Promise((resolve) => questions.push(resolve)) } }));
+  try {
+    const fresh = await import('./secret-store.ts');
+    const ask = () => fresh.keychainStore({ DISPLAY: ':0' }).get('x').catch((fault: unknown) => fault);
+    const first = ask();
+    await vi.waitFor(() => expect(questions).toHaveLength(1));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await first).toMatchObject({ code: 'failed.keychain' });
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(await ask()).toMatchObject({ code: 'failed.keychain' });
+    expect(questions).toHaveLength(1);
+    questions[0]?.('unlocked at last');
+    await vi.advanceTimersByTimeAsync(0);
+    const later = ask();
+    await vi.waitFor(() => expect(questions).toHaveLength(2));
+    questions[1]?.('key');
+    expect(await later).toBe('key');
+  } finally {
+    vi.doUnmock('keytar');
+    vi.useRealTimers();
   }
 });

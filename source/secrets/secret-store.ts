@@ -32,9 +32,12 @@ function absence(env: Environment): string | undefined {
   return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';
 }
 
-/** One that kept silent is not waited for again so soon: every act would begin with three seconds of nothing. */
+/**
+ * One that kept silent is not waited for again so soon: every act would begin with three seconds of nothing. And not at all while a question is still
+ * open: each of them holds a thread that node reads files with, and there are four.
+ */
 const silenceMs = 60_000;
-let silent: { fault: Fault; sinceMs: number } | undefined;
+let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
 
 /** The keychain of the operating system. */
 export function keychainStore(env: Environment = process.env): SecretStore {
@@ -47,9 +50,10 @@ export function keychainStore(env: Environment = process.env): SecretStore {
       away = unreachable(reason);
       throw away;
     }
-    if (silent && performance.now() - silent.sinceMs < silenceMs) throw silent.fault;
+    if (silent && (silent.open || performance.now() - silent.sinceMs < silenceMs)) throw silent.fault;
     let timer: NodeJS.Timeout | undefined;
     let late = false;
+    let asking: Promise<T> | undefined;
     try {
       const tooLong = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
@@ -57,12 +61,21 @@ export function keychainStore(env: Environment = process.env): SecretStore {
           reject(new Error(`no answer within ${keychainLimitMs / 1000} seconds`));
         }, keychainLimitMs);
       });
+      tooLong.catch(() => {});
       // A namespace import type-checks but lacks the functions at run time.
       const { default: keytar } = (await import('keytar')) as unknown as { default: typeof import('keytar') };
-      return await Promise.race([use(keytar), tooLong]);
+      asking = use(keytar);
+      return await Promise.race([asking, tooLong]);
     } catch (error) {
       away = unreachable(messageOf(error), error);
-      if (late) silent = { fault: away, sinceMs: performance.now() };
+      if (late) {
+        const silence = { fault: away, sinceMs: performance.now(), open: asking !== undefined };
+        silent = silence;
+        const answered = () => {
+          silence.open = false;
+        };
+        asking?.then(answered, answered);
+      }
       throw away;
     } finally {
       clearTimeout(timer);
