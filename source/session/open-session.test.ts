@@ -254,6 +254,21 @@ describe('questions', () => {
     expect((await audited()).at(-1)).toMatchObject({ message: 'invalid share "(secret)"', answers: { share: ['(secret)'], note: ['for ada'] } });
   });
 
+  test('a secret that a server quotes is in no fault either, nor in what caused it', async () => {
+    const operator = new OperatorDouble();
+    operator.answers = { share: ['kX9-share-one'] };
+    const { session } = await sessionWith({ operator });
+    const share = await session.ask.secret({ id: 'share', label: 'Key share' });
+    const quoting = new Fault({ code: 'failed.unseal', message: `Refused: "${share}" is no share.`, remedy: `Look at ${share}.`, cause: new Error(`400 {"share":"${share}"}`) });
+    const fault = await faultOf(session.act(actOf(() => Promise.reject(quoting))));
+    expect(fault).toMatchObject({ code: 'failed.unseal', message: 'Refused: "(secret)" is no share.', remedy: 'Look at (secret).' });
+    expect(fault.cause).toBeUndefined();
+    const mistake = await session.act(actOf(() => Promise.reject(new TypeError(`no such ${share}`)), { id: 'again' })).catch((thrown: Error) => thrown);
+    expect(mistake).toMatchObject({ name: 'TypeError', message: 'no such (secret)' });
+    expect((mistake as Error).stack).not.toContain(share);
+    expect((mistake as Error).stack).toContain('open-session.test.ts');
+  });
+
   test('plain answers come from the journal of the run that is gone on with, secrets are asked again', async () => {
     const first = new OperatorDouble();
     first.answers = { name: ['a', 'b'], pass: ['geheim'] };

@@ -48,6 +48,17 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
     return cleanLine(result);
   }
 
+  /** What was thrown, without the secrets of this run: a screen and a crash report show it. What caused it goes when it repeats one. */
+  function unquoted(thrown: unknown): unknown {
+    const quotes = (one: unknown): boolean => one instanceof Error && ([...secrets].some((secret) => `${one.message} ${one.stack} ${one instanceof Fault ? one.remedy : ''}`.includes(secret)) || quotes(one.cause));
+    if (!(thrown instanceof Error) || !quotes(thrown)) return thrown;
+    if (thrown instanceof Fault) return new Fault({ code: thrown.code, message: masked(thrown.message), remedy: masked(thrown.remedy), ...(thrown.where && { where: thrown.where }) });
+    const copy = new Error(masked(thrown.message));
+    copy.name = thrown.name;
+    copy.stack = (thrown.stack ?? '').split('\n').map(masked).join('\n');
+    return copy;
+  }
+
   async function ask(question: Question): Promise<string | readonly string[]> {
     signal.throwIfAborted();
     const secret = question.kind === 'secret' || question.sensitive === true;
@@ -131,7 +142,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       const fault = stopped ? interrupted(request, thrown) : isAbort(thrown) ? overdue(request, limitMs, thrown) : thrown;
       // Why it failed matters more than that this could not be written down.
       await record(stopped ? 'cancelled' : 'failed', messageOf(fault)).catch(() => {});
-      throw fault;
+      throw unquoted(fault);
     }
     await record('done');
     await journal.acted(id, 'done');
