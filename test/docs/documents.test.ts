@@ -55,6 +55,13 @@ test.each(documents)('%s: every link to a file leads to one', (file) => {
   }
 });
 
+test.each(documents)('%s: every file of the checkout that it names exists', (file) => {
+  const named = [...read(file).matchAll(/(?:^|[`\s])((?:source|test|bin|catalog|bundle|docs|dist|\.ci)\/[\w./-]+)(?=[`\s])/gm)].map((match) => match[1] ?? '');
+  // The component that the walk-through adds.
+  const missing = named.filter((path) => !existsSync(resolve(root, path)) && path !== 'catalog/media/request-manager');
+  expect(missing).toEqual([]);
+});
+
 test.each(documents)('%s: every npm script that it names exists', (file) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   for (const [, script] of read(file).matchAll(/npm run ([\w:]+)/g)) expect(Object.keys(scripts), file).toContain(script);
