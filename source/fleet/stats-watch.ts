@@ -76,7 +76,8 @@ export class StatsWatch {
     // New arrays: what is shown compares by identity.
     series.cpuPercent = [...series.cpuPercent, sum((stream) => stream.cpuPercent)].slice(-kept);
     series.memoryBytes = [...series.memoryBytes, sum((stream) => stream.memoryBytes)].slice(-kept);
-    series.memoryLimitBytes = sum((stream) => stream.limitBytes);
+    // One without a limit can take what the machine has.
+    series.memoryLimitBytes = streams.some((stream) => stream.limitBytes === 0) ? 0 : sum((stream) => stream.limitBytes);
     this.#changed();
   }
 

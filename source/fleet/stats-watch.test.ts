@@ -1,0 +1,29 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { containerDetail } from '../../test/doubles/container-facts.ts';
+import type { StatsSample } from '../engine/engine.ts';
+import type { ComponentRuntime } from './open-fleet.ts';
+import { StatsWatch } from './stats-watch.ts';
+
+const watch = new StatsWatch(() => {});
+afterEach(() => watch.close());
+
+/** A component of these services, each with its memory and its limit. */
+function runtimeOf(services: Record<string, { memoryBytes: number; memoryLimitBytes: number }>): ComponentRuntime {
+  async function* stats(id: string, signal: AbortSignal): AsyncGenerator<StatsSample> {
+    const { memoryBytes = 0, memoryLimitBytes = 0 } = services[id] ?? {};
+    yield { timeMs: 0, cpuPercent: 1, memoryBytes, memoryLimitBytes, rxBytes: 0, txBytes: 0 };
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+  const members = Object.keys(services).map((id) => ({ container: containerDetail({ id, name: id }), service: id, known: undefined, main: true }));
+  return { place: { link: { state: 'connected' }, engine: { stats } }, group: { members } } as unknown as ComponentRuntime;
+}
+
+test.each([
+  ['all limited', { web: { memoryBytes: 10, memoryLimitBytes: 100 }, db: { memoryBytes: 20, memoryLimitBytes: 200 } }, 30, 300],
+  ['one without a limit: then there is none to be near', { web: { memoryBytes: 10, memoryLimitBytes: 100 }, db: { memoryBytes: 500, memoryLimitBytes: 0 } }, 510, 0],
+])('memory and limit of a component, %s', async (_, services, memoryBytes, memoryLimitBytes) => {
+  const stop = watch.watch('key', runtimeOf(services));
+  await vi.waitFor(() => expect(watch.history('key')?.memoryBytes.at(-1)).toBe(memoryBytes), { timeout: 3_000 });
+  expect(watch.history('key')?.memoryLimitBytes).toBe(memoryLimitBytes);
+  stop();
+});
