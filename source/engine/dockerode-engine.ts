@@ -172,7 +172,8 @@ class DockerodeEngine implements Engine {
   }
 
   async *stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample> {
-    const { kind, memoryBytes } = await this.#ready(signal);
+    const { kind, memoryBytes, countsUsage } = await this.#ready(signal);
+    if (!countsUsage) return;
     try {
       if (kind === 'podman') yield* this.#podmanStats(id, memoryBytes, signal);
       else yield* this.#dockerStats(id, memoryBytes, signal);

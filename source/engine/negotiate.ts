@@ -15,6 +15,8 @@ export interface EngineTraits extends EngineFacts {
   libpodVersion: string | undefined;
   /** Memory of the machine: a container whose limit is not below has none. 0 when not known. */
   memoryBytes: number;
+  /** False without cgroups (Docker rootless on cgroup v1): its figures are then those of something else. */
+  countsUsage: boolean;
 }
 
 interface VersionAnswer {
@@ -26,6 +28,7 @@ interface InfoAnswer {
   OperatingSystem?: string;
   OSVersion?: string;
   MemTotal?: number;
+  CgroupDriver?: string;
   SecurityOptions?: string[] | null;
   Swarm?: { ControlAvailable?: boolean } | null;
 }
@@ -76,6 +79,7 @@ export async function negotiate(link: EngineLink, signal: AbortSignal): Promise<
     operatingSystem: cleanLine(operatingSystemOf(info, libpod)),
     swarmManager: info?.Swarm?.ControlAvailable === true,
     libpodVersion,
+    countsUsage: info?.CgroupDriver !== 'none',
     memoryBytes: info?.MemTotal ?? libpod?.host?.memTotal ?? 0,
   };
 }

@@ -70,9 +70,9 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
         const address = port.address ?? '0.0.0.0';
         const up = ['healthy', 'running', 'unhealthy', 'starting', 'paused'].includes(service.state);
         const sockets = listening(address, port.hostPort, port.protocol);
-        // While the engine is away nobody knows whether its containers still run: their sockets are theirs until it says otherwise.
-        const away = service.state === 'unknown';
-        const own = up || away ? sockets.filter((socket) => !socket.process || forwarders.has(socket.process.name)) : [];
+        // While the engine is away, or between two starts of a loop, a forwarder that still holds the port open is the container's all the same.
+        const between = service.state === 'unknown' || service.state === 'restarting' || service.state === 'removing';
+        const own = up || between ? sockets.filter((socket) => !socket.process || forwarders.has(socket.process.name)) : [];
         for (const socket of own) claimed.add(socket);
         const annotation = entry?.ports.find((candidate) => candidate.container === port.containerPort && candidate.protocol === port.protocol);
         views.push({
@@ -87,7 +87,7 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
           containerPort: port.containerPort,
           role: annotation?.role,
           // Engines without a userland proxy forward in the kernel: a running container is proof enough.
-          open: up || (away && own.length > 0),
+          open: up || (between && own.length > 0),
           conflictWith: [],
           note: undefined,
         });

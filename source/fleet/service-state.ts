@@ -56,7 +56,7 @@ const restartGapMs = 2_000;
 const stopGraceMs = 120_000;
 /** Around an outage of the engine: containers end a little before it is noticed, and leftovers are ended when it comes back. */
 const outageBeforeMs = 5_000;
-const outageAfterMs = 20_000;
+const outageAfterMs = 3_000;
 
 const signalNames: Record<number, string> = { 129: 'SIGHUP', 130: 'SIGINT', 131: 'SIGQUIT', 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' };
 
@@ -131,7 +131,8 @@ export function serviceState(
       const deaths = history.diedMs.filter((at) => nowMs - at < loopWindowMs);
       const startedMs = detail?.startedMs;
       const young = startedMs !== undefined && nowMs - startedMs < stableMs;
-      const looping = deaths.length >= loopDeaths || (restarts >= loopDeaths && deaths.length > 0);
+      // Only what the engine itself restarted counts: Podman does not tell who stopped and started a container by hand.
+      const looping = restarts > 0 && deaths.length >= loopDeaths;
       const seenAsLoop = young && restarts >= loopDeaths;
       // A stop and a start by hand are deaths too, but no loop.
       const byHand = history.stopAskedMs !== undefined && startedMs !== undefined && startedMs - history.stopAskedMs < stopGraceMs && startedMs >= history.stopAskedMs;
