@@ -3,6 +3,7 @@ import { catalogEntry, containerDetail } from '../../test/doubles/container-fact
 import { EngineDouble } from '../../test/doubles/engine-double.ts';
 import { hostDouble } from '../../test/doubles/live-engine.ts';
 import type { CallAnswer, CallRequest, CallTarget } from '../calls/call.ts';
+import type { ComponentCall } from '../catalog/schema.ts';
 import { probeLimits, type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 
 /** What components answer, by key of the component's entry. */
@@ -20,8 +21,8 @@ vi.mock(import('../calls/run-call.ts'), async (original) => ({
 
 const says = [{ when: 'true', word: '{text}', tone: 'warn' as const, detail: 'It says {text}, key {env.API_KEY}.' }];
 
-function targetOf(id: string, env: [string, string][] = []): ProbeTarget {
-  const call = { title: 'status', reads: true, auth: 'none', limit: '3s', keep: '0s', inputs: {}, endpoint: false, tcp: { port: 'web' } };
+function targetOf(id: string, env: [string, string][] = [], how: Partial<ComponentCall> = { tcp: { port: 'web' } }): ProbeTarget {
+  const call = { title: 'status', reads: true, auth: 'none', limit: '3s', keep: '0s', inputs: {}, endpoint: false, ...how };
   const field = { name: 'API_KEY', type: 'secret-string' as const, secret: true, required: false, excludes: [], goes: 'environment' as const };
   const entry = catalogEntry(id, { app: { image: id, main: true } }, { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], says } });
   return {
@@ -72,6 +73,20 @@ describe('asking components how they are', () => {
     await waitFor(() => expect(word('last')).toBe('fine'));
     for (const one of release) one();
     await waitFor(() => expect(watch.complete()).toBe(true));
+  });
+
+  test('a program inside that does not end is not started again and again: no engine can end it', async () => {
+    watch.close();
+    watch = new ProbeWatch(() => {}, { execAllowed: true, defaultIntervalMs: 2 });
+    answers.set('stuck', async () => ({ ok: false, status: 0, failure: 'No answer within 3 s.' }));
+    answers.set('ends', async () => ({ ok: true, status: 1 }));
+    const program = { exec: { service: 'app', argv: ['cscli', 'lapi', 'status'] } };
+    watch.follow([targetOf('stuck', [], program), targetOf('ends', [], program)]);
+    await waitFor(() => expect(asked.filter((id) => id === 'ends').length).toBeGreaterThan(10));
+    expect(asked.filter((id) => id === 'stuck')).toHaveLength(1);
+    expect(watch.probe('local//stuck')?.failure).toBe('No answer within 3 s.');
+    watch.refresh('local//stuck');
+    await waitFor(() => expect(asked.filter((id) => id === 'stuck')).toHaveLength(2));
   });
 
   test('a secret never stands in what a probe says, however it came there (R2)', async () => {

@@ -4,10 +4,8 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail, Engine, EngineFacts } from '../engine/engine.ts';
 import { messageOf } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
-import { cleanLine } from '../text/clean.ts';
-import { cut } from '../text/width.ts';
 import type { FindingView, ProbeView } from './model.ts';
-import { exposureOf } from './ports.ts';
+import { factsOf, sayingOf } from './probe-facts.ts';
 
 /** A running component whose catalog entry says how to ask it. */
 export interface ProbeTarget {
@@ -33,8 +31,9 @@ export interface ProbeLimits {
 
 export const probeLimits: ProbeLimits = { atOnce: 4, settleMs: 150, eagerMs: 2_000, youngSeconds: 120 };
 
+/** Before a program inside that gave no answer is run again: at first, and at most. */
+const stuckProgramMs = [30_000, 15 * 60_000] as const;
 const wordColumns = 24;
-const detailColumns = 400;
 const noFindings: readonly FindingView[] = [];
 
 interface Asking {
@@ -46,8 +45,8 @@ interface Asking {
   again: boolean;
   probe: ProbeView | undefined;
   findings: readonly FindingView[];
-  /** Answers that their call allows to be used again, by its name. */
-  kept: Map<string, { atMs: number; answer: CallAnswer }>;
+  /** Answers that stand for a while, by the name of their call. */
+  kept: Map<string, { atMs: number; forMs: number; answer: CallAnswer }>;
   /** Has it been asked since it started? */
   asked: boolean;
 }
@@ -219,14 +218,15 @@ export class ProbeWatch {
       // The lint refuses such entries; an operator's own catalog may be newer than its last check.
       if (!call?.reads || call.auth !== 'none') return;
       const before = kept.get(name);
-      if (before && Date.now() - before.atMs < keepMs(call.keep)) {
+      if (before && Date.now() - before.atMs < before.forMs) {
         answers[name] = before.answer;
         return;
       }
       try {
         const answer = await runCall(callTarget, { name, call, signal });
         answers[name] = answer;
-        if (answer.ok) kept.set(name, { atMs: Date.now(), answer });
+        const forMs = answer.ok ? keepMs(call.keep) : call.exec && answer.status === 0 ? patienceMs(before) : 0;
+        kept.set(name, { atMs: Date.now(), forMs, answer });
       } catch (thrown) {
         answers[name] = { ok: false, status: 0, json: undefined, text: '', headers: {}, failure: messageOf(thrown), tookMs: 0 };
       }
@@ -248,45 +248,10 @@ function sameProgram(one: string, other: string): boolean {
   return program(one) === program(other);
 }
 
-/** A shorter secret would hide every `1` of a sentence. */
-const leastMaskedLength = 4;
-
-/** How what a component says may be shown: cleaned, cut, and without the values of its secret fields, which an answer or a template can repeat (R2). */
-function sayingOf({ entry, containers }: ProbeTarget): (text: string, columns?: number) => string {
-  const names = new Set(entry.fields.filter(({ secret }) => secret).map(({ env, name }) => env ?? name));
-  const secrets = [...containers.values()].flatMap(({ env }) => env.filter(([name, value]) => names.has(name) && value.length >= leastMaskedLength).map(([, value]) => value));
-  secrets.sort((one, other) => other.length - one.length);
-  return (text, columns = detailColumns) => cut(cleanLine(secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)), columns);
-}
-
-/** What conditions can ask about. Fields that are secret are left out; conditions may look at their variables, to tell a weak one. */
-function factsOf({ entry, containers, hostAddresses }: ProbeTarget, calls: Record<string, CallAnswer>): ConditionFacts {
-  const nowMs = Date.now();
-  const mainName = entry.services.find((service) => service.main)?.name ?? '';
-  const main = containers.get(mainName);
-  const uptime = (container: ContainerDetail | undefined) => (container?.startedMs === undefined ? 0 : Math.max(0, Math.floor((nowMs - container.startedMs) / 1000)));
-  const fields: Record<string, string> = {};
-  const environments = [...containers.values()].map((container) => new Map(container.env));
-  for (const field of entry.fields) {
-    if (field.secret || field.goes !== 'environment') continue;
-    const value = environments.map((environment) => environment.get(field.env ?? field.name)).find((found) => found !== undefined);
-    if (value !== undefined) fields[field.name] = value;
-  }
-  return {
-    ageSeconds: uptime(main),
-    env: Object.fromEntries(main?.env ?? []),
-    fields,
-    ports: entry.ports.map((port) => {
-      const published = containers
-        .get(port.service)
-        ?.ports.filter((candidate) => candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined);
-      const exposures = (published ?? []).map((candidate) => exposureOf(candidate.address ?? '0.0.0.0', hostAddresses));
-      const exposure = exposures.includes('public') ? 'public' : exposures.includes('lan') || port.exposure === 'host-network' ? 'lan' : 'loopback';
-      return { name: port.name, exposure, published: exposures.length > 0 };
-    }),
-    calls,
-    services: Object.fromEntries([...containers].map(([name, container]) => [name, { state: container.state, health: container.health, uptime: uptime(container) }])),
-  };
+/** No engine can end a program in a container: one that gave no answer goes on there, and is joined by others ever more rarely. */
+function patienceMs(before: { forMs: number; answer: CallAnswer } | undefined): number {
+  const [first, longest] = stuckProgramMs;
+  return before && !before.answer.ok ? Math.min(longest, before.forMs * 2) : first;
 }
 
 function keepMs(keep: string): number {
