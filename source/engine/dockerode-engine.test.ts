@@ -191,7 +191,7 @@ describe('logs', () => {
 describe('stats', () => {
   const sample = (read: string, total: number, system: number) => ({ read, pids_stats: { current: 1 }, cpu_stats: { cpu_usage: { total_usage: total }, system_cpu_usage: system, online_cpus: 2 }, memory_stats: { usage: 5, limit: 10 } });
 
-  it('of an engine without cgroups end at once: what it tells are the figures of something else', async () => {
+  test('of an engine without cgroups end at once: what it tells are the figures of something else', async () => {
     const lines = stream(`${JSON.stringify(sample('2026-11-20T09:47:53Z', 1, 10))}\n`);
     const { engine } = await engineOf(docker20({ 'GET /info': { CgroupDriver: 'none', MemTotal: 1 }, [`GET /containers/${webId}/stats`]: lines }));
     const seen = [];
