@@ -104,6 +104,20 @@ describe('following an engine', () => {
     expect(names(watch)).toEqual(['new', 'old']);
   });
 
+  test('the addresses of the host are read again: one that came later, or that could not be told at first, counts too', async () => {
+    const host = hostDouble();
+    const facts = await host.facts(new AbortController().signal);
+    let asked = 0;
+    host.facts = async () => {
+      if (++asked === 1) throw new Error('not yet');
+      return { ...facts, addresses: asked === 2 ? ['192.168.1.5'] : ['192.168.1.5', '203.0.113.9'] };
+    };
+    const watch = new PlaceWatch({ name: 'local', host, open: async () => new LiveEngine() }, () => {}, { limits: { ...placeLimits, listenersMs: 10 } });
+    watches.push(watch);
+    void watch.run();
+    await vi.waitFor(() => expect(watch.hostAddresses).toEqual(['192.168.1.5', '203.0.113.9']), { interval: 5 });
+  });
+
   test('an end that is told again after a reconnect counts once (R5)', async () => {
     const engine = new LiveEngine();
     engine.add('box');

@@ -14,6 +14,7 @@ export interface PlaceSource {
 }
 
 export interface PlaceLimits {
+  /** For all that an engine is asked at the beginning. Longer than its own limit for each of that, which names what is slow. */
   connectMs: number;
   requestMs: number;
   /** First and longest wait before another attempt. */
@@ -23,7 +24,7 @@ export interface PlaceLimits {
   listenersMs: number;
 }
 
-export const placeLimits: PlaceLimits = { connectMs: 5_000, requestMs: 10_000, retryMs: [500, 4_000], reconcileMs: 60_000, listenersMs: 15_000 };
+export const placeLimits: PlaceLimits = { connectMs: 12_000, requestMs: 10_000, retryMs: [500, 4_000], reconcileMs: 60_000, listenersMs: 15_000 };
 
 /** Events from before we came tell who stopped what, and what is in a loop. Docker keeps the last 256. */
 const lookBackMs = 60 * 60_000;
@@ -85,7 +86,7 @@ export class PlaceWatch {
 
   /** Runs until closed; never rejects. */
   async run(): Promise<void> {
-    this.#firstListeners = this.#firstFacts();
+    this.#firstListeners = this.#readListeners();
     void this.#watchListeners();
     let attempt = 0;
     while (!this.#closing.signal.aborted) {
@@ -297,15 +298,6 @@ export class PlaceWatch {
     void this.#readListeners();
   }
 
-  async #firstFacts(): Promise<void> {
-    try {
-      this.hostAddresses = (await this.host.facts(this.#closing.signal)).addresses;
-      await this.#readListeners();
-    } catch {
-      // The next round reads them again.
-    }
-  }
-
   async #watchListeners(): Promise<void> {
     const { signal } = this.#closing;
     try {
@@ -321,14 +313,18 @@ export class PlaceWatch {
 
   #readingListeners: Promise<void> | undefined;
 
+  /** And the addresses that they listen on: cards come and go. What cannot be read stays as it was. */
   #readListeners(): Promise<void> {
-    this.#readingListeners ??= limited(this.#closing.signal, this.#limits.requestMs, (limit) => this.host.listeners(limit))
-      .then((listeners) => {
-        const same = JSON.stringify(listeners) === JSON.stringify(this.listeners);
+    this.#readingListeners ??= limited(this.#closing.signal, this.#limits.requestMs, async (limit) => {
+      const [facts, listeners] = await Promise.all([this.host.facts(limit).catch(() => undefined), this.host.listeners(limit).catch(() => undefined)]);
+      const before = JSON.stringify([this.hostAddresses, this.listeners]);
+      if (facts) this.hostAddresses = facts.addresses;
+      if (listeners) {
         this.listeners = listeners;
         this.listenersMs = Date.now();
-        if (!same) this.#changed();
-      })
+      }
+      if (JSON.stringify([this.hostAddresses, this.listeners]) !== before) this.#changed();
+    })
       .catch(() => undefined)
       .finally(() => {
         this.#readingListeners = undefined;
