@@ -2,6 +2,7 @@ import type { ContainerDetail, ContainerFacts, Engine, EngineEvent, EngineFacts 
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { limited, pauseFor } from '../faults/waits.ts';
 import type { Host, Listener } from '../hosts/host.ts';
+import { ContainerHistories } from './container-histories.ts';
 import type { LinkView } from './model.ts';
 import type { ContainerHistory } from './service-state.ts';
 import { StopMemory } from './stop-memory.ts';
@@ -28,7 +29,6 @@ export const placeLimits: PlaceLimits = { connectMs: 12_000, requestMs: 10_000, 
 
 /** Events from before we came tell who stopped what, and what is in a loop. Docker keeps the last 256. */
 const lookBackMs = 60 * 60_000;
-const historyMs = 10 * 60_000;
 const inspectsAtOnce = 6;
 const touchDelayMs = 30;
 
@@ -55,7 +55,7 @@ export class PlaceWatch {
   readonly #changed: () => void;
   readonly #closing = new AbortController();
   readonly #details = new Map<string, ContainerDetail>();
-  readonly #history = new Map<string, { diedMs: number[]; stopAskedMs: number | undefined; ended: boolean }>();
+  readonly #histories = new ContainerHistories();
   /** Removed since the last list: answers about them can still be on their way. Ids are never used again. */
   readonly #removed = new Set<string>();
   readonly #touched = new Set<string>();
@@ -79,9 +79,8 @@ export class PlaceWatch {
   }
 
   history(id: string): ContainerHistory {
-    const seen = this.#history.get(id);
-    const stopAskedMs = Math.max(seen?.stopAskedMs ?? 0, this.#stops.at(id) ?? 0) || undefined;
-    return { diedMs: seen?.diedMs ?? [], stopAskedMs, outagesMs: this.#outages };
+    const { diedMs, stopAskedMs } = this.#histories.of(id);
+    return { diedMs, stopAskedMs: Math.max(stopAskedMs ?? 0, this.#stops.at(id) ?? 0) || undefined, outagesMs: this.#outages };
   }
 
   /** Runs until closed; never rejects. */
@@ -187,7 +186,7 @@ export class PlaceWatch {
     for (const id of removedBefore) this.#removed.delete(id);
     this.containers = listed;
     for (const id of this.#details.keys()) if (!this.containers.has(id)) this.#details.delete(id);
-    for (const id of this.#history.keys()) if (!this.containers.has(id)) this.#history.delete(id);
+    this.#histories.keepOnly(this.containers);
   }
 
   async #inspectAll(engine: Engine, signal: AbortSignal): Promise<void> {
@@ -224,7 +223,7 @@ export class PlaceWatch {
 
   #forget(id: string): void {
     this.#details.delete(id);
-    this.#history.delete(id);
+    this.#histories.forget(id);
   }
 
   async #reconcile(engine: Engine, signal: AbortSignal): Promise<never> {
@@ -248,20 +247,7 @@ export class PlaceWatch {
   #take(event: EngineEvent): void {
     this.#lastEventMs = Math.max(this.#lastEventMs, event.timeMs);
     if (event.kind !== 'container') return;
-    const history = this.#history.get(event.id) ?? { diedMs: [], stopAskedMs: undefined, ended: false };
-    if (event.action === 'die') {
-      // After a reconnect those of the last moment come again.
-      if (!history.diedMs.includes(event.timeMs)) history.diedMs = [...history.diedMs.filter((at) => event.timeMs - at < historyMs), event.timeMs];
-      history.ended = true;
-      this.#history.set(event.id, history);
-    } else if (event.action === 'start') {
-      history.ended = false;
-      // Podman tells a restart when it begins, Docker when the new run is there already. One that follows an end is the restart policy's:
-      // nobody asked.
-    } else if (event.action === 'stop' || (event.action === 'restart' && this.facts?.kind === 'podman' && !history.ended) || (event.action === 'kill' && endsPrograms(event.signal))) {
-      history.stopAskedMs = event.timeMs;
-      this.#history.set(event.id, history);
-    } else if (event.action === 'remove') {
+    if (event.action === 'remove') {
       this.#forget(event.id);
       this.#removed.add(event.id);
       if (this.containers.has(event.id)) {
@@ -272,6 +258,7 @@ export class PlaceWatch {
       }
       return;
     }
+    this.#histories.take(event, this.facts?.kind);
     this.#touch(event.id);
   }
 
@@ -331,9 +318,4 @@ export class PlaceWatch {
       });
     return this.#readingListeners;
   }
-}
-
-/** Signals that ask a program to end, by name or number; others (HUP, USR1) only tell it something. */
-function endsPrograms(signal: string | undefined): boolean {
-  return signal === undefined || /^(SIG)?(TERM|KILL|INT|QUIT)$|^(15|9|2|3)$/.test(signal);
 }
