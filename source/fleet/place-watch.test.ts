@@ -83,6 +83,27 @@ describe('following an engine', () => {
     expect(watch.detail(idOf('brief'))).toBeUndefined();
   });
 
+  test('a container that joins a network is looked at again: its address there is new', async () => {
+    const engine = new LiveEngine();
+    engine.add('box');
+    const watch = await follow(engine);
+    engine.happen('box', 'network', { networkAddresses: ['172.20.0.2'] }, { kind: 'network', id: 'n1', attributes: { container: idOf('box'), type: 'bridge' } });
+    await vi.waitFor(() => expect(watch.detail(idOf('box'))?.networkAddresses).toEqual(['172.20.0.2']), { interval: 5 });
+  });
+
+  test('what came and went before we looked is not asked for', async () => {
+    const engine = new LiveEngine();
+    engine.add('box');
+    const watch = await follow(engine);
+    const before = engine.asked.inspect;
+    for (let number = 0; number < 100; number++) {
+      for (const action of ['create', 'start', 'die', 'remove'] as const) engine.say({ kind: 'container', action, id: `job-${number}`, timeMs: Date.now(), attributes: {} });
+    }
+    engine.happen('box', 'die', { state: 'exited', exitCode: 0 });
+    await vi.waitFor(() => expect(watch.detail(idOf('box'))?.state).toBe('exited'), { interval: 5 });
+    expect(engine.asked.inspect - before).toBe(1);
+  });
+
   test('a container that appears while everything is listed anew stays', async () => {
     class SlowLists extends LiveEngine {
       release: (() => void) | undefined;

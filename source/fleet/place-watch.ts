@@ -246,6 +246,8 @@ export class PlaceWatch {
 
   #take(event: EngineEvent): void {
     this.#lastEventMs = Math.max(this.#lastEventMs, event.timeMs);
+    // It got or lost an address there.
+    if (event.kind === 'network' && this.containers.has(event.attributes.container ?? '')) this.#touch(event.attributes.container ?? '');
     if (event.kind !== 'container') return;
     if (event.action === 'remove') {
       this.#forget(event.id);
@@ -273,7 +275,7 @@ export class PlaceWatch {
 
   async #readTouched(): Promise<void> {
     const { engine } = this;
-    const ids = [...this.#touched];
+    const ids = [...this.#touched].filter((id) => !this.#removed.has(id));
     this.#touched.clear();
     if (!engine) return;
     try {

@@ -55,8 +55,13 @@ export class LiveEngine extends EngineDouble {
     const id = [...this.containers.values()].find((container) => container.name === name)?.id ?? name;
     if (action === 'remove') this.containers.delete(id);
     else this.change(name, changes);
+    this.say({ kind: 'container', action, id, timeMs: Date.now(), attributes: {}, ...more });
+  }
+
+  /** Tells of something without anything having changed here. */
+  say(event: EngineEvent): void {
     for (const stream of this.#streams) {
-      stream.queue.push({ kind: 'container', action, id, timeMs: Date.now(), attributes: {}, ...more });
+      stream.queue.push(event);
       stream.wake();
     }
   }
