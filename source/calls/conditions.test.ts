@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { type ConditionFacts, callsUsed, fillTemplate, holds, sayingOf, evaluate } from './conditions.ts';
+import { type ConditionFacts, fillTemplate, holds, sayingOf, evaluate } from './conditions.ts';
 
 const facts = (json: unknown, more: Partial<ConditionFacts> = {}): ConditionFacts => ({
   answer: { ok: true, status: 200, json, text: 'raw', headers: { 'x-version': '2.3' }, failure: '' },
@@ -144,11 +144,5 @@ describe('sayingOf', () => {
     expect(sayingOf(entry, facts({ sealed: true, progress: 0, t: 3 }))).toEqual({ word: 'sealed 0/3', tone: 'warn', detail: 'x' });
     expect(sayingOf(entry, facts({ sealed: false }))).toMatchObject({ word: 'ready' });
     expect(sayingOf({} as CatalogEntry, facts({}))).toBeUndefined();
-  });
-});
-
-describe('callsUsed', () => {
-  it('finds every way to name a call', () => {
-    expect(callsUsed(['calls.a.ok && has(calls.b)', 'calls["c"].status == 1 || calls.?d.?ok.orValue(false)', 'broken &&'], 'check')).toEqual(['a', 'b', 'c', 'd']);
   });
 });

@@ -71,16 +71,6 @@ export function sayingOf(entry: CatalogEntry, facts: ConditionFacts): { word: st
   return said && { word: fillTemplate(said.word, facts), tone: said.tone, detail: fillTemplate(said.detail, facts) };
 }
 
-/** Names of the calls whose answers these expressions and templates use. */
-export function callsUsed(sources: readonly string[], scope: ExpressionScope): string[] {
-  const names = new Set<string>();
-  for (const source of sources) {
-    const expression = compileExpression(source, scope);
-    if (!isProblem(expression)) for (const name of expression.names.calls.keys()) names.add(name);
-  }
-  return [...names];
-}
-
 function scopeOf(facts: ConditionFacts): ExpressionScope {
   return facts.answer === undefined ? 'check' : 'probe';
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as TlsAgent, request as requestHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { fillPlaceholders } from '../catalog/placeholders.ts';
 import type { ComponentCall } from '../catalog/schema.ts';
 import { Fault } from '../faults/fault.ts';
 import type { PortAddress } from './find-address.ts';
@@ -137,10 +136,4 @@ function readable(error: Error, tls: boolean): Error {
 
 function unsendable(message: string): Fault {
   return new Fault({ code: 'usage.input', message, remedy: 'Give another value.' });
-}
-
-/** The path as the specification writes it, for showing: placeholders stay. */
-export function requestText(http: HttpDeclaration): string {
-  const query = Object.entries(http.query).map(([name, value]) => `${name}=${value}`);
-  return `${http.method} ${fillPlaceholders(http.path, () => undefined)}${query.length > 0 ? `?${query.join('&')}` : ''}`;
 }

@@ -254,6 +254,4 @@ export const componentSchema = z.strictObject({
 export type Component = z.output<typeof componentSchema>;
 export type ComponentCall = z.output<typeof call>;
 export type ComponentField = z.output<typeof field>;
-export type ComponentProbe = z.output<typeof probe>;
-export type ComponentCheck = z.output<typeof check>;
 export type FieldType = (typeof fieldTypes)[number];
