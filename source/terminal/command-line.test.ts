@@ -217,6 +217,14 @@ describe('exit codes', () => {
     expect(result.closed).toHaveBeenCalledOnce();
   });
 
+  test('an interrupt ends the wait for input that never ends', async () => {
+    const control = new AbortController();
+    setImmediate(() => control.abort());
+    const result = await run(['exec', '--stdin', 'password-vault', '--', 'cat'], { interrupt: control.signal });
+    expect(result.exitCode).toBe(130);
+    expect(result.ran).toEqual([]);
+  }, 5_000);
+
   test('a mistake of ours is one sentence and a report without secrets', async () => {
     const secret = 'hvs.CAESIJ5VxkS0mP1hQ9wYt7';
     const { exitCode, stderr } = await run(['start', 'password-vault'], { behave: () => Promise.reject(new TypeError(`cannot read token=${secret} of "${secret}"`)) });

@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome } from '../flows/flow.ts';
@@ -113,8 +114,7 @@ async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal): Promise<U
   }
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of stdin) {
-    signal.throwIfAborted();
+  for await (const chunk of addAbortSignal(signal, stdin)) {
     const bytes = Buffer.from(chunk as Buffer);
     size += bytes.length;
     if (size > stdinLimitBytes) {
