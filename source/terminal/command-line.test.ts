@@ -217,6 +217,13 @@ describe('exit codes', () => {
     expect(result.closed).toHaveBeenCalledOnce();
   });
 
+  test('a file that the sentence names already is not named before it again', async () => {
+    const unreadable = new Fault({ code: 'config.unreadable', message: '/x/audit.jsonl cannot be read.', remedy: 'Look.', where: { file: '/x/audit.jsonl' } });
+    expect((await run(['df'], { behave: () => Promise.reject(unreadable) })).stderr.split('\n')[0]).toBe('quarterdeck: /x/audit.jsonl cannot be read.');
+    const wrong = new Fault({ code: 'config.invalid', message: '"theme" cannot be "pink".', remedy: 'Look.', where: { file: '/x/config.yaml', line: 2, column: 8 } });
+    expect((await run(['df'], { behave: () => Promise.reject(wrong) })).stderr).toContain('/x/config.yaml:2:8: "theme"');
+  });
+
   test('an interrupt ends the wait for input that never ends', async () => {
     const control = new AbortController();
     setImmediate(() => control.abort());

@@ -9,7 +9,8 @@ export function printFault(fault: Fault, output: Output, { json, verbose }: { js
     output.note(jsonText(fault));
     return;
   }
-  const place = placeText(fault.where);
+  const named = fault.where?.line === undefined && fault.where?.file !== undefined && fault.message.includes(fault.where.file);
+  const place = named ? '' : placeText(fault.where);
   const sentence = cleanLine(place === '' ? fault.message : `${place}: ${fault.message}`);
   const [first = '', ...more] = wrap(sentence, output.proseColumns - 13);
   output.note(`${output.paintError('bad', 'quarterdeck:')} ${first}`);
