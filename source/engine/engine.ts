@@ -31,6 +31,8 @@ export type ContainerHealth = 'healthy' | 'unhealthy' | 'starting' | 'none';
 export interface PublishedPort {
   /** `0.0.0.0`, `127.0.0.1`, `::`; undefined when the port is exposed but not published. */
   address: string | undefined;
+  /** Published on every IPv6 address too, where a list of ports was made of one for each family. */
+  ipv6?: boolean;
   hostPort: number | undefined;
   containerPort: number;
   protocol: 'tcp' | 'udp' | 'sctp';

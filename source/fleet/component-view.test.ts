@@ -94,7 +94,7 @@ describe('a component', () => {
 
 test('a port published on IPv4 and IPv6 is one port', () => {
   const port = { hostPort: 80, containerPort: 80, protocol: 'tcp' as const };
-  expect(distinctPorts([{ ...port, address: '0.0.0.0' }, { ...port, address: '::' }])).toEqual([{ ...port, address: '0.0.0.0' }]);
+  expect(distinctPorts([{ ...port, address: '0.0.0.0' }, { ...port, address: '::' }])).toEqual([{ ...port, address: '0.0.0.0', ipv6: true }]);
 });
 
 test('components are shown in the order of the seven groups, the rest last (R1)', () => {

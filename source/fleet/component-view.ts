@@ -42,7 +42,8 @@ export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] 
   for (const port of ports) {
     const address = port.address === '::' ? '0.0.0.0' : port.address;
     const key = `${address ?? ''}/${port.hostPort ?? ''}/${port.containerPort}/${port.protocol}`;
-    if (!seen.has(key)) seen.set(key, address === port.address || port.address === undefined ? port : { ...port, address });
+    const ipv6 = port.address === '::' || seen.get(key)?.ipv6;
+    seen.set(key, { ...port, address, ...(ipv6 && { ipv6 }) });
   }
   return [...seen.values()].sort((one, other) => one.containerPort - other.containerPort || one.protocol.localeCompare(other.protocol));
 }

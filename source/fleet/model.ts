@@ -175,7 +175,7 @@ export interface Fleet {
   stats(componentKey: string): StatsHistory | undefined;
   /** Asks a component's probe and reads its facts again, now. */
   refresh(componentKey?: string): void;
-  /** Remembers that this container is being stopped from here, now: not every engine tells afterwards (R5). */
-  noteStop(containerId: string): Promise<void>;
+  /** Stops a container and remembers that it was from here, unless the engine refuses: not every engine tells afterwards (R5). */
+  whileStopping<T>(containerId: string, stop: () => Promise<T>): Promise<T>;
   close(): void;
 }

@@ -101,7 +101,7 @@ describe('the fleet', () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);
     await sees(fleet, 'rss-reader', { state: 'healthy' });
-    await fleet.noteStop('id-of-news-reader-1');
+    await fleet.whileStopping('id-of-news-reader-1', async () => 'done');
     engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 2, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 2 });
     await sees(fleet, 'rss-reader', { state: 'stopped' });
   });

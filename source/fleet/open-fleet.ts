@@ -190,7 +190,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       for (const watch of one ? [one] : watches) watch.refresh();
       probes.refresh(key);
     },
-    noteStop: (containerId) => stops.note(containerId, Date.now()),
+    whileStopping: (containerId, stop) => stops.around(containerId, stop),
     runtime: (key) => runtimes.get(key),
     place: (name) => watches.find((watch) => watch.name === name),
     close() {

@@ -79,6 +79,8 @@ describe('ports', () => {
     expect(exposureOf('::1', [])).toBe('loopback');
     expect(exposureOf('0.0.0.0', ['127.0.0.1', '192.168.1.2', 'fe80::1'])).toBe('lan');
     expect(exposureOf('0.0.0.0', ['192.168.1.2', '8.8.4.4'])).toBe('public');
+    expect(exposureOf('0.0.0.0', ['192.168.1.2', '2001:4860:4860::8888'])).toBe('lan');
+    expect(exposureOf('::', ['192.168.1.2', '2001:4860:4860::8888'])).toBe('public');
     expect(exposureOf('10.0.0.3', ['8.8.4.4'])).toBe('lan');
     expect(exposureOf('8.8.4.4', [])).toBe('public');
   });

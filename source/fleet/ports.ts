@@ -14,7 +14,11 @@ const forwarders = new Set(['docker-proxy', 'rootlessport', 'rootlessport-chi', 
 export function exposureOf(address: string, hostAddresses: readonly string[]): Exposure {
   const range = rangeOf(address);
   if (range === 'loopback') return 'loopback';
-  if (range === 'unspecified') return hostAddresses.some((own) => rangeOf(own) === 'unicast') ? 'public' : 'lan';
+  if (range === 'unspecified') {
+    // A socket on :: takes IPv4 too, one on 0.0.0.0 nothing but IPv4: a home has public IPv6 addresses behind a private IPv4 one.
+    const reaching = address === '0.0.0.0' ? hostAddresses.filter((own) => !own.includes(':')) : hostAddresses;
+    return reaching.some((own) => rangeOf(own) === 'unicast') ? 'public' : 'lan';
+  }
   return range === 'unicast' ? 'public' : 'lan';
 }
 
@@ -80,7 +84,7 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
           address,
           port: port.hostPort,
           protocol: port.protocol,
-          exposure: exposureOf(address, hostAddresses),
+          exposure: exposureOf(port.ipv6 ? '::' : address, hostAddresses),
           owner: component.id,
           component: component.key,
           service: service.name,

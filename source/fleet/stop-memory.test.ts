@@ -34,3 +34,16 @@ test('a damaged or unwritable file is no reason not to stop', async () => {
   await nowhere.note('c', 3_000);
   expect(nowhere.at('c')).toBe(3_000);
 });
+
+test('a stop that the engine refuses is none', async () => {
+  const path = join(folder, 'stops.json');
+  const memory = new StopMemory(path);
+  await memory.ready();
+  await memory.note('a', 1_000);
+  const refused = new Error('refused');
+  await expect(memory.around('a', () => Promise.reject(refused))).rejects.toBe(refused);
+  await expect(memory.around('b', () => Promise.reject(refused))).rejects.toBe(refused);
+  const next = new StopMemory(path);
+  await next.ready();
+  expect([memory.at('a'), next.at('a'), next.at('b')]).toEqual([1_000, 1_000, undefined]);
+});

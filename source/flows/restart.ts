@@ -33,9 +33,7 @@ export const restart: Flow = {
         request: `POST /containers/${name}/restart${graceSeconds === undefined ? '' : `?t=${graceSeconds}`}`,
         target: { host: input.place, component: component.key },
         limitMs: stopLimitMs(graceSeconds),
-        run: async (grant) => {
-          await Promise.all([engine.writer(grant).restart(id, { graceSeconds }), world.fleet.noteStop(id)]);
-        },
+        run: (grant) => world.fleet.whileStopping(id, () => engine.writer(grant).restart(id, { graceSeconds })),
       });
       if (session.rehearsing) continue;
       await watchContainer(engine, id, (detail) => detail === undefined || detail.startedMs !== before, {

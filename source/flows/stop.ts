@@ -52,10 +52,7 @@ export const stop: Flow = {
         target: { host: input.place, component: component.key },
         limitMs: stopLimitMs(graceSeconds),
         done: async () => isStopped(await engine.inspect(id, session.signal)),
-        run: async (grant) => {
-          const [answer] = await Promise.all([engine.writer(grant).stop(id, { graceSeconds }), world.fleet.noteStop(id)]);
-          return answer;
-        },
+        run: (grant) => world.fleet.whileStopping(id, () => engine.writer(grant).stop(id, { graceSeconds })),
       });
       if (answer === undefined) continue;
       const detail = await watchContainer(engine, id, isStopped, {

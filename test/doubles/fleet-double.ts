@@ -118,8 +118,9 @@ export class FleetDouble implements Fleet {
     return undefined;
   }
   readonly stops: string[] = [];
-  async noteStop(containerId: string) {
+  async whileStopping<T>(containerId: string, stop: () => Promise<T>): Promise<T> {
     this.stops.push(containerId);
+    return stop();
   }
   refresh(key?: string) {
     this.refreshed.push(key);

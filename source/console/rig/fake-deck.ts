@@ -118,7 +118,7 @@ export function createFakeDeck(
       return () => remove(watched, key);
     },
     stats: statsOf,
-    noteStop: async () => undefined,
+    whileStopping: (_, stop) => stop(),
     refresh: (key) => void refreshed.push(key),
     close() {},
   };
