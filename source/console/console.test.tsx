@@ -353,6 +353,45 @@ describe('flows', () => {
     expect(answers).toEqual([false, true]);
   });
 
+  test('a confirmation shows what is sent; a yes that came with other keys is none', async () => {
+    const answers: boolean[] = [];
+    const request = 'DELETE /containers/vault-1?force=false&v=false';
+    const screen = await openRig({
+      flows: {
+        async remove(operator, _input, signal) {
+          answers.push(await operator.confirm({ id: 'remove', title: 'Remove the container vault-1', request, consequences: ['all'] }, signal));
+          return 'Removed';
+        },
+      },
+    });
+    await screen.press('x');
+    await screen.sees(request, 'y yes, do it');
+    await screen.send('my', 'yes');
+    await screen.sees('y yes, do it');
+    expect(answers).toEqual([]);
+    await screen.press('y');
+    await screen.sees('● Removed');
+    expect(answers).toEqual([true]);
+  });
+
+  test('where a confirmation does not fit, what is lost scrolls and the keys stay', async () => {
+    const consequences = Array.from({ length: 20 }, (_, number) => `Volume ${number + 1} goes`);
+    const request = `DELETE ${consequences.map((_, number) => `/volumes/data-${number + 1}`).join(', ')}`;
+    const screen = await openRig({
+      size: { columns: 60, rows: 15 },
+      flows: {
+        async remove(operator, _input, signal) {
+          await operator.confirm({ id: 'remove', title: 'Remove 20 volumes', request, consequences }, signal);
+          return 'Removed';
+        },
+      },
+    });
+    await screen.press('x');
+    await screen.sees('Volume 1 goes', 'Remove 20 volumes', 'DELETE /volumes/data-1,', 'y yes, do it', / of 20/);
+    for (let page = 0; page < 20; page++) await screen.press('pagedown');
+    await screen.sees('Volume 20 goes', 'y yes, do it', '20 of 20');
+  });
+
   test('a production host’s name must be typed; pasted Enter does not confirm', async () => {
     let confirmed: boolean | undefined;
     const screen = await openRig({

@@ -122,7 +122,8 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
     if (dialog.kind === 'confirm') {
       const { typed } = dialog.confirmation;
       if (typed === undefined) {
-        if (is(press, 'yes')) operator?.answer(true);
+        // Harm is answered for by a key of its own: what came with others may have been meant for the screen before, or was pasted.
+        if (is(press, 'yes') && !press.together) operator?.answer(true);
         else if (is(press, 'no')) operator?.answer(false);
         return;
       }

@@ -112,7 +112,7 @@ export function createKeyDispatcher(receiver: KeyReceiver): KeyDispatcher {
       }
       for (const character of input) {
         const value = pressOf(character);
-        if (value) press(value);
+        if (value) press(input.length > character.length ? { ...value, together: true } : value);
       }
     },
     paste: (text) => receiver.paste(text),

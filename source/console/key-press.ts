@@ -4,6 +4,8 @@ export interface KeyPress {
   name: string;
   /** The character it types, empty for keys that type none. */
   text: string;
+  /** It came in one read with other keys: typed blindly, or pasted into a terminal that does not mark pastes. */
+  together?: true;
 }
 
 const named = [

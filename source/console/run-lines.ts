@@ -1,7 +1,7 @@
 import type { Shown } from '../session/session.ts';
 import { tableLines } from '../terminal/table.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
-import { pad, wrap } from '../text/width.ts';
+import { cut, pad, wrap } from '../text/width.ts';
 import { fieldText } from './filter-text.ts';
 import type { Dialog, RunView } from './interface-store.ts';
 import { keyText } from './key-press.ts';
@@ -42,31 +42,42 @@ export function shownLines(shown: Shown, theme: Theme, room: number): string[] {
   }
 }
 
-function confirmLines(dialog: Extract<Dialog, { kind: 'confirm' }>, theme: Theme, keymap: Keymap, room: number): string[] {
-  const { confirmation, field, problem } = dialog;
-  const key = (id: 'yes' | 'no' | 'accept' | 'cancel') => theme.paint('key', keyText(keymap.binding(id).keys[0] ?? ''));
-  const lines = wrap(cleanLine(confirmation.title), room).map((line) => theme.paint('strong', line));
-  if (confirmation.consequences.length > 0) {
-    lines.push('');
-    for (const consequence of confirmation.consequences) {
-      lines.push(
-        ...wrap(cleanLine(consequence), room - 2).map((line, row) =>
-          theme.paint('warn', `${row === 0 ? theme.glyphs.tone.warn : ' '} ${line}`),
-        ),
-      );
-    }
-  }
-  lines.push('');
-  if (confirmation.typed === undefined) {
-    lines.push(`${key('yes')} yes, do it     ${key('no')} no`);
-    return lines;
-  }
-  lines.push(
+type ConfirmDialog = Extract<Dialog, { kind: 'confirm' }>;
+
+/** What is to be done, and what is sent for it: of a request that names many things the beginning, all of them are in the table above. */
+function confirmHead({ confirmation }: ConfirmDialog, theme: Theme, room: number, requestRows: number): string[] {
+  const request = confirmation.request === undefined ? [] : wrap(cleanLine(confirmation.request), room);
+  const shown = request.length <= requestRows ? request : [...request.slice(0, requestRows - 1), cut(request.slice(requestRows - 1).join(' '), room, theme.glyphs.ellipsis)];
+  return [...wrap(cleanLine(confirmation.title), room).map((line) => theme.paint('strong', line)), ...shown.map((line) => theme.paint('faint', line))];
+}
+
+function consequenceLines({ confirmation }: ConfirmDialog, theme: Theme, room: number): string[] {
+  return confirmation.consequences.flatMap((consequence) =>
+    wrap(cleanLine(consequence), room - 2).map((line, row) => theme.paint('warn', `${row === 0 ? theme.glyphs.tone.warn : ' '} ${line}`)),
+  );
+}
+
+function confirmKeys({ confirmation, field, problem }: ConfirmDialog, theme: Theme, keymap: Keymap, room: number): string[] {
+  const key = (id: 'yes' | 'no') => theme.paint('key', keyText(keymap.binding(id).keys[0] ?? ''));
+  if (confirmation.typed === undefined) return [`${key('yes')} yes, do it     ${key('no')} no`];
+  return [
     ...wrap(`Type ${cleanLine(confirmation.typed)} to confirm:`, room),
     `${theme.paint('accent', '>')} ${fieldText(theme, field)}`,
-  );
-  if (problem) lines.push(theme.paint('bad', cleanLine(problem)));
-  return lines;
+    ...(problem ? [theme.paint('bad', cleanLine(problem))] : []),
+  ];
+}
+
+/**
+ * A confirmation stands whole below what was shown. Where the screen is too low for that, what would be lost scrolls with what was shown,
+ * and the keys stay.
+ */
+function confirmParts(dialog: ConfirmDialog, theme: Theme, keymap: Keymap, room: number, height: number): { scrolled: string[]; ask: string[] } {
+  const head = confirmHead(dialog, theme, room, 2);
+  const lost = consequenceLines(dialog, theme, room);
+  const keys = confirmKeys(dialog, theme, keymap, room);
+  const whole = [...head, ...(lost.length > 0 ? ['', ...lost] : []), '', ...keys];
+  if (whole.length <= height) return { scrolled: [], ask: whole };
+  return { scrolled: lost, ask: [...confirmHead(dialog, theme, room, 1), '', ...keys] };
 }
 
 function questionLines(dialog: Extract<Dialog, { kind: 'question' }>, theme: Theme, room: number, height: number): string[] {
@@ -111,12 +122,10 @@ export interface RunScreen {
 
 /** The box of a run: what it showed, then what it asks or how it ended. At most `height` lines; what was shown scrolls. */
 export function runScreen(run: RunView, theme: Theme, keymap: Keymap, room: number, height: number): RunScreen {
-  const ask =
+  const { scrolled, ask } =
     run.dialog?.kind === 'confirm'
-      ? confirmLines(run.dialog, theme, keymap, room)
-      : run.dialog
-        ? questionLines(run.dialog, theme, room, height)
-        : [];
+      ? confirmParts(run.dialog, theme, keymap, room, height)
+      : { scrolled: [], ask: run.dialog ? questionLines(run.dialog, theme, room, height) : [] };
   const end = run.fault
     ? [
         ...wrap(`${theme.glyphs.tone.bad} ${run.fault.message}`, room).map((line) => theme.paint('bad', line)),
@@ -127,7 +136,7 @@ export function runScreen(run: RunView, theme: Theme, keymap: Keymap, room: numb
       ? wrap(`${theme.glyphs.tone.good} ${run.outcome}`, room).map((line) => theme.paint('good', line))
       : [];
   const bottom = [...ask, ...end].slice(0, height);
-  const all = run.shown.flatMap((shown) => shownLines(shown, theme, room));
+  const all = [...run.shown.flatMap((shown) => shownLines(shown, theme, room)), ...scrolled];
   const shownRoom = Math.max(0, height - bottom.length - (bottom.length > 0 && all.length > 0 ? 1 : 0));
   const shownHeight = Math.min(all.length, shownRoom);
   const top = Math.max(0, Math.min(run.scroll, all.length - shownHeight));

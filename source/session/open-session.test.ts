@@ -164,7 +164,7 @@ describe('the door for changes', () => {
     const { session, operator } = await sessionWith();
     const run = vi.fn(async () => {});
     await session.act(actOf(run, { right: 'destroy', title: 'Remove server', consequences: ['its files'] }));
-    expect(operator.confirmations).toEqual([{ id: 'stop', title: 'Remove server', consequences: ['its files'] }]);
+    expect(operator.confirmations).toEqual([{ id: 'stop', title: 'Remove server', request: 'POST /containers/server/stop', consequences: ['its files'] }]);
     expect(run).toHaveBeenCalledOnce();
   });
 

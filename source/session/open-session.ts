@@ -173,6 +173,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
         {
           id,
           title: masked(request.title ?? request.request),
+          ...(request.title !== undefined && { request: masked(request.request) }),
           consequences: consequences.map(masked),
           ...(production && { typed: target.host }),
         },

@@ -37,6 +37,8 @@ export interface Confirmation {
   id: string;
   /** `Remove container vault-db`. */
   title: string;
+  /** What is sent: `DELETE /containers/vault-db?force=false&v=false`. Missing where the title says it already. */
+  request?: string;
   /** What will be lost, a line each. */
   consequences: readonly string[];
   typed?: string;

@@ -121,13 +121,13 @@ describe('questions', () => {
 });
 
 describe('a confirmation', () => {
-  const confirmation = { id: 'x', title: 'Remove db', consequences: ['its data', 'evil\x1b[2J'] };
+  const confirmation = { id: 'x', title: 'Remove db', request: 'DELETE /containers/db?force=false&v=false', consequences: ['its data', 'evil\x1b[2J'] };
 
   test.each([['y', true], ['yes', true], ['', false], ['n', false], ['yep', false]])('"%s" is %s', async (answer, confirmed) => {
     const confirming = operatorWith().confirm(confirmation, never);
     await types(['Go on? [y/N] ', `${answer}\r`]);
     expect(await confirming).toBe(confirmed);
-    expect(stderr.text).toContain('Remove db\n  - its data\n  - evil\n');
+    expect(stderr.text).toContain('Remove db\n  DELETE /containers/db?force=false&v=false\n  - its data\n  - evil\n');
   });
 
   test('--yes answers it, and what is lost is said all the same', async () => {

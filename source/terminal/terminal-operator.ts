@@ -58,10 +58,11 @@ export class TerminalOperator implements Operator {
     }
   }
 
-  async confirm({ title, consequences, typed }: Confirmation, signal: AbortSignal): Promise<boolean> {
+  async confirm({ title, request, consequences, typed }: Confirmation, signal: AbortSignal): Promise<boolean> {
     const { output, yes, typed: given } = this.#options;
     output.endProgress();
     output.note(output.paintError('strong', cleanLine(title)));
+    if (request !== undefined) for (const line of wrap(cleanLine(request), output.proseColumns - 2)) output.note(output.paintError('faint', `  ${line}`));
     for (const consequence of consequences) {
       const [first = '', ...more] = wrap(cleanLine(consequence), output.proseColumns - 4);
       output.note(`  - ${first}`);
