@@ -220,6 +220,24 @@ describe('the log of a component', () => {
     expect(texts(source)[0]).toHaveLength(logLimits.lineCharacters + 1);
   });
 
+  test('is not called ended before it was opened', async () => {
+    const box = { log: new LogDouble(), running: true, startedMs: 1 };
+    box.log.write(second(1), 'first');
+    const containers: Record<string, ContainerDouble> = { box };
+    const open = fleetOf(containers);
+    const known = open.fleet.runtime('key') as ComponentRuntime;
+    const uninspected = { ...known, place: { ...known.place, detail: () => undefined } } as unknown as ComponentRuntime;
+    let inspected = false;
+    const fleet = { ...open.fleet, runtime: () => (inspected ? known : uninspected) } as unknown as OpenFleet;
+    const { source } = openLogs(fleet).open('key');
+    expect(source.state()).toEqual({ following: false, message: 'asking the engine for it' });
+    inspected = true;
+    open.commit();
+    await settle();
+    expect(source.state()).toEqual({ following: true, message: undefined });
+    expect(texts(source)).toEqual(['first']);
+  });
+
   test('says why a log cannot be read', async () => {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
     box.log.failure = new Fault({ code: 'engine.logDriver', message: 'The log driver "none" keeps no log.', remedy: 'Use another one.' });

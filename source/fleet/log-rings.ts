@@ -144,8 +144,10 @@ class LogRing implements LogSource {
       follower.stop.abort();
       this.#followers.delete(id);
     }
-    const message = runtime === undefined ? 'the component is gone' : engine === undefined ? 'waiting for the engine' : this.#message;
-    if (message !== this.#message && (engine === undefined || runtime === undefined)) this.#say(message);
+    if (runtime === undefined) this.#say('the component is gone');
+    else if (engine === undefined) this.#say('waiting for the engine');
+    // Until the first inspects have answered.
+    else if (this.#followers.size === 0 && runtime.group.members.length > 0) this.#say('asking the engine for it');
   }
 
   #open(engine: Engine, id: string, service: string, tty: boolean, incarnation: string): void {

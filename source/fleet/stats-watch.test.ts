@@ -7,6 +7,32 @@ import { StatsWatch } from './stats-watch.ts';
 const watch = new StatsWatch(() => {});
 afterEach(() => watch.close());
 
+test('what no engine has told yet is no figure, and all components tick together', async () => {
+  vi.useFakeTimers();
+  let changes = 0;
+  const counting = new StatsWatch(() => changes++);
+  const silent = {
+    place: { link: { state: 'connected' }, engine: { async *stats(_id: string, signal: AbortSignal) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    } } },
+    group: { members: [{ container: containerDetail({ id: 'slow' }), service: 'slow', known: undefined, main: true }] },
+  } as unknown as ComponentRuntime;
+  try {
+    counting.watch('silent', silent);
+    for (const key of ['one', 'two', 'three']) counting.watch(key, runtimeOf({ web: { memoryBytes: 10, memoryLimitBytes: 100 } }));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(counting.history('one')?.memoryBytes).toEqual([10]);
+    const before = changes;
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(changes - before).toBe(3);
+    expect(counting.history('three')?.memoryBytes).toEqual([10, 10, 10, 10]);
+    expect(counting.history('silent')).toBeUndefined();
+  } finally {
+    counting.close();
+    vi.useRealTimers();
+  }
+});
+
 /** A component of these services, each with its memory and its limit. */
 function runtimeOf(services: Record<string, { memoryBytes: number; memoryLimitBytes: number }>): ComponentRuntime {
   async function* stats(id: string, signal: AbortSignal): AsyncGenerator<StatsSample> {

@@ -9,14 +9,23 @@ interface Series {
   memoryBytes: number[];
   memoryLimitBytes: number;
   /** Container id to the stream that feeds it. */
-  streams: Map<string, { stop: AbortController; cpuPercent: number; memoryBytes: number; limitBytes: number }>;
-  timer: NodeJS.Timeout;
+  streams: Map<string, StatsStream>;
+}
+
+interface StatsStream {
+  stop: AbortController;
+  cpuPercent: number;
+  /** Undefined until the engine has told it. */
+  memoryBytes: number | undefined;
+  limitBytes: number;
 }
 
 /** CPU and memory of components, sampled only while somebody looks: a stats stream costs the engine a read of cgroups every second. */
 export class StatsWatch {
   readonly #series = new Map<string, Series>();
   readonly #changed: () => void;
+  /** One beat for all, so that a screen of fifty components is drawn once a second and not fifty times. */
+  #beat: NodeJS.Timeout | undefined;
 
   constructor(changed: () => void) {
     this.#changed = changed;
@@ -57,28 +66,37 @@ export class StatsWatch {
       memoryBytes: [],
       memoryLimitBytes: 0,
       streams: new Map(),
-      timer: setInterval(() => this.#sample(series), 1000),
     };
     this.#series.set(key, series);
+    this.#beat ??= setInterval(() => this.#sampleAll(), 1000);
     return series;
   }
 
   #close(key: string, series: Series): void {
-    clearInterval(series.timer);
     for (const stream of series.streams.values()) stream.stop.abort();
     this.#series.delete(key);
+    if (this.#series.size > 0) return;
+    clearInterval(this.#beat);
+    this.#beat = undefined;
   }
 
-  #sample(series: Series): void {
-    const streams = [...series.streams.values()];
-    if (streams.length === 0) return;
-    const sum = (pick: (stream: (typeof streams)[number]) => number) => streams.reduce((total, stream) => total + pick(stream), 0);
+  #sampleAll(): void {
+    let sampled = false;
+    for (const series of this.#series.values()) if (this.#sample(series)) sampled = true;
+    if (sampled) this.#changed();
+  }
+
+  /** False while there is nothing to tell: no stream, or none that has told anything yet. */
+  #sample(series: Series): boolean {
+    const streams = [...series.streams.values()].filter((stream) => stream.memoryBytes !== undefined);
+    if (streams.length === 0) return false;
+    const sum = (pick: (stream: StatsStream) => number) => streams.reduce((total, stream) => total + pick(stream), 0);
     // New arrays: what is shown compares by identity.
     series.cpuPercent = [...series.cpuPercent, sum((stream) => stream.cpuPercent)].slice(-kept);
-    series.memoryBytes = [...series.memoryBytes, sum((stream) => stream.memoryBytes)].slice(-kept);
+    series.memoryBytes = [...series.memoryBytes, sum((stream) => stream.memoryBytes ?? 0)].slice(-kept);
     // One without a limit can take what the machine has.
     series.memoryLimitBytes = streams.some((stream) => stream.limitBytes === 0) ? 0 : sum((stream) => stream.limitBytes);
-    this.#changed();
+    return true;
   }
 
   #feed(series: Series, runtime: ComponentRuntime | undefined): void {
@@ -93,16 +111,15 @@ export class StatsWatch {
     if (!engine) return;
     for (const id of running) {
       if (series.streams.has(id)) continue;
-      const stream = { stop: new AbortController(), cpuPercent: 0, memoryBytes: 0, limitBytes: 0 };
+      const stream: StatsStream = { stop: new AbortController(), cpuPercent: 0, memoryBytes: undefined, limitBytes: 0 };
       series.streams.set(id, stream);
       void (async () => {
         try {
           for await (const sample of engine.stats(id, stream.stop.signal)) {
             if (sample.cpuPercent !== undefined) stream.cpuPercent = sample.cpuPercent;
-            const first = stream.memoryBytes === 0;
             stream.memoryBytes = sample.memoryBytes;
             stream.limitBytes = sample.memoryLimitBytes;
-            if (first && series.memoryBytes.length === 0) this.#sample(series);
+            if (series.memoryBytes.length === 0 && this.#sample(series)) this.#changed();
           }
         } catch {
           // Stopped, or the engine went away: the next snapshot opens it again.
