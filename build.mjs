@@ -95,6 +95,15 @@ const result = await build({
   plugins: [yogaWithoutFetch, httpUnread, plainText, stubs],
   logLevel: 'warning',
 });
+/** CommonJS libraries loaded lazily for their default export alone. */
+const defaultOnly = /node_modules\/(dockerode|proper-lockfile)\//;
+for (const [importer, { imports }] of Object.entries(result.metafile.inputs)) {
+  for (const { path, kind } of imports) {
+    if (!importer.startsWith('source/') || kind !== 'dynamic-import' || result.metafile.inputs[path]?.format !== 'cjs' || defaultOnly.test(path)) continue;
+    // Run from the sources the names are there; in the bundle they would be undefined.
+    throw new Error(`${importer} loads ${path} lazily, which is CommonJS: in a bundle only its default export arrives. Import it in a module of its own, and that lazily.`);
+  }
+}
 writeFileSync('dist/meta.json', JSON.stringify(result.metafile));
 writeFileSync('dist/package.json', '{"type":"module"}\n');
 writeFileSync('dist/.built', '');

@@ -1,3 +1,4 @@
+import type { DeclaredService } from './compose-services.ts';
 import type { CatalogIndex, ContainerGroup } from './grouping.ts';
 import { cleanLine } from '../text/clean.ts';
 import { composeLabel } from './grouping.ts';
@@ -9,7 +10,7 @@ interface DeclaredFile {
   ours: boolean;
   /** Modification time and size: what tells whether to read again. */
   stamp: string;
-  services: readonly { name: string; image: string; profiles: boolean; dependsOn: readonly string[] }[];
+  services: readonly DeclaredService[];
 }
 
 export interface CompletedGroup {
@@ -124,7 +125,8 @@ export class DeclaredServices {
     if (known?.stamp === stamp && known.project === project) return false;
     const content = await watch.host.files.read(file, { signal, limitBytes: fileLimitBytes }).catch(() => undefined);
     if (!content) return false;
-    const services = await declaredServices(new TextDecoder().decode(content));
+    const { declaredServices } = await import('./compose-services.ts');
+    const services = declaredServices(new TextDecoder().decode(content));
     this.#files.set(key, { project, ours: ours || known?.ours === true, stamp, services });
     return true;
   }
@@ -147,31 +149,4 @@ function labelledFiles(groups: readonly ContainerGroup[]): Map<string, string> {
     if (file) files.set(project, file);
   }
   return files;
-}
-
-/** The services of a compose file, as far as they can be read: this is somebody else's file, and no place to complain about it. */
-async function declaredServices(text: string): Promise<DeclaredFile['services']> {
-  const { parse } = await import('yaml');
-  let document: unknown;
-  try {
-    // It would print what it finds odd, with the lines around it.
-    document = parse(text, { maxAliasCount: 100, logLevel: 'error' });
-  } catch {
-    return [];
-  }
-  const services = asRecord(asRecord(document)?.services);
-  return Object.entries(services ?? {}).map(([name, value]) => {
-    const service = asRecord(value) ?? {};
-    const depends = service.depends_on;
-    return {
-      name,
-      image: typeof service.image === 'string' ? service.image : '',
-      profiles: Array.isArray(service.profiles) && service.profiles.length > 0,
-      dependsOn: Array.isArray(depends) ? depends.map(String) : Object.keys(asRecord(depends) ?? {}),
-    };
-  });
-}
-
-function asRecord(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 }
