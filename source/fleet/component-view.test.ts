@@ -55,8 +55,11 @@ describe('a component', () => {
     expect(view([reader(), db()], { probe: probe('sealed 0/3', 'warn') })).toMatchObject({ state: 'healthy', word: 'sealed 0/3', tone: 'warn', detail: 'sealed 0/3, says the probe' });
   });
 
-  test('that fails its health check stays bad when the probe is content', () => {
-    expect(view([reader({ health: 'unhealthy' }), db()], { probe: probe('ready', 'good') })).toMatchObject({ word: 'ready', tone: 'bad' });
+  test('that fails its health check says so, unless its probe knows more', () => {
+    const healthLog = [{ atMs: 0, exitCode: 1, output: 'status 500' }];
+    const sick = reader({ health: 'unhealthy', healthLog });
+    expect(view([sick, db()], { probe: probe('ready', 'good') })).toMatchObject({ word: 'unhealthy', tone: 'bad', detail: 'its health check fails: status 500' });
+    expect(view([sick, db()], { probe: probe('database away', 'bad') })).toMatchObject({ word: 'database away', tone: 'bad' });
   });
 
   test('that is stopped is stopped, whatever the probe said last', () => {

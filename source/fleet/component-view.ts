@@ -112,7 +112,9 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
   if (!main) throw new RangeError('a group has at least one service');
   const summary = summarise(main, services, group);
   const probe = context.engineReachable && (main.state === 'healthy' || main.state === 'running' || main.state === 'unhealthy' || main.state === 'starting') ? context.probe : undefined;
-  const spoken = probe !== undefined && probe.word !== '' && summary.main;
+  // A probe that sees nothing wrong does not talk over a health check that does.
+  const contradicted = probe?.tone === 'good' && summary.tone === 'bad';
+  const spoken = probe !== undefined && probe.word !== '' && summary.main && !contradicted;
 
   const view: ComponentView = {
     key: `${context.host}/${group.project}/${group.name}`,
