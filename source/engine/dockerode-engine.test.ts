@@ -382,6 +382,11 @@ describe('files', () => {
     await expect(engine.readFile('nope', '/x', { signal: signal() })).rejects.toMatchObject({ code: 'engine.noContainer' });
   });
 
+  test('a path that is not there is named, without the id of the container', async () => {
+    const { engine } = await engineOf(docker20(archives({})));
+    await expect(engine.getArchive(webId, '/nope', signal())).rejects.toMatchObject({ code: 'engine.missing', message: 'There is no /nope in the container.' });
+  });
+
   test('an archive goes in as it is; a refusal frees whoever makes it', async () => {
     const received: string[] = [];
     const { engine } = await engineOf(

@@ -147,6 +147,8 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
   if (statusCode === 401 || statusCode === 403) return fault('engine.forbidden', `The engine does not allow this: ${said}.`, 'A socket proxy or an authorisation plugin stands before the engine: allow the request there.');
   if (statusCode === 409 || wrongState.test(sentence)) return fault('engine.conflict', `The engine refuses: ${said}.`, 'Look at the state of the container, and what uses it.');
   if (statusCode === 501 || statusCode === 405 || (statusCode === 404 && /^(page )?not found$/i.test(said))) return fault('engine.notSupported', `The engine cannot do this: ${said}.`, 'Use an engine that can.');
+  const missingFile = /^Could not find the file (.+) in container \S+$|^no such file or directory$/.exec(said);
+  if (statusCode === 404 && missingFile) return fault('engine.missing', `There is no ${missingFile[1] ?? 'such file'} in the container.`, 'Check the path: it begins at the root of the container.');
   if (statusCode === 404) return fault('engine.missing', `The engine does not find it: ${said}.`, 'It may be gone: look at the list again.');
   return fault('engine.failed', `The engine failed: ${said}.`, "The engine's own log says more (journalctl -u docker, or -u podman).");
 }

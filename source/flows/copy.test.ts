@@ -86,6 +86,14 @@ describe('cp out of a container', () => {
     expect(await readdir(here('target'))).toEqual([]);
   });
 
+  test('a folder that is not there is named, in words', async () => {
+    stage.engine.archives.set('/etc/hosts', await archiveOf([{ name: 'hosts', content: 'new' }]));
+    await expect(stage.run(copy, box(), { words: [':/etc/hosts', here('nowhere', 'hosts')] })).rejects.toMatchObject({
+      code: 'failed.file',
+      message: `${here('nowhere')} cannot be used: there is no such folder.`,
+    });
+  });
+
   test('nothing is written through a link that the archive brings', async () => {
     await mkdir(here('victim'));
     await mkdir(here('target'));

@@ -4,8 +4,9 @@ import { basename, dirname, join, posix, resolve } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Headers, extract, pack } from 'tar-stream';
-import { Fault, messageOf } from '../faults/fault.ts';
+import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
+import { reasonOf } from './local-files.ts';
 
 /** Files of the operator's own machine as tar archives, in the form in which engines give and take them. */
 
@@ -31,7 +32,7 @@ export async function localKind(path: string): Promise<LocalKind> {
 function fileFault(path: string, cause: unknown): Fault {
   return new Fault({
     code: 'failed.file',
-    message: `${path}: ${messageOf(cause)}`,
+    message: `${path} cannot be used: ${reasonOf(cause)}.`,
     remedy: 'Check the path, its permissions and the room on its filesystem.',
     where: { file: path },
     cause,

@@ -98,6 +98,8 @@ function codeOf(cause: unknown): string | undefined {
 }
 
 const reasons: Record<string, string> = {
+  ENOENT: 'there is no such folder',
+  ENOTDIR: 'a part of the path is no folder',
   EACCES: 'permission denied',
   EPERM: 'not permitted',
   EISDIR: 'it is a folder',
@@ -108,6 +110,7 @@ const reasons: Record<string, string> = {
   ENXIO: 'it is a socket',
 };
 
-function reasonOf(cause: unknown): string {
+/** Why a file could not be used, in words. `ENOENT` is about the folder that should hold it. */
+export function reasonOf(cause: unknown): string {
   return reasons[codeOf(cause) ?? ''] ?? messageOf(cause);
 }
