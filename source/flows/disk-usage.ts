@@ -150,7 +150,7 @@ export const diskUsage: Flow = {
     }
     const reclaimable = rows.reduce((total, row) => total + row.reclaimableBytes, 0);
     return {
-      message: reclaimable > 0 ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune" shows what would go.` : 'Nothing takes room that nothing uses.',
+      message: reclaimable > 0 ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune --rehearse" shows what would go, with --all also tagged images and named volumes.` : 'Nothing takes room that nothing uses.',
       data: { host: input.place, rows, items },
     };
   },

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import type { DiskUsage } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import { diskUsage, usageRows } from './disk-usage.ts';
@@ -72,6 +73,16 @@ describe('prune', () => {
       choices: [{ value: 'containers', detail: '1, 20 B' }, { value: 'images', detail: '1, 100 B' }, { value: 'volumes', detail: '1, 0 B' }, { value: 'build-cache' }],
     });
     expect(stage.engine.requests).toHaveLength(1);
+  });
+
+  test('a rehearsal that nobody attends shows all kinds, and removes nothing', async () => {
+    stage.operator = new OperatorDouble('unattended');
+    stage.policy = { ...stage.policy, rehearsing: true };
+    await stage.run(prune, undefined);
+    expect(stage.operator.asked).toEqual([]);
+    expect(stage.engine.requests).toEqual([]);
+    const table = stage.operator.shown.find((shown) => shown.kind === 'table');
+    expect(table).toMatchObject({ title: 'This goes', rows: [['container', 'gone', '20 B', 'exited'], expect.arrayContaining(['image']), expect.arrayContaining(['volume']), expect.arrayContaining(['piece of build cache'])] });
   });
 
   test('what the engine refuses is told, the rest goes on', async () => {

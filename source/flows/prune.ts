@@ -50,6 +50,8 @@ export const prune: Flow = {
     const asked = kindsNamed(input);
     const chosen = new Set(
       asked ??
+        // A rehearsal that nobody attends shows everything that could go.
+        (session.rehearsing && !session.attended ? present : undefined) ??
         (await session.ask.several({
           id: 'kinds',
           label: 'What is to be removed?',

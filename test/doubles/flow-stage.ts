@@ -16,7 +16,7 @@ import { SecretStoreDouble } from './secret-store-double.ts';
 export class FlowStage {
   readonly engine = new EngineDouble();
   readonly fleet = new FleetDouble();
-  readonly operator = new OperatorDouble();
+  operator = new OperatorDouble();
   readonly folder: string;
   policy: SessionPolicy = { readOnly: false, rehearsing: false, productionHosts: new Set() };
 
