@@ -152,7 +152,7 @@ function indexed(hex: string): number {
   const [red, green, blue] = channels(hex);
   const spread = Math.max(red, green, blue) - Math.min(red, green, blue);
   if (spread < 12) return 232 + Math.min(23, Math.max(0, Math.round(((red + green + blue) / 3 - 8) / 10)));
-  const step = (channel: number) => (channel < 48 ? 0 : channel < 115 ? 1 : Math.round((channel - 35) / 40));
+  const step = (channel: number) => (channel < 48 ? 0 : channel < 115 ? 1 : Math.floor((channel - 35) / 40));
   return 16 + 36 * step(red) + 6 * step(green) + step(blue);
 }
 
