@@ -46,7 +46,17 @@ const plainText = {
     onLoad({ filter: /(ink\/build\/line-update|ansi-tokenize\/build\/tokenize|wrap-ansi\/index|cli-truncate\/index)\.js$/ }, ({ path }) =>
       withSegmenter(patched(path, [segmenter])),
     );
-    onLoad({ filter: /node_modules\/string-width\/index\.js$/ }, ({ path }) => withSegmenter(patched(path, [segmenter, ['/^[\\u0020-\\u007E]*$/', `/^[${plainCharacters}]*$/`]])));
+    onLoad({ filter: /node_modules\/string-width\/index\.js$/ }, ({ path }) => withSegmenter(
+        patched(path, [
+          segmenter,
+          ['/^[\\u0020-\\u007E]*$/', `/^[${plainCharacters}]*$/`],
+          // Making these costs 20 ms, and plain text never asks them.
+          ...['visibleCharacterRegex', 'spacingMarkRegex', 'rgiEmojiRegex', 'extendedPictographicRegex'].flatMap((name) => [
+            [name, `${name}()`],
+            [`const ${name}() = `, `let made_${name}; const ${name} = () => made_${name} ??= `],
+          ]),
+        ]),
+      ));
   },
 };
 
