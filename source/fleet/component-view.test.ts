@@ -75,6 +75,12 @@ describe('a component', () => {
     ]);
   });
 
+  test('that fails itself names the service that it misses: the likely cause', () => {
+    const failing = view([reader({ health: 'unhealthy' })], { missing: ['db'] });
+    expect(failing).toMatchObject({ state: 'unhealthy', word: 'unhealthy' });
+    expect(failing.detail).toBe('its health check fails; db is missing');
+  });
+
   test('is unknown while the engine is away, and tells what was seen last', () => {
     const away = view([reader(), db()], { engineReachable: false });
     expect(away).toMatchObject({ state: 'unknown', tone: 'unknown' });

@@ -163,7 +163,7 @@ interface Summary {
 function summarise(main: ServiceView, services: readonly ServiceView[], group: ContainerGroup): Summary {
   const optional = new Set(group.entry?.services.filter((service) => service.optional).map((service) => service.name));
   const others = services.filter((service) => !service.main && !optional.has(service.name) && service.state !== 'finished');
-  const mainUp = ['healthy', 'running', 'starting'].includes(main.state);
+  const mainUp = ['healthy', 'running', 'starting', 'unhealthy', 'restarting'].includes(main.state);
   const worst = others
     .filter((service) => service.tone === 'bad' || (mainUp && (service.state === 'stopped' || service.state === 'missing' || service.state === 'paused' || service.state === 'created')))
     .sort((one, other) => toneRank[other.tone] - toneRank[one.tone])[0];
@@ -177,7 +177,9 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
     };
   }
   const word = main.state === 'restarting' && main.restarts > 0 ? `restarting ${main.restarts}x` : main.state === 'failed' && main.exitCode !== undefined && main.exitCode !== 0 ? `failed (${main.exitCode})` : main.state;
-  return { state: main.state, tone: main.tone, word, detail: main.detail, main: true };
+  // What it needs and has not got is the likely cause.
+  const detail = worst && main.tone === 'bad' ? `${main.detail}; ${worst.name} is ${worst.state}` : main.detail;
+  return { state: main.state, tone: main.tone, word, detail, main: true };
 }
 
 function originOf(group: ContainerGroup): string {

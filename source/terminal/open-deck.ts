@@ -21,20 +21,14 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   const env = process.env;
   const paths = ownPaths(env, env.HOME || homedir());
   const host = openLocalHost();
-  if (options.host !== undefined && options.host !== 'all' && options.host !== host.name && !options.host.startsWith(`${host.name}/`)) {
-    throw new Fault({
-      code: 'usage.host',
-      message: `There is no host called "${options.host}".`,
-      remedy: 'Only this machine, "local", can be operated so far; leave --host out.',
-    });
-  }
+  const wanted = options.host;
   const [{ settings, catalog }, allPlaces] = await Promise.all([openOwnCatalog({ paths, env, readOnly: options.readOnly }), placesOn(host, options.signal)]);
-  const places = options.host === undefined || options.host === 'all' || options.host === host.name ? allPlaces : allPlaces.filter((place) => place.name === options.host);
+  const places = wanted === undefined || wanted === 'all' || wanted === host.name ? allPlaces : allPlaces.filter(({ name }) => name === wanted || name === `${host.name}/${wanted}`);
   if (places.length === 0) {
     throw new Fault({
       code: 'usage.host',
-      message: `There is no engine called "${options.host}".`,
-      remedy: `The engines of this machine are ${allPlaces.map((place) => place.name).join(', ')}.`,
+      message: `There is no host or engine called "${wanted}".`,
+      remedy: `Only this machine can be operated so far; its engines are ${allPlaces.map((place) => place.name).join(', ')}.`,
     });
   }
   const fleet = openFleet({ places, catalog, stackFolder: settings.stackFolder, execAllowed: !options.readOnly, probeIntervalMs: settings.probeIntervalMs, stopsFile: join(paths.state, 'stops.json') });
