@@ -32,8 +32,13 @@ const yogaWithoutFetch = {
 const httpUnread = {
   name: 'http-unread',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?https?$/ }, ({ path, kind }) => (kind === 'import-statement' ? { path, namespace: 'unread' } : undefined));
-    onLoad({ filter: /.*/, namespace: 'unread' }, ({ path }) => ({ contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`, loader: 'js' }));
+    onResolve({ filter: /^(node:)?https?$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'unread' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'unread' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+      loader: 'js',
+    }));
   },
 };
 
@@ -42,11 +47,15 @@ const plainText = {
   name: 'plain-text',
   setup({ onLoad }) {
     const segmenter = ['new Intl.Segmenter(', 'new PlainSegmenter('];
-    const withSegmenter = ({ contents, loader }) => ({ contents: `import { PlainSegmenter } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`, loader });
+    const withSegmenter = ({ contents, loader }) => ({
+      contents: `import { PlainSegmenter } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`,
+      loader,
+    });
     onLoad({ filter: /(ink\/build\/line-update|ansi-tokenize\/build\/tokenize|wrap-ansi\/index|cli-truncate\/index)\.js$/ }, ({ path }) =>
       withSegmenter(patched(path, [segmenter])),
     );
-    onLoad({ filter: /node_modules\/string-width\/index\.js$/ }, ({ path }) => withSegmenter(
+    onLoad({ filter: /node_modules\/string-width\/index\.js$/ }, ({ path }) =>
+      withSegmenter(
         patched(path, [
           segmenter,
           ['/^[\\u0020-\\u007E]*$/', `/^[${plainCharacters}]*$/`],
@@ -56,7 +65,8 @@ const plainText = {
             [`const ${name}() = `, `let made_${name}; const ${name} = () => made_${name} ??= `],
           ]),
         ]),
-      ));
+      ),
+    );
   },
 };
 
@@ -94,7 +104,11 @@ const result = await build({
   metafile: true,
   chunkNames: 'chunks/[name]-[hash]',
   external: ['keytar', 'react-devtools-core'],
-  define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"', 'process.env.QUARTERDECK_VERSION': JSON.stringify(version) },
+  define: {
+    'process.env.NODE_ENV': '"production"',
+    'process.env.DEV': '"false"',
+    'process.env.QUARTERDECK_VERSION': JSON.stringify(version),
+  },
   // CommonJS libraries inside an ES module still ask for these.
   banner: {
     js: [
@@ -109,9 +123,17 @@ const result = await build({
 const defaultOnly = /node_modules\/(dockerode|proper-lockfile)\//;
 for (const [importer, { imports }] of Object.entries(result.metafile.inputs)) {
   for (const { path, kind } of imports) {
-    if (!importer.startsWith('source/') || kind !== 'dynamic-import' || result.metafile.inputs[path]?.format !== 'cjs' || defaultOnly.test(path)) continue;
+    if (
+      !importer.startsWith('source/') ||
+      kind !== 'dynamic-import' ||
+      result.metafile.inputs[path]?.format !== 'cjs' ||
+      defaultOnly.test(path)
+    )
+      continue;
     // Run from the sources the names are there; in the bundle they would be undefined.
-    throw new Error(`${importer} loads ${path} lazily, which is CommonJS: in a bundle only its default export arrives. Import it in a module of its own, and that lazily.`);
+    throw new Error(
+      `${importer} loads ${path} lazily, which is CommonJS: in a bundle only its default export arrives. Import it in a module of its own, and that lazily.`,
+    );
   }
 }
 writeFileSync('dist/meta.json', JSON.stringify(result.metafile));

@@ -5,7 +5,8 @@
  * Characters that are one column wide and never join with what stands beside them: printable ASCII, Latin, dashes and quotes, the four arrows, box
  * drawing, blocks and geometric shapes (without the two that are emoji), ticks and crosses.
  */
-export const plainCharacters = '\\u0020-\\u007E\\u00A1-\\u00AC\\u00AE-\\u02FF\\u2010-\\u2027\\u2190-\\u2193\\u2500-\\u25FC\\u25FF\\u2713-\\u2718';
+export const plainCharacters =
+  '\\u0020-\\u007E\\u00A1-\\u00AC\\u00AE-\\u02FF\\u2010-\\u2027\\u2190-\\u2193\\u2500-\\u25FC\\u25FF\\u2713-\\u2718';
 
 // Escapes and line feeds are graphemes of their own, though they have no width.
 const plain = new RegExp(`^[\\n\\u001B${plainCharacters}]*$`);

@@ -57,7 +57,9 @@ process.exitCode = await runCommandLine(argv, {
     const [{ runConsole }, deck] = await Promise.all([import('./console/run-console.tsx'), context.deck()]);
     // The console has a screen to restore before it can tell.
     listenForMistakes(false);
-    return runConsole(deck, context.options.colour ? deck.settings : { ...deck.settings, theme: 'mono' }, { stdin, stdout }).finally(() => listenForMistakes(true));
+    return runConsole(deck, context.options.colour ? deck.settings : { ...deck.settings, theme: 'mono' }, { stdin, stdout }).finally(() =>
+      listenForMistakes(true),
+    );
   },
   onSignal,
 });

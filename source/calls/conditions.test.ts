@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { type ConditionFacts, fillTemplate, holds, sayingOf, evaluate } from './conditions.ts';
+import { type ConditionFacts, evaluate, fillTemplate, holds, sayingOf } from './conditions.ts';
 
 const facts = (json: unknown, more: Partial<ConditionFacts> = {}): ConditionFacts => ({
   answer: { ok: true, status: 200, json, text: 'raw', headers: { 'x-version': '2.3' }, failure: '' },
@@ -63,7 +63,10 @@ describe('holds', () => {
 
   it('is not frozen by a pattern that backtracks for ever', () => {
     const begin = performance.now();
-    const verdict = holds('text.matches("^(a+)+$")', facts({}, { answer: { ok: true, status: 200, json: null, text: `${'a'.repeat(60)}!`, headers: {}, failure: '' } }));
+    const verdict = holds(
+      'text.matches("^(a+)+$")',
+      facts({}, { answer: { ok: true, status: 200, json: null, text: `${'a'.repeat(60)}!`, headers: {}, failure: '' } }),
+    );
     expect(verdict).toMatchObject({ holds: false, reason: expect.stringContaining('took longer') });
     expect(performance.now() - begin).toBeLessThan(2000);
     expect(holds('text.matches("^ra")', facts({}))).toEqual({ holds: true });

@@ -1,4 +1,5 @@
 import { createContext, Script } from 'node:vm';
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import {
   compileExpression,
   type Expression,
@@ -8,7 +9,6 @@ import {
   isTemplateProblem,
   readTemplate,
 } from '../catalog/expressions.ts';
-import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { CallAnswer } from './call.ts';
 
 /** What conditions and templates of component.yaml can ask about. Checks see the same without the answer of a call of their own. */
@@ -66,7 +66,10 @@ export function fillTemplate(text: string, facts: ConditionFacts): string {
 }
 
 /** What a probe says: the first of its sayings that holds; undefined when none does. */
-export function sayingOf(entry: CatalogEntry, facts: ConditionFacts): { word: string; tone: 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown'; detail: string } | undefined {
+export function sayingOf(
+  entry: CatalogEntry,
+  facts: ConditionFacts,
+): { word: string; tone: 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown'; detail: string } | undefined {
   const said = entry.probe?.says.find(({ when }) => holds(when, facts).holds);
   return said && { word: fillTemplate(said.word, facts), tone: said.tone, detail: fillTemplate(said.detail, facts) };
 }
@@ -85,7 +88,9 @@ function variablesOf(facts: ConditionFacts): Record<string, unknown> {
     const budget = { left: nodeLimit };
     known = { age: celValue(ageSeconds, budget, 0) };
     for (const [name, value] of Object.entries(rest)) known[name] = celValue(value, budget, 0);
-    if (answer) for (const name of ['ok', 'status', 'json', 'text', 'headers', 'failure'] as const) known[name] = celValue(answer[name] ?? null, budget, 0);
+    if (answer)
+      for (const name of ['ok', 'status', 'json', 'text', 'headers', 'failure'] as const)
+        known[name] = celValue(answer[name] ?? null, budget, 0);
     variables.set(facts, known);
   }
   return known;
@@ -119,7 +124,11 @@ function plain(value: unknown, depth: number): unknown {
   if (depth > depthLimit) return null;
   if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]) => [String(key), plain(member, depth + 1)]));
-  if (typeof value === 'object' && value !== null && (Object.getPrototypeOf(value) === null || Object.getPrototypeOf(value) === Object.prototype)) {
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    (Object.getPrototypeOf(value) === null || Object.getPrototypeOf(value) === Object.prototype)
+  ) {
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member, depth + 1)]));
   }
   return value;

@@ -7,9 +7,24 @@ import type { CallTarget } from './call.ts';
 import { findAddress } from './find-address.ts';
 
 const port = (more: Partial<CatalogPort> = {}): CatalogPort => ({
-  name: 'web', service: 'app', host: 8180, container: 80, protocol: 'tcp', exposure: 'loopback', role: '', fixed: false, web: false, tls: false, ...more,
+  name: 'web',
+  service: 'app',
+  host: 8180,
+  container: 80,
+  protocol: 'tcp',
+  exposure: 'loopback',
+  role: '',
+  fixed: false,
+  web: false,
+  tls: false,
+  ...more,
 });
-const at = (address: string | undefined, hostPort: number | undefined, containerPort = 80, protocol: 'tcp' | 'udp' = 'tcp'): PublishedPort => ({ address, hostPort, containerPort, protocol });
+const at = (
+  address: string | undefined,
+  hostPort: number | undefined,
+  containerPort = 80,
+  protocol: 'tcp' | 'udp' = 'tcp',
+): PublishedPort => ({ address, hostPort, containerPort, protocol });
 
 function target(container: Partial<ContainerDetail>, ports: CatalogPort[] = [port()], more: Partial<CallTarget> = {}): CallTarget {
   return {
@@ -21,7 +36,15 @@ function target(container: Partial<ContainerDetail>, ports: CatalogPort[] = [por
     ...more,
   };
 }
-const facts = (more: Partial<EngineFacts> = {}): EngineFacts => ({ kind: 'docker', version: '28', apiVersion: '1.48', rootless: false, operatingSystem: 'Debian', swarmManager: false, ...more });
+const facts = (more: Partial<EngineFacts> = {}): EngineFacts => ({
+  kind: 'docker',
+  version: '28',
+  apiVersion: '1.48',
+  rootless: false,
+  operatingSystem: 'Debian',
+  swarmManager: false,
+  ...more,
+});
 
 describe('findAddress', () => {
   it.each([
@@ -31,24 +54,38 @@ describe('findAddress', () => {
     ['IPv4 before IPv6', [at('::', 8181), at('0.0.0.0', 8180)], '127.0.0.1:8180'],
     ['loopback before an address of the host', [at('192.168.1.2', 80), at('127.0.0.1', 8180)], '127.0.0.1:8180'],
     ['the address of the host where there is no other', [at('192.168.1.2', 80)], '192.168.1.2:80'],
-    ['the right container port and protocol', [at('0.0.0.0', 53, 53, 'udp'), at('0.0.0.0', 81, 80, 'udp'), at('0.0.0.0', 82, 81), at('127.0.0.1', 83, 80)], '127.0.0.1:83'],
+    [
+      'the right container port and protocol',
+      [at('0.0.0.0', 53, 53, 'udp'), at('0.0.0.0', 81, 80, 'udp'), at('0.0.0.0', 82, 81), at('127.0.0.1', 83, 80)],
+      '127.0.0.1:83',
+    ],
   ])('finds %s', (_, ports, expected) => {
     const found = findAddress(target({ ports: ports as PublishedPort[] }), 'web');
     expect(typeof found === 'string' ? found : `${found.host}:${found.port}`).toBe(expected);
   });
 
-  it('trusts nobody but loopback and the engine\'s network to be the component itself', () => {
+  it("trusts nobody but loopback and the engine's network to be the component itself", () => {
     expect(findAddress(target({ ports: [at('127.0.0.1', 1)] }), 'web')).toMatchObject({ near: true });
     expect(findAddress(target({ ports: [at('192.168.1.2', 1)] }), 'web')).toMatchObject({ near: false });
   });
 
   it('takes the TCP port where a name has both', () => {
-    const found = findAddress(target({ ports: [at('0.0.0.0', 53, 53, 'udp'), at('0.0.0.0', 5353, 53, 'tcp')] }, [port({ container: 53, protocol: 'udp' }), port({ container: 53 })]), 'web');
+    const found = findAddress(
+      target({ ports: [at('0.0.0.0', 53, 53, 'udp'), at('0.0.0.0', 5353, 53, 'tcp')] }, [
+        port({ container: 53, protocol: 'udp' }),
+        port({ container: 53 }),
+      ]),
+      'web',
+    );
     expect(found).toMatchObject({ port: 5353 });
   });
 
-  it('knows the port of a service on the host\'s network (R16)', () => {
-    expect(findAddress(target({ networkMode: 'host' }, [port({ host: 3000, container: 3000 })]), 'web')).toEqual({ host: '127.0.0.1', port: 3000, near: true });
+  it("knows the port of a service on the host's network (R16)", () => {
+    expect(findAddress(target({ networkMode: 'host' }, [port({ host: 3000, container: 3000 })]), 'web')).toEqual({
+      host: '127.0.0.1',
+      port: 3000,
+      near: true,
+    });
   });
 
   it('looks at the gateway whose network a container shares (R15)', () => {
@@ -57,7 +94,7 @@ describe('findAddress', () => {
     expect(findAddress({ ...shared, containers }, 'web')).toMatchObject({ port: 9090 });
   });
 
-  it('goes into the engine\'s network only where the host has a route there', () => {
+  it("goes into the engine's network only where the host has a route there", () => {
     const inside = { ports: [at(undefined, undefined)], networkAddresses: ['172.18.0.2'] };
     expect(findAddress(target(inside, undefined, { engineFacts: facts() }), 'web')).toEqual({ host: '172.18.0.2', port: 80, near: true });
     for (const engineFacts of [undefined, facts({ rootless: true }), facts({ operatingSystem: 'Docker Desktop' })]) {

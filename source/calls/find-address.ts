@@ -42,7 +42,10 @@ function throughGateway(target: CallTarget, container: ContainerDetail, port: Ca
 
 function publishedOn({ ports }: ContainerDetail, port: CatalogPort): PortAddress | undefined {
   const found = ports
-    .filter(({ containerPort, protocol, hostPort }) => containerPort === port.container && protocol === port.protocol && hostPort !== undefined && hostPort > 0)
+    .filter(
+      ({ containerPort, protocol, hostPort }) =>
+        containerPort === port.container && protocol === port.protocol && hostPort !== undefined && hostPort > 0,
+    )
     .map(({ address = '', hostPort = 0 }) => ({ ...reach(address), port: hostPort }))
     .sort((a, b) => a.rank - b.rank)[0];
   return found && { host: found.host, port: found.port, near: found.rank < 4 };

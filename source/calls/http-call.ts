@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { Agent as TlsAgent, request as requestHttps } from 'node:https';
+import { request as requestHttps, Agent as TlsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { ComponentCall } from '../catalog/schema.ts';
 import { Fault } from '../faults/fault.ts';
@@ -42,7 +42,8 @@ export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest
     ...(type && { 'content-type': type }),
   };
   for (const [name, value] of inputs.fillRecord(http.headers)) {
-    if (/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) throw unsendable(`The value for the header ${name} holds characters that no header can.`);
+    if (/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
+      throw unsendable(`The value for the header ${name} holds characters that no header can.`);
     headers[name.toLowerCase()] = value;
   }
   if (http.basic) {
@@ -50,7 +51,12 @@ export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest
     if (login[0]?.includes(':')) throw unsendable('A user name may not hold a colon.');
     headers['authorization'] = `Basic ${Buffer.from(login.join(':')).toString('base64')}`;
   }
-  return { method: http.method, path: `${path}${query.length > 0 ? `${path.includes('?') ? '&' : '?'}${query.join('&')}` : ''}`, headers, body };
+  return {
+    method: http.method,
+    path: `${path}${query.length > 0 ? `${path.includes('?') ? '&' : '?'}${query.join('&')}` : ''}`,
+    headers,
+    body,
+  };
 }
 
 function buildBody(http: HttpDeclaration, inputs: Inputs): { body: Buffer | undefined; type?: string } {
@@ -78,15 +84,32 @@ function buildMultipart(parts: Readonly<Record<string, string>>, inputs: Inputs)
  */
 export function sendRequest(
   stream: Duplex,
-  { request, address, tls, signal, arrival }: { request: HttpRequest; address: PortAddress; tls: boolean; signal: AbortSignal; arrival: (soFar: () => HttpArrival) => void },
+  {
+    request,
+    address,
+    tls,
+    signal,
+    arrival,
+  }: { request: HttpRequest; address: PortAddress; tls: boolean; signal: AbortSignal; arrival: (soFar: () => HttpArrival) => void },
 ): Promise<HttpArrival> {
   const authority = `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
-  const headers = { host: authority, connection: 'close', ...(request.body && { 'content-length': String(request.body.length) }), ...request.headers };
+  const headers = {
+    host: authority,
+    connection: 'close',
+    ...(request.body && { 'content-length': String(request.body.length) }),
+    ...request.headers,
+  };
   return new Promise((resolve, reject) => {
     const common = { method: request.method, path: request.path, headers, setHost: false };
     const sending = tls
       ? // A component's own certificate on loopback is signed by nobody, and nobody else can answer there.
-        requestHttps({ ...common, agent: new TlsAgent({ maxCachedSessions: 0 }), ...({ socket: stream } as object), rejectUnauthorized: !address.near, host: address.host })
+        requestHttps({
+          ...common,
+          agent: new TlsAgent({ maxCachedSessions: 0 }),
+          ...({ socket: stream } as object),
+          rejectUnauthorized: !address.near,
+          host: address.host,
+        })
       : requestHttp({ ...common, createConnection: () => stream });
 
     const onAbort = () => end(() => reject(signal.reason));
@@ -100,15 +123,28 @@ export function sendRequest(
     // Late errors of a stream that has been given up are nobody's business.
     stream.on('error', () => undefined);
     sending.on('error', (error) => end(() => reject(readable(error, tls))));
-    sending.on('response', (response) => collect(response, arrival, (so) => end(() => resolve(so)), (error) => end(() => reject(readable(error, tls)))));
+    sending.on('response', (response) =>
+      collect(
+        response,
+        arrival,
+        (so) => end(() => resolve(so)),
+        (error) => end(() => reject(readable(error, tls))),
+      ),
+    );
     sending.end(request.body);
     if (signal.aborted) onAbort();
   });
 }
 
-function collect(response: IncomingMessage, arrival: (soFar: () => HttpArrival) => void, done: (so: HttpArrival) => void, failed: (error: Error) => void): void {
+function collect(
+  response: IncomingMessage,
+  arrival: (soFar: () => HttpArrival) => void,
+  done: (so: HttpArrival) => void,
+  failed: (error: Error) => void,
+): void {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  for (const [name, value] of Object.entries(response.headers))
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
   const status = response.statusCode ?? 0;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -128,9 +164,12 @@ function collect(response: IncomingMessage, arrival: (soFar: () => HttpArrival) 
 function readable(error: Error, tls: boolean): Error {
   const code = 'code' in error ? String(error.code) : '';
   if (code.startsWith('HPE_')) return new Error('what answers there does not speak HTTP', { cause: error });
-  if (code === 'ECONNRESET' || code === 'EPIPE' || /socket hang up/.test(error.message)) return new Error('the connection was closed without an answer', { cause: error });
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL') || (tls && /wrong version number/.test(error.message))) return new Error('what answers there does not speak TLS', { cause: error });
-  if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT' || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || code === 'SELF_SIGNED_CERT_IN_CHAIN') return new Error('its certificate is signed by nobody we trust', { cause: error });
+  if (code === 'ECONNRESET' || code === 'EPIPE' || /socket hang up/.test(error.message))
+    return new Error('the connection was closed without an answer', { cause: error });
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL') || (tls && /wrong version number/.test(error.message)))
+    return new Error('what answers there does not speak TLS', { cause: error });
+  if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT' || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || code === 'SELF_SIGNED_CERT_IN_CHAIN')
+    return new Error('its certificate is signed by nobody we trust', { cause: error });
   return error;
 }
 

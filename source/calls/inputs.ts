@@ -18,13 +18,15 @@ export class Inputs {
     const declared = Object.keys(call.inputs);
     if (declared.length === 0 && Object.keys(values).length === 0) return new Inputs(call, values);
     for (const name of Object.keys(values)) {
-      if (!Object.hasOwn(call.inputs, name)) throw usage(`"${call.title}" has no input "${name}".`, nameRemedy(name, declared, 'Leave it out.'));
+      if (!Object.hasOwn(call.inputs, name))
+        throw usage(`"${call.title}" has no input "${name}".`, nameRemedy(name, declared, 'Leave it out.'));
     }
     const { checkValue } = await import('../catalog/field-types.ts');
     for (const [name, input] of Object.entries(call.inputs)) {
       const value = values[name];
       if (value === undefined || value === '') {
-        if (input.required) throw usage(`"${call.title}" needs ${name}: ${input.meaning}.`, `Give it, on the command line with --set ${name}=...`);
+        if (input.required)
+          throw usage(`"${call.title}" needs ${name}: ${input.meaning}.`, `Give it, on the command line with --set ${name}=...`);
         continue;
       }
       const problem = checkValue(input, value);
@@ -59,7 +61,11 @@ export class Inputs {
     }
     if (Array.isArray(value)) return value.map((item) => this.fillJson(item)).filter((item) => item !== undefined);
     if (typeof value === 'object' && value !== null) {
-      return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, this.fillJson(member)]).filter(([, member]) => member !== undefined));
+      return Object.fromEntries(
+        Object.entries(value)
+          .map(([key, member]) => [key, this.fillJson(member)])
+          .filter(([, member]) => member !== undefined),
+      );
     }
     return value;
   }
@@ -76,7 +82,8 @@ export class Inputs {
         if (filled.at(-1)?.startsWith('-')) filled.pop();
         continue;
       }
-      if (value.startsWith('-') && !argument.startsWith('-')) throw usage('A value for a program may not begin with a dash.', 'Give it without the dash.');
+      if (value.startsWith('-') && !argument.startsWith('-'))
+        throw usage('A value for a program may not begin with a dash.', 'Give it without the dash.');
       if (value.includes('\0')) throw usage('A value for a program may not hold a null character.', 'Remove it.');
       filled.push(value);
     }

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { catalogEntry, containerDetail } from '../../test/doubles/container-facts.ts';
 import { selfSigned } from '../../test/doubles/self-signed.ts';
 import type { CatalogPort } from '../catalog/catalog.ts';
-import { componentSchema, type ComponentCall } from '../catalog/schema.ts';
+import { type ComponentCall, componentSchema } from '../catalog/schema.ts';
 import type { Engine, ExecResult } from '../engine/engine.ts';
 import { mintGrant } from '../grants/mint.ts';
 import type { Host } from '../hosts/host.ts';
@@ -25,7 +25,12 @@ const never = () => new AbortController().signal;
 /** A call as component.yaml would declare it, defaults filled in. */
 function call(declared: Record<string, unknown>): ComponentCall {
   const component = componentSchema.parse({
-    id: 'app', group: 'security', kind: 'k', deploy: 'compose', product: { name: 'p', confidence: 'sure' }, calls: { it: { title: 'Ask', reads: true, limit: '500ms', ...declared } },
+    id: 'app',
+    group: 'security',
+    kind: 'k',
+    deploy: 'compose',
+    product: { name: 'p', confidence: 'sure' },
+    calls: { it: { title: 'Ask', reads: true, limit: '500ms', ...declared } },
   });
   return component.calls['it'] as ComponentCall;
 }
@@ -51,11 +56,29 @@ const serve = (listener: RequestListener) => listening(createServer(listener));
 const serveRaw = (onSocket: (socket: Socket) => void) => listening(createTcpServer(onSocket));
 
 const port = (more: Partial<CatalogPort> = {}): CatalogPort => ({
-  name: 'web', service: 'app', host: 8180, container: 80, protocol: 'tcp', exposure: 'loopback', role: 'page', fixed: false, web: true, tls: false, ...more,
+  name: 'web',
+  service: 'app',
+  host: 8180,
+  container: 80,
+  protocol: 'tcp',
+  exposure: 'loopback',
+  role: 'page',
+  fixed: false,
+  web: true,
+  tls: false,
+  ...more,
 });
 
-function target(hostPort: number, more: { ports?: CatalogPort[]; engine?: Partial<Engine>; execAllowed?: boolean; host?: Host } = {}): CallTarget {
-  const container = containerDetail({ id: 'c1', name: 'app', ports: [{ address: '127.0.0.1', hostPort, containerPort: 80, protocol: 'tcp' }], startedMs: Date.now() - 60_000 });
+function target(
+  hostPort: number,
+  more: { ports?: CatalogPort[]; engine?: Partial<Engine>; execAllowed?: boolean; host?: Host } = {},
+): CallTarget {
+  const container = containerDetail({
+    id: 'c1',
+    name: 'app',
+    ports: [{ address: '127.0.0.1', hostPort, containerPort: 80, protocol: 'tcp' }],
+    startedMs: Date.now() - 60_000,
+  });
   return {
     entry: catalogEntry('app', { app: { image: 'team/app', main: true } }, { ports: more.ports ?? [port()] }),
     host: more.host ?? openLocalHost(),
@@ -65,7 +88,8 @@ function target(hostPort: number, more: { ports?: CatalogPort[]; engine?: Partia
   };
 }
 
-const ask = (to: CallTarget, what: ComponentCall, inputs: Record<string, string> = {}) => runCall(to, { name: 'it', call: what, inputs, signal: never() });
+const ask = (to: CallTarget, what: ComponentCall, inputs: Record<string, string> = {}) =>
+  runCall(to, { name: 'it', call: what, inputs, signal: never() });
 
 describe('an http call', () => {
   it('goes to the port that is really published and brings status, headers, text and JSON back', async () => {
@@ -87,19 +111,38 @@ describe('an http call', () => {
       let body = '';
       request.on('data', (chunk) => (body += chunk));
       request.on('end', () => {
-        seen.push({ line: `${request.method} ${request.url}`, type: request.headers['content-type'], header: request.headers['x-api-key'] as string, body });
+        seen.push({
+          line: `${request.method} ${request.url}`,
+          type: request.headers['content-type'],
+          header: request.headers['x-api-key'] as string,
+          body,
+        });
         response.end();
       });
     });
-    const inputs = { folder: { type: 'string', meaning: 'folder' }, key: { type: 'secret-string', meaning: 'key', secret: true }, many: { type: 'integer', meaning: 'n', required: false } };
+    const inputs = {
+      folder: { type: 'string', meaning: 'folder' },
+      key: { type: 'secret-string', meaning: 'key', secret: true },
+      many: { type: 'integer', meaning: 'n', required: false },
+    };
     const values = { folder: 'a b/c&d', key: 'k1' };
     const to = target(web);
     const http = { port: 'web', path: '/rest/<folder>/scan', headers: { 'X-API-Key': '<key>' } };
     await ask(to, call({ inputs, http: { ...http, method: 'GET', query: { folder: '<folder>', limit: '<many>' } } }), values);
-    await ask(to, call({ inputs, http: { ...http, method: 'POST', json: { name: '<folder>', many: '<many>', fixed: [true, '<key>'] } } }), { ...values, many: '7' });
+    await ask(to, call({ inputs, http: { ...http, method: 'POST', json: { name: '<folder>', many: '<many>', fixed: [true, '<key>'] } } }), {
+      ...values,
+      many: '7',
+    });
     await ask(to, call({ inputs, http: { ...http, method: 'POST', form: { token: '<folder>', none: '<many>' } } }), values);
     await ask(to, call({ inputs, http: { ...http, method: 'PUT', text: '<folder>' } }), values);
-    await ask(to, call({ inputs: { ...inputs, opml: { type: 'string', meaning: 'file', file: true } }, http: { ...http, method: 'POST', multipart: { file: '<opml>', title: '<folder>' } } }), { ...values, opml: '<opml/>' });
+    await ask(
+      to,
+      call({
+        inputs: { ...inputs, opml: { type: 'string', meaning: 'file', file: true } },
+        http: { ...http, method: 'POST', multipart: { file: '<opml>', title: '<folder>' } },
+      }),
+      { ...values, opml: '<opml/>' },
+    );
 
     expect(seen.map(({ line }) => line)).toEqual([
       'GET /rest/a%20b%2Fc%26d/scan?folder=a%20b%2Fc%26d',
@@ -113,7 +156,9 @@ describe('an http call', () => {
     expect(seen[2]).toMatchObject({ type: 'application/x-www-form-urlencoded', body: 'token=a+b%2Fc%26d' });
     expect(seen[3]).toMatchObject({ type: 'text/plain; charset=utf-8', body: 'a b/c&d' });
     expect(seen[4]?.type).toMatch(/^multipart\/form-data; boundary=/);
-    expect(seen[4]?.body).toContain('Content-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n<opml/>\r\n');
+    expect(seen[4]?.body).toContain(
+      'Content-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n<opml/>\r\n',
+    );
     expect(seen[4]?.body).toContain('name="title"\r\n\r\na b/c&d\r\n');
   });
 
@@ -126,7 +171,16 @@ describe('an http call', () => {
     expect(await expecting(500)).toMatchObject({ ok: false, status: 500, failure: 'It answered with status 500, not 200.' });
     // Without `expect` every answer counts.
     expect(await ask(target(web), get('/500'))).toMatchObject({ ok: true, status: 500 });
-    expect([0, 200, 302, 401, 403, 429, 503, 500].map((status) => standingOf({ status }))).toEqual(['silent', 'up', 'up', 'locked', 'locked', 'busy', 'busy', 'failing']);
+    expect([0, 200, 302, 401, 403, 429, 503, 500].map((status) => standingOf({ status }))).toEqual([
+      'silent',
+      'up',
+      'up',
+      'locked',
+      'locked',
+      'busy',
+      'busy',
+      'failing',
+    ]);
   });
 
   it('does not follow a redirect', async () => {
@@ -158,7 +212,12 @@ describe('an http call', () => {
     const silent = await serveRaw(() => undefined);
     expect(await ask(target(silent), get())).toMatchObject({ ok: false, status: 0, failure: 'No answer within 0.5 s.' });
     const half = await serveRaw((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"a"'));
-    expect(await ask(target(half), get())).toMatchObject({ ok: false, status: 200, text: '{"a"', failure: 'The answer was not complete within 0.5 s.' });
+    expect(await ask(target(half), get())).toMatchObject({
+      ok: false,
+      status: 200,
+      text: '{"a"',
+      failure: 'The answer was not complete within 0.5 s.',
+    });
     const dripping = await serveRaw((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       const timer = setInterval(() => socket.write('.'), 5);
@@ -181,7 +240,12 @@ describe('an http call', () => {
     const closing = await serveRaw((socket) => socket.destroy());
     expect(await ask(target(closing), get())).toMatchObject({ ok: false, failure: 'The connection was closed without an answer.' });
     const cutting = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'));
-    expect(await ask(target(cutting), get())).toMatchObject({ ok: false, status: 200, text: 'abc', failure: 'The connection was closed in the middle of the answer.' });
+    expect(await ask(target(cutting), get())).toMatchObject({
+      ok: false,
+      status: 200,
+      text: 'abc',
+      failure: 'The connection was closed in the middle of the answer.',
+    });
     const closed = await serve(() => undefined);
     cleanups.pop()?.();
     const refused = await ask(target(closed), get());
@@ -192,7 +256,9 @@ describe('an http call', () => {
   it('survives a flood of headers and a switch of protocol', async () => {
     const flood = await serveRaw((socket) => socket.write(`HTTP/1.1 200 OK\r\n${'X-A: b\r\n'.repeat(20_000)}\r\n`));
     expect(await ask(target(flood), get())).toMatchObject({ ok: false, failure: expect.stringContaining('does not speak HTTP') });
-    const upgrade = await serveRaw((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'));
+    const upgrade = await serveRaw((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
+    );
     expect(await ask(target(upgrade), get())).toMatchObject({ ok: false });
   });
 
@@ -215,10 +281,15 @@ describe('an http call', () => {
   });
 
   it('accepts a certificate that the component made itself, on loopback', async () => {
-    const web = await listening(createTlsServer({ key: selfSigned.key, cert: selfSigned.cert }, (_, response) => response.end('secret garden')));
+    const web = await listening(
+      createTlsServer({ key: selfSigned.key, cert: selfSigned.cert }, (_, response) => response.end('secret garden')),
+    );
     expect(await ask(target(web, { ports: [port({ tls: true })] }), get())).toMatchObject({ ok: true, status: 200, text: 'secret garden' });
     const plain = await serve((_, response) => response.end());
-    expect(await ask(target(plain, { ports: [port({ tls: true })] }), get())).toMatchObject({ ok: false, failure: expect.stringContaining('TLS') });
+    expect(await ask(target(plain, { ports: [port({ tls: true })] }), get())).toMatchObject({
+      ok: false,
+      failure: expect.stringContaining('TLS'),
+    });
   });
 
   it('ends when the caller walks away', async () => {
@@ -233,12 +304,19 @@ describe('an http call', () => {
   it('says which service is not running or which port is not published', async () => {
     const to = target(1);
     expect(await ask({ ...to, containers: new Map() }, get())).toMatchObject({ ok: false, failure: 'The service app is not running.' });
-    expect(await ask(target(1, { ports: [port({ container: 81 })] }), get())).toMatchObject({ ok: false, failure: 'Port 81/tcp of app is not published.' });
+    expect(await ask(target(1, { ports: [port({ container: 81 })] }), get())).toMatchObject({
+      ok: false,
+      failure: 'Port 81/tcp of app is not published.',
+    });
   });
 });
 
 describe('inputs', () => {
-  const banning = call({ reads: false, inputs: { ip: { type: 'ip-address', meaning: 'address to ban' } }, http: { method: 'POST', port: 'web', path: '/ban/<ip>' } });
+  const banning = call({
+    reads: false,
+    inputs: { ip: { type: 'ip-address', meaning: 'address to ban' } },
+    http: { method: 'POST', port: 'web', path: '/ban/<ip>' },
+  });
   const grant = () => mintGrant('ban', 'operate', never());
 
   it.each([
@@ -251,26 +329,40 @@ describe('inputs', () => {
       asked++;
       response.end();
     });
-    await expect(runCall(target(web), { name: 'ban', call: banning, inputs, signal: never(), grant: grant() })).rejects.toMatchObject({ code: 'usage.input', message: expect.stringContaining(message) });
+    await expect(runCall(target(web), { name: 'ban', call: banning, inputs, signal: never(), grant: grant() })).rejects.toMatchObject({
+      code: 'usage.input',
+      message: expect.stringContaining(message),
+    });
     expect(asked).toBe(0);
   });
 
   it('cannot smuggle a header', async () => {
     const web = await serve((_, response) => response.end());
-    const declared = call({ inputs: { key: { type: 'string', meaning: 'key' } }, http: { method: 'GET', port: 'web', path: '/', headers: { 'X-Key': '<key>' } } });
+    const declared = call({
+      inputs: { key: { type: 'string', meaning: 'key' } },
+      http: { method: 'GET', port: 'web', path: '/', headers: { 'X-Key': '<key>' } },
+    });
     await expect(ask(target(web), declared, { key: 'a\r\nX-Admin: 1' })).rejects.toMatchObject({ code: 'usage.input' });
   });
 
   it('need a grant where the call does more than read', async () => {
     const web = await serve((_, response) => response.end('done'));
     await expect(ask(target(web), banning, { ip: '1.2.3.4' })).rejects.toMatchObject({ code: 'refused.grant' });
-    expect(await runCall(target(web), { name: 'ban', call: banning, inputs: { ip: '2001:db8::1' }, signal: never(), grant: grant() })).toMatchObject({ ok: true, text: 'done' });
+    expect(
+      await runCall(target(web), { name: 'ban', call: banning, inputs: { ip: '2001:db8::1' }, signal: never(), grant: grant() }),
+    ).toMatchObject({ ok: true, text: 'done' });
   });
 
   it('end with their grant', async () => {
     const silent = await serveRaw(() => undefined);
     const act = new AbortController();
-    const asked = runCall(target(silent), { name: 'ban', call: banning, inputs: { ip: '1.2.3.4' }, signal: never(), grant: mintGrant('ban', 'operate', act.signal) });
+    const asked = runCall(target(silent), {
+      name: 'ban',
+      call: banning,
+      inputs: { ip: '1.2.3.4' },
+      signal: never(),
+      grant: mintGrant('ban', 'operate', act.signal),
+    });
     act.abort(new Error('act ended'));
     await expect(asked).rejects.toThrow('act ended');
   });
@@ -278,7 +370,11 @@ describe('inputs', () => {
 
 describe('an exec call', () => {
   const result = (more: Partial<ExecResult> & { out?: string; err?: string } = {}): ExecResult => ({
-    exitCode: 0, stdout: Buffer.from(more.out ?? ''), stderr: Buffer.from(more.err ?? ''), cut: false, ...more,
+    exitCode: 0,
+    stdout: Buffer.from(more.out ?? ''),
+    stderr: Buffer.from(more.err ?? ''),
+    cut: false,
+    ...more,
   });
   const list = call({ exec: { service: 'app', argv: ['cscli', 'decisions', 'list', '-o', 'json'] } });
 
@@ -297,26 +393,37 @@ describe('an exec call', () => {
   it('tells exit codes as status, stderr where stdout is empty, and a missing program as a failure', async () => {
     const answering = (given: ExecResult) => ask(target(1, { engine: { execReading: async () => given } }), list);
     expect(await answering(result({ exitCode: 2, err: 'sealed' }))).toMatchObject({ ok: true, status: 2, text: 'sealed', json: undefined });
-    expect(await answering(result({ exitCode: 127 }))).toMatchObject({ ok: false, failure: 'The program cscli cannot be run in the container of app.' });
+    expect(await answering(result({ exitCode: 127 }))).toMatchObject({
+      ok: false,
+      failure: 'The program cscli cannot be run in the container of app.',
+    });
     expect(await answering(result({ out: '[1]', cut: true }))).toMatchObject({ ok: true, json: undefined });
   });
 
   it('is not made in read-only mode', async () => {
-    expect(await ask(target(1, { execAllowed: false }), list)).toMatchObject({ ok: false, failure: 'In read-only mode nothing is run inside containers.' });
+    expect(await ask(target(1, { execAllowed: false }), list)).toMatchObject({
+      ok: false,
+      failure: 'In read-only mode nothing is run inside containers.',
+    });
   });
 
   it('leaves out options nobody gave, and refuses a value that would be read as one', async () => {
     const ran: (readonly string[])[] = [];
-    const engine = { writer: () => ({ exec: async (_: string, argv: readonly string[]) => {
-      ran.push(argv);
-      return result();
-    } }) } as unknown as Partial<Engine>;
+    const engine = {
+      writer: () => ({
+        exec: async (_: string, argv: readonly string[]) => {
+          ran.push(argv);
+          return result();
+        },
+      }),
+    } as unknown as Partial<Engine>;
     const ban = call({
       reads: false,
       inputs: { ip: { type: 'ip-address', meaning: 'address' }, reason: { type: 'string', meaning: 'why', required: false } },
       exec: { service: 'app', argv: ['cscli', 'decisions', 'add', '--ip', '<ip>', '--reason', '<reason>'] },
     });
-    const run = (inputs: Record<string, string>) => runCall(target(1, { engine }), { name: 'ban', call: ban, inputs, signal: never(), grant: mintGrant('ban', 'operate', never()) });
+    const run = (inputs: Record<string, string>) =>
+      runCall(target(1, { engine }), { name: 'ban', call: ban, inputs, signal: never(), grant: mintGrant('ban', 'operate', never()) });
     await run({ ip: '1.2.3.4' });
     await run({ ip: '1.2.3.4', reason: 'too; many $(tries)' });
     expect(ran).toEqual([
@@ -328,15 +435,28 @@ describe('an exec call', () => {
 
   it('gives secrets on stdin, never in the arguments', async () => {
     const ran: unknown[] = [];
-    const engine = { writer: () => ({ exec: async (...given: unknown[]) => {
-      ran.push(given);
-      return result();
-    } }) } as unknown as Partial<Engine>;
+    const engine = {
+      writer: () => ({
+        exec: async (...given: unknown[]) => {
+          ran.push(given);
+          return result();
+        },
+      }),
+    } as unknown as Partial<Engine>;
     const inputs = { share: { type: 'secret-string', meaning: 'key share', secret: true } };
-    const withGrant = (declared: ComponentCall) => runCall(target(1, { engine }), { name: 'x', call: declared, inputs: { share: 's3cret' }, signal: never(), grant: mintGrant('x', 'operate', never()) });
+    const withGrant = (declared: ComponentCall) =>
+      runCall(target(1, { engine }), {
+        name: 'x',
+        call: declared,
+        inputs: { share: 's3cret' },
+        signal: never(),
+        grant: mintGrant('x', 'operate', never()),
+      });
     await withGrant(call({ reads: false, inputs, exec: { service: 'app', argv: ['unseal', '-'], stdin: '<share>' } }));
     expect(ran).toEqual([['c1', ['unseal', '-'], { stdin: Buffer.from('s3cret') }]]);
-    expect(await withGrant(call({ reads: false, inputs, exec: { service: 'app', argv: ['unseal', '<share>'] } }))).toMatchObject({ ok: false });
+    expect(await withGrant(call({ reads: false, inputs, exec: { service: 'app', argv: ['unseal', '<share>'] } }))).toMatchObject({
+      ok: false,
+    });
     expect(ran).toHaveLength(1);
   });
 });
@@ -348,11 +468,18 @@ describe('tcp, file and engine calls', () => {
     const greeting = await serveRaw((socket) => socket.end('220 hello\r\n'));
     expect(await ask(target(greeting), call({ tcp: { port: 'web' } }))).toMatchObject({ ok: true });
     const empty = await serveRaw((socket) => socket.destroy());
-    expect(await ask(target(empty), call({ tcp: { port: 'web' } }))).toMatchObject({ ok: false, failure: expect.stringContaining('nothing listens behind it') });
+    expect(await ask(target(empty), call({ tcp: { port: 'web' } }))).toMatchObject({
+      ok: false,
+      failure: expect.stringContaining('nothing listens behind it'),
+    });
   });
 
   it('read files, whole or cut', async () => {
-    const reading = (content: string | undefined) => ask(target(1, { engine: { readFile: async () => (content === undefined ? undefined : Buffer.from(content)) } }), call({ file: { service: 'app', path: '/data/state.json' } }));
+    const reading = (content: string | undefined) =>
+      ask(
+        target(1, { engine: { readFile: async () => (content === undefined ? undefined : Buffer.from(content)) } }),
+        call({ file: { service: 'app', path: '/data/state.json' } }),
+      );
     expect(await reading('{"a": 1}')).toMatchObject({ ok: true, json: { a: 1 } });
     expect(await reading(undefined)).toMatchObject({ ok: false, failure: 'There is no file /data/state.json in the container of app.' });
     const long = await reading(`"${'x'.repeat(70_000)}"`);
@@ -361,14 +488,24 @@ describe('tcp, file and engine calls', () => {
   });
 
   it('tell what the engine knows', async () => {
-    const detail = containerDetail({ id: 'c1', exitCode: undefined, restartCount: 3, env: [['TZ', 'UTC']], argv: ['serve'], startedMs: Date.now() - 5000 });
+    const detail = containerDetail({
+      id: 'c1',
+      exitCode: undefined,
+      restartCount: 3,
+      env: [['TZ', 'UTC']],
+      argv: ['serve'],
+      startedMs: Date.now() - 5000,
+    });
     const answer = await ask(target(1, { engine: { inspect: async () => detail } }), call({ engine: { service: 'app' } }));
     expect(answer).toMatchObject({ ok: true, json: { state: 'running', restarts: 3, env: { TZ: 'UTC' }, argv: ['serve'] } });
     expect((answer.json as { uptime: number }).uptime).toBeGreaterThanOrEqual(4);
-    expect(await ask(target(1, { engine: { inspect: async () => undefined } }), call({ engine: { service: 'app' } }))).toMatchObject({ ok: false, failure: 'The container of app is gone.' });
+    expect(await ask(target(1, { engine: { inspect: async () => undefined } }), call({ engine: { service: 'app' } }))).toMatchObject({
+      ok: false,
+      failure: 'The container of app is gone.',
+    });
   });
 
-  it('pass the engine\'s own fault on as a sentence', async () => {
+  it("pass the engine's own fault on as a sentence", async () => {
     const engine: Partial<Engine> = { inspect: async () => Promise.reject(new Error('boom\n    at somewhere')) };
     expect(await ask(target(1, { engine }), call({ engine: { service: 'app' } }))).toMatchObject({ ok: false, failure: 'Boom.' });
   });

@@ -28,7 +28,11 @@ interface Making {
 export const runCall: RunCall = async (target, { call, inputs = {}, signal, grant }) => {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined) {
-    throw new Fault({ code: 'refused.grant', message: `"${call.title}" changes something and may only run inside an act.`, remedy: `Run it as an operation of ${target.entry.id}.` });
+    throw new Fault({
+      code: 'refused.grant',
+      message: `"${call.title}" changes something and may only run inside an act.`,
+      remedy: `Run it as an operation of ${target.entry.id}.`,
+    });
   }
   const checked = await Inputs.check(call, inputs);
   const limitMs = milliseconds(call.limit);
@@ -45,7 +49,11 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
     grant?.signal.throwIfAborted();
     if (clock.aborted) {
       const seconds = `${limitMs / 1000} s`;
-      return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure: `The answer was not complete within ${seconds}.` } : failed(`No answer within ${seconds}.`));
+      return finish(
+        arrival
+          ? { ...httpAnswer(arrival(), call), ok: false, failure: `The answer was not complete within ${seconds}.` }
+          : failed(`No answer within ${seconds}.`),
+      );
     }
     if (thrown instanceof Fault && (thrown.kind === 'usage' || thrown.kind === 'refused')) throw thrown;
     const failure = sentence(messageOf(thrown));
@@ -100,7 +108,8 @@ async function callExec({ target, call, inputs, signal, grant }: Making, exec: N
   if (typeof container === 'string') return failed(container);
   for (const [input, { secret }] of Object.entries(call.inputs)) {
     // The lint refuses such entries; an operator's own may be newer than its last check.
-    if (secret && exec.argv.some((argument) => argument.includes(`<${input}>`))) return failed(`The secret ${input} would be seen in the arguments of a program.`);
+    if (secret && exec.argv.some((argument) => argument.includes(`<${input}>`)))
+      return failed(`The secret ${input} would be seen in the arguments of a program.`);
   }
   const argv = inputs.fillArgv(exec.argv);
   const stdin = exec.stdin === undefined ? undefined : inputs.fill(exec.stdin);
@@ -111,7 +120,8 @@ async function callExec({ target, call, inputs, signal, grant }: Making, exec: N
   const text = textOf(result.stdout.length > 0 ? result.stdout : result.stderr);
   const whole = !result.cut && result.stdout.length <= bodyLimitBytes;
   const answer = { status: result.exitCode, headers: {}, text, json: whole ? parseJson(textOf(result.stdout)) : undefined };
-  if (result.exitCode === 126 || result.exitCode === 127) return { ...answer, ok: false, failure: `The program ${argv[0]} cannot be run in the container of ${exec.service}.` };
+  if (result.exitCode === 126 || result.exitCode === 127)
+    return { ...answer, ok: false, failure: `The program ${argv[0]} cannot be run in the container of ${exec.service}.` };
   return { ...answer, ok: true, failure: '' };
 }
 
@@ -131,7 +141,9 @@ async function callTcp({ target, signal }: Making, port: string): Promise<Answer
       };
       stream.once('data', settle(false)).once('end', settle(true)).once('close', settle(true)).on('error', settle(true));
     });
-    return closed ? failed(`Port ${address.port} closes every connection at once: nothing listens behind it.`) : { ...failed(''), ok: true };
+    return closed
+      ? failed(`Port ${address.port} closes every connection at once: nothing listens behind it.`)
+      : { ...failed(''), ok: true };
   } finally {
     stream.destroy();
   }

@@ -8,7 +8,10 @@ export interface CompiledCatalog {
 }
 
 /** Checks and joins the whole built-in catalog. `widePorts`: see `readWidePorts`. */
-export async function compileCatalog(folder: string, widePorts?: ReadonlySet<string>): Promise<{ entries: CatalogEntry[]; problems: CatalogProblem[] }> {
+export async function compileCatalog(
+  folder: string,
+  widePorts?: ReadonlySet<string>,
+): Promise<{ entries: CatalogEntry[]; problems: CatalogProblem[] }> {
   return loadFolder(folder, { own: false, widePorts });
 }
 
@@ -18,7 +21,9 @@ export async function compileCatalog(folder: string, widePorts?: ReadonlySet<str
  */
 export function readWidePorts(markdown: string): Set<string> {
   const annex = markdown.slice(markdown.indexOf('## Annex'));
-  return new Set([...annex.matchAll(/^\| (\d+\/(?:tcp|udp)) \| `([a-z0-9-]+)` \| (?:all|host-network) \|/gm)].map(([, port, id]) => `${id} ${port}`));
+  return new Set(
+    [...annex.matchAll(/^\| (\d+\/(?:tcp|udp)) \| `([a-z0-9-]+)` \| (?:all|host-network) \|/gm)].map(([, port, id]) => `${id} ${port}`),
+  );
 }
 
 /** `file:line:column field: message remedy`, the way compilers say it and editors understand it. */

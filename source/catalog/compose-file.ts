@@ -80,7 +80,11 @@ class Reader {
     for (const service of services.values()) {
       for (const needed of service.dependsOn) {
         if (services.has(needed)) continue;
-        this.#problem(['services', service.name, 'depends_on'], `"${service.name}" depends on the unknown service "${needed}".`, nameRemedy(needed, services.keys(), 'Remove it.'));
+        this.#problem(
+          ['services', service.name, 'depends_on'],
+          `"${service.name}" depends on the unknown service "${needed}".`,
+          nameRemedy(needed, services.keys(), 'Remove it.'),
+        );
       }
     }
     return { services, topLevel: Object.keys(file), variables };
@@ -125,7 +129,11 @@ class Reader {
       const at = [...path, index];
       const read = readPort(entry);
       if ('problem' in read) {
-        this.#problem(at, `This port cannot be read: ${read.problem}.`, 'Write "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80", with /udp behind it for UDP.');
+        this.#problem(
+          at,
+          `This port cannot be read: ${read.problem}.`,
+          'Write "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80", with /udp behind it for UDP.',
+        );
         return [];
       }
       return read.ports.map((port) => ({ ...port, service, path: at }));
@@ -142,7 +150,10 @@ class Reader {
         }
         const equals = entry.indexOf('=');
         // A bare name takes its value from the environment of compose itself.
-        environment.set(equals < 0 ? entry : entry.slice(0, equals), { value: equals < 0 ? `\${${entry}}` : entry.slice(equals + 1), path: [...path, index] });
+        environment.set(equals < 0 ? entry : entry.slice(0, equals), {
+          value: equals < 0 ? `\${${entry}}` : entry.slice(equals + 1),
+          path: [...path, index],
+        });
       }
       return environment;
     }
@@ -165,7 +176,9 @@ class Reader {
       const at = [...path, index];
       if (typeof entry === 'string') {
         const [source = '', target, mode = ''] = interpolate(entry).split(':');
-        return [{ source: target === undefined ? '' : source, target: target ?? source, readOnly: mode.split(',').includes('ro'), path: at }];
+        return [
+          { source: target === undefined ? '' : source, target: target ?? source, readOnly: mode.split(',').includes('ro'), path: at },
+        ];
       }
       const mount = this.#map(entry, at);
       if (!mount) return [];
@@ -174,7 +187,14 @@ class Reader {
         this.#problem(at, 'This mount has no target.', 'Add the path inside the container as target.');
         return [];
       }
-      return [{ source: interpolate(textOf(mount['source']) ?? ''), target: interpolate(target), readOnly: mount['read_only'] === true, path: at }];
+      return [
+        {
+          source: interpolate(textOf(mount['source']) ?? ''),
+          target: interpolate(target),
+          readOnly: mount['read_only'] === true,
+          path: at,
+        },
+      ];
     });
   }
 
@@ -194,12 +214,22 @@ class Reader {
   #map(value: unknown, path: YamlPath): Json | undefined {
     if (value === undefined || value === null) return undefined;
     if (typeof value === 'object' && !Array.isArray(value)) return value as Json;
-    this.#problem(path, `${path.length === 0 ? 'The file' : `"${String(path.at(-1))}"`} must be a map of names to values.`, 'Write each entry as NAME: value.');
+    this.#problem(
+      path,
+      `${path.length === 0 ? 'The file' : `"${String(path.at(-1))}"`} must be a map of names to values.`,
+      'Write each entry as NAME: value.',
+    );
     return undefined;
   }
 
   #problem(path: YamlPath, message: string, remedy: string): void {
-    this.problems.push({ path, part: 'value', field: fieldText(path), message: message.charAt(0).toUpperCase() + message.slice(1), remedy });
+    this.problems.push({
+      path,
+      part: 'value',
+      field: fieldText(path),
+      message: message.charAt(0).toUpperCase() + message.slice(1),
+      remedy,
+    });
   }
 }
 

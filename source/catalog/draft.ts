@@ -42,13 +42,30 @@ export interface LintRule {
 
 const finding =
   (file: RuleFinding['file']) =>
-  (path: YamlPath, message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({ file, path, part, message, remedy });
+  (path: YamlPath, message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({
+    file,
+    path,
+    part,
+    message,
+    remedy,
+  });
 export const inComponent = finding('component');
 export const inCompose = finding('compose');
 
 /** Something names what is not there. */
-export function unknown(path: YamlPath, what: string, written: string, known: Iterable<string>, part: 'key' | 'value' = 'value'): RuleFinding {
-  return inComponent(path, `There is no ${what} "${written}".`, nameRemedy(written, known, `Declare the ${what} first, or remove this.`), part);
+export function unknown(
+  path: YamlPath,
+  what: string,
+  written: string,
+  known: Iterable<string>,
+  part: 'key' | 'value' = 'value',
+): RuleFinding {
+  return inComponent(
+    path,
+    `There is no ${what} "${written}".`,
+    nameRemedy(written, known, `Declare the ${what} first, or remove this.`),
+    part,
+  );
 }
 
 export const portAnnotation = (component: Component, port: ComposePort): [string, Component['ports'][string]] | undefined => {
@@ -56,7 +73,9 @@ export const portAnnotation = (component: Component, port: ComposePort): [string
   if (port.name !== undefined) return annotations.find(([name]) => name === port.name);
   return annotations.find(
     ([name, annotation]) =>
-      (annotation.container === port.container && (annotation.protocol ?? port.protocol) === port.protocol && (annotation.service ?? port.service) === port.service) ||
+      (annotation.container === port.container &&
+        (annotation.protocol ?? port.protocol) === port.protocol &&
+        (annotation.service ?? port.service) === port.service) ||
       (annotation.container === undefined && annotation.number === undefined && name === port.service),
   );
 };

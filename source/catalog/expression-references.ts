@@ -23,14 +23,28 @@ export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
     yield* checkTemplate(draft, ['checks', index, 'remedy'], check.remedy, 'check', asked);
   }
   for (const [index, duty] of component.firstRun.entries()) {
-    if (duty.done !== undefined) yield* checkExpression(draft, ['firstRun', index, 'done'], duty.done, 'check', new Set(Object.keys(component.calls)), 'bool');
+    if (duty.done !== undefined)
+      yield* checkExpression(draft, ['firstRun', index, 'done'], duty.done, 'check', new Set(Object.keys(component.calls)), 'bool');
   }
 }
 
-function* checkTemplate(draft: Draft, path: RuleFinding['path'], text: string, scope: ExpressionScope, asked: ReadonlySet<string>): Generator<RuleFinding> {
+function* checkTemplate(
+  draft: Draft,
+  path: RuleFinding['path'],
+  text: string,
+  scope: ExpressionScope,
+  asked: ReadonlySet<string>,
+): Generator<RuleFinding> {
   const template = readTemplate(text);
   if (isTemplateProblem(template)) {
-    yield { ...inComponent(path, `This text cannot be filled: ${template.message}.`, 'Put CEL between single braces, and double a brace that is meant as one.'), offset: template.offset };
+    yield {
+      ...inComponent(
+        path,
+        `This text cannot be filled: ${template.message}.`,
+        'Put CEL between single braces, and double a brace that is meant as one.',
+      ),
+      offset: template.offset,
+    };
     return;
   }
   const secrets = new Set(draft.component.fields.filter(({ secret }) => secret).flatMap((field) => variableOf(field) ?? []));
@@ -40,7 +54,11 @@ function* checkTemplate(draft: Draft, path: RuleFinding['path'], text: string, s
     const expression = compileExpression(part.source, scope);
     if (isProblem(expression)) continue;
     for (const [name, at] of expression.names.env) {
-      if (secrets.has(name)) yield { ...inComponent(path, `This text would show the secret ${name} (R2).`, 'Say something about it instead, such as its length.'), offset: part.offset + at };
+      if (secrets.has(name))
+        yield {
+          ...inComponent(path, `This text would show the secret ${name} (R2).`, 'Say something about it instead, such as its length.'),
+          offset: part.offset + at,
+        };
     }
   }
 }
@@ -62,9 +80,15 @@ function* checkExpression(
     return;
   }
   if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
-    yield { ...inComponent(path, `This condition gives a value of type ${expression.type}, not true or false.`, 'Compare it with something.'), offset: shift };
+    yield {
+      ...inComponent(path, `This condition gives a value of type ${expression.type}, not true or false.`, 'Compare it with something.'),
+      offset: shift,
+    };
   }
-  const known: Record<'calls' | 'services', Iterable<string>> = { calls: asked, services: compose?.services.keys() ?? Object.keys(component.services) };
+  const known: Record<'calls' | 'services', Iterable<string>> = {
+    calls: asked,
+    services: compose?.services.keys() ?? Object.keys(component.services),
+  };
   for (const [kind, names] of Object.entries(known) as ['calls' | 'services', Iterable<string>][]) {
     const list = [...names];
     for (const [name, at] of expression.names[kind]) {
@@ -72,12 +96,17 @@ function* checkExpression(
       const declared = kind === 'calls' && Object.hasOwn(component.calls, name);
       yield {
         ...(declared
-          ? inComponent(path, `The call "${name}" is used here, but not made.`, scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`)
+          ? inComponent(
+              path,
+              `The call "${name}" is used here, but not made.`,
+              scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`,
+            )
           : unknown(path, kind === 'calls' ? 'call' : 'service', name, kind === 'calls' ? Object.keys(component.calls) : list)),
         offset: shift + at,
       };
     }
   }
   const fields = component.fields.map(({ name }) => name);
-  for (const [name, at] of expression.names.fields) if (!fields.includes(name)) yield { ...unknown(path, 'field', name, fields), offset: shift + at };
+  for (const [name, at] of expression.names.fields)
+    if (!fields.includes(name)) yield { ...unknown(path, 'field', name, fields), offset: shift + at };
 }

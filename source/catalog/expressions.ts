@@ -1,4 +1,4 @@
-import { type ASTNode, Environment, EvaluationError, ParseError, type ParseResult, TypeError as CheckError } from '@marcbachmann/cel-js';
+import { type ASTNode, TypeError as CheckError, Environment, EvaluationError, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 
 /** Where an expression stands, which decides what it can ask about. */
 export type ExpressionScope = 'probe' | 'check';
@@ -31,7 +31,19 @@ export interface Expression {
   run(variables: Readonly<Record<string, unknown>>): unknown;
 }
 
-const loops = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'matches', 'split', 'transformList', 'transformMap', 'sortBy']);
+const loops = new Set([
+  'all',
+  'exists',
+  'exists_one',
+  'existsOne',
+  'map',
+  'filter',
+  'matches',
+  'split',
+  'transformList',
+  'transformMap',
+  'sortBy',
+]);
 const sourceLimit = 2000;
 
 const environments = new Map<ExpressionScope, Environment>();
@@ -77,7 +89,12 @@ function compileAnew(source: string, scope: ExpressionScope): Expression | Expre
   }
   const check = parsed.check();
   if (!check.valid) return problemOf(check.error);
-  const names = { calls: new Map<string, number>(), fields: new Map<string, number>(), services: new Map<string, number>(), env: new Map<string, number>() };
+  const names = {
+    calls: new Map<string, number>(),
+    fields: new Map<string, number>(),
+    services: new Map<string, number>(),
+    env: new Map<string, number>(),
+  };
   let slow = false;
   visit(parsed.ast, (node) => {
     const access = accessOf(node);

@@ -12,8 +12,14 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   integer: { fits: [5432, '0', '-1'], not: ['5.5', 'many', '', '1e3', '99999999999999999999', null] },
   'string-integer': { fits: ['1000', 1000], not: ['ten', '1 000'] },
   enum: { fits: [], not: ['x'] },
-  url: { fits: ['https://example.org', 'http://127.0.0.1:8080/a?b=c', 'redis://redis:6379', 'ldap://ldap:3890'], not: ['example.org', 'https://', 'https://a b', '', 'javascript:alert(1)'] },
-  'jdbc-url': { fits: ['jdbc:postgresql://db/keycloak', 'jdbc:postgresql://db:5432/keycloak?ssl=true'], not: ['postgresql://db/keycloak', 'jdbc:postgresql', 'jdbc:postgresql://db'] },
+  url: {
+    fits: ['https://example.org', 'http://127.0.0.1:8080/a?b=c', 'redis://redis:6379', 'ldap://ldap:3890'],
+    not: ['example.org', 'https://', 'https://a b', '', 'javascript:alert(1)'],
+  },
+  'jdbc-url': {
+    fits: ['jdbc:postgresql://db/keycloak', 'jdbc:postgresql://db:5432/keycloak?ssl=true'],
+    not: ['postgresql://db/keycloak', 'jdbc:postgresql', 'jdbc:postgresql://db'],
+  },
   'database-url': { fits: ['postgres://u:p@db/app?sslmode=disable', 'mysql://u@db/app'], not: ['db/app', 'https://db/app', 'postgres://'] },
   path: { fits: ['/config/users.yml', './files'], not: ['config', '', 'C:\\x', '~/x'] },
   hostname: { fits: ['id.example.org', 'nas', '192.168.1.2'], not: ['-a.org', 'a_b', 'https://a', 'a..b', ''] },
@@ -25,7 +31,10 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   timezone: { fits: ['Europe/Berlin', 'UTC'], not: ['Berlin', '+02:00', 'Mars/Base'] },
   duration: { fits: ['24h', '30d', '1h30m', '500ms', '720h'], not: ['24', 'soon', '1 h', '-1h', 'h'] },
   cron: { fits: ['0 2 * * *', '0 */6 * * *', '@daily'], not: ['0 2 * *', '99 * * * *', 'often', '* * * * * *'] },
-  dn: { fits: ['dc=example,dc=org', 'uid=admin,ou=people,dc=example,dc=org', 'cn=a\\,b,dc=x'], not: ['example.org', 'dc=', '=x', 'dc=a,,dc=b'] },
+  dn: {
+    fits: ['dc=example,dc=org', 'uid=admin,ou=people,dc=example,dc=org', 'cn=a\\,b,dc=x'],
+    not: ['example.org', 'dc=', '=x', 'dc=a,,dc=b'],
+  },
   'ldap-filter': {
     fits: ['(uid=ann)', '(&({username_attribute}={input})(objectClass=person))', '(!(disabled=true))', '(|(a=1)(b>=2)(c=*x*))'],
     not: ['uid=ann', '(uid=ann', '(&)', '(!(a=1)(b=2))', '(uid=ann))', '()'],
@@ -95,13 +104,23 @@ describe('checkValue', () => {
 
   it('never throws and is quick, whatever the value', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...fieldTypes), fc.oneof(fc.anything(), fc.string(), fc.string({ minLength: 500, maxLength: 4000 })), (type, value) => {
-        const begin = performance.now();
-        checkValue({ type }, value);
-        expect(performance.now() - begin).toBeLessThan(200);
-      }),
+      fc.property(
+        fc.constantFrom(...fieldTypes),
+        fc.oneof(fc.anything(), fc.string(), fc.string({ minLength: 500, maxLength: 4000 })),
+        (type, value) => {
+          const begin = performance.now();
+          checkValue({ type }, value);
+          expect(performance.now() - begin).toBeLessThan(200);
+        },
+      ),
     );
-    for (const long of ['a='.repeat(4000), `dc=${'a'.repeat(8000)}\\`, `(${'&('.repeat(4000)}`, `${'a'.repeat(250)}.`.repeat(20), '1h'.repeat(5000)]) {
+    for (const long of [
+      'a='.repeat(4000),
+      `dc=${'a'.repeat(8000)}\\`,
+      `(${'&('.repeat(4000)}`,
+      `${'a'.repeat(250)}.`.repeat(20),
+      '1h'.repeat(5000),
+    ]) {
       for (const type of fieldTypes) {
         const begin = performance.now();
         checkValue({ type }, long);

@@ -51,7 +51,12 @@ const checks: Record<FieldType, Check> = {
   enum: (value, { enum: allowed = [] }) => unless(allowed.includes(textOf(value) ?? ''), `is not one of ${allowed.join(', ')}`),
   url: ofText((text) => checkUrl(text, undefined)),
   'jdbc-url': ofText((text) =>
-    /^jdbc:[a-z0-9]+:/.test(text) ? unless(/^jdbc:[a-z0-9]+:\/\/[^/\s]+\/\S+$/.test(text) || /^jdbc:(?:h2|sqlite):\S+$/.test(text), 'must name a host and a database, such as jdbc:postgresql://db/app') : 'must begin with jdbc:, such as jdbc:postgresql://db/app',
+    /^jdbc:[a-z0-9]+:/.test(text)
+      ? unless(
+          /^jdbc:[a-z0-9]+:\/\/[^/\s]+\/\S+$/.test(text) || /^jdbc:(?:h2|sqlite):\S+$/.test(text),
+          'must name a host and a database, such as jdbc:postgresql://db/app',
+        )
+      : 'must begin with jdbc:, such as jdbc:postgresql://db/app',
   ),
   'database-url': ofText((text) => checkUrl(text, databaseSchemes)),
   path: ofText((text) => unless(/^(?:\/|\.{1,2}\/)/.test(text) && !text.includes('\n'), 'must be a path that begins with a slash')),
@@ -62,11 +67,16 @@ const checks: Record<FieldType, Check> = {
   cidr: ofText((text) => unless(isCidr(text), 'must be a network, such as 10.8.0.0/24')),
   email: ofText((text) => unless(isEmail(text), 'must be a mail address')),
   timezone: ofText((text) => unless(isTimezone(text), 'must be a time zone, such as Europe/Berlin')),
-  duration: ofText((text) => unless(/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w|y))+$/.test(text), 'must be a duration, such as 24h or 30d')),
+  duration: ofText((text) =>
+    unless(/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w|y))+$/.test(text), 'must be a duration, such as 24h or 30d'),
+  ),
   cron: ofText(checkCron),
   dn: ofText((text) => unless(isDn(text), 'must be a distinguished name, such as dc=example,dc=org')),
-  'ldap-filter': ofText((text) => unless(filterEnd(text, 0) === text.length, 'must be an LDAP filter, such as (&(uid={input})(objectClass=person))')),
-  list: (value) => unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list: entries with commas between them'),
+  'ldap-filter': ofText((text) =>
+    unless(filterEnd(text, 0) === text.length, 'must be an LDAP filter, such as (&(uid={input})(objectClass=person))'),
+  ),
+  list: (value) =>
+    unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list: entries with commas between them'),
   'list of ip-address': (value, { secret }) => {
     const wrong = itemsOf(value).find((item) => !isIp(item));
     if (itemsOf(value).length === 0) return 'must be a list of addresses with commas between them';
@@ -138,7 +148,8 @@ function isTimezone(text: string): boolean {
 }
 
 function checkCron(text: string): string | undefined {
-  if (!/^@/.test(text) && text.trim().split(/\s+/).length !== 5) return 'must have five parts: minute, hour, day of month, month, day of week';
+  if (!/^@/.test(text) && text.trim().split(/\s+/).length !== 5)
+    return 'must have five parts: minute, hour, day of month, month, day of week';
   try {
     new CronPattern(text);
     return undefined;

@@ -7,7 +7,7 @@ import { generate, generatorPattern } from './generators.ts';
 describe('generate', () => {
   it.each([
     ['ADMIN_TOKEN', 'base64:48', 48],
-    ['the identity provider\'s secret key', 'base64:60', 60],
+    ["the identity provider's secret key", 'base64:60', 60],
     ['AUTH_SECRET', 'base64:32', 32],
   ])('%s decodes to %s bytes (R19)', (_, generator, bytes) => {
     const value = generate(generator);
@@ -35,7 +35,7 @@ describe('generate', () => {
     expect(generate('uuid')).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   });
 
-  it('knows every generator of the specification\'s inventory, its string:N as characters (R19)', () => {
+  it("knows every generator of the specification's inventory, its string:N as characters (R19)", () => {
     const inventory = parse(readFileSync('test/spec/components.yaml', 'utf8')) as { fields?: { generator?: string }[] }[];
     const named = new Set(inventory.flatMap(({ fields }) => (fields ?? []).flatMap(({ generator }) => generator ?? [])));
     expect(named.size).toBeGreaterThan(5);

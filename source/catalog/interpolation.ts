@@ -44,7 +44,8 @@ export function readInterpolation(text: string): Interpolation {
       const end = closingBrace(text, at + long[0].length);
       const word = text.slice(at + long[0].length, end);
       if (end < 0) return { parts, error: { offset: at, message: 'the brace behind the dollar sign is never closed' } };
-      if (operator === '' && word !== '') return { parts, error: { offset: at, message: `"${text.slice(at, end + 1)}" is no valid variable` } };
+      if (operator === '' && word !== '')
+        return { parts, error: { offset: at, message: `"${text.slice(at, end + 1)}" is no valid variable` } };
       flush();
       parts.push({ name: long[1] ?? '', operator, colon: long[2] === ':', word });
       at = end + 1;
@@ -59,7 +60,9 @@ export function readInterpolation(text: string): Interpolation {
 
 /** Every variable in the text, those inside defaults included. */
 export function variablesIn(text: string): Variable[] {
-  return readInterpolation(text).parts.flatMap((part) => (typeof part === 'string' ? [] : [part, ...(part.word.includes('$') ? variablesIn(part.word) : [])]));
+  return readInterpolation(text).parts.flatMap((part) =>
+    typeof part === 'string' ? [] : [part, ...(part.word.includes('$') ? variablesIn(part.word) : [])],
+  );
 }
 
 /**

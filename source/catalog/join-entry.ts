@@ -48,10 +48,19 @@ function joinPorts(component: Component, compose: ComposeFile | undefined): Cata
     const { role, exposure, fixed, web, tls } = annotation;
     const shared = { name, role, exposure, fixed, web, tls };
     const matching = published.filter((port) => portAnnotation(component, port)?.[0] === name);
-    if (matching.length > 0) return matching.map(({ service, host, container, protocol }) => ({ ...shared, service, host, container, protocol }));
+    if (matching.length > 0)
+      return matching.map(({ service, host, container, protocol }) => ({ ...shared, service, host, container, protocol }));
     if (annotation.number === undefined) return [];
     const onHost = services.find(({ networkMode }) => networkMode === 'host')?.name;
     const main = Object.entries(component.services).find(([, { main: isMain }]) => isMain)?.[0];
-    return [{ ...shared, service: annotation.service ?? onHost ?? main ?? '', host: annotation.number, container: annotation.number, protocol: annotation.protocol ?? 'tcp' }];
+    return [
+      {
+        ...shared,
+        service: annotation.service ?? onHost ?? main ?? '',
+        host: annotation.number,
+        container: annotation.number,
+        protocol: annotation.protocol ?? 'tcp',
+      },
+    ];
   });
 }

@@ -51,7 +51,14 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
   for (const { entry, file, document } of entries.sort((a, b) => (a.file < b.file ? -1 : 1))) {
     const earlier = seen.get(entry.id);
     if (earlier !== undefined) {
-      problems.push({ level: 'error', file, ...document.place(['id']), field: 'id', message: `The id "${entry.id}" is already used by ${earlier}.`, remedy: 'Choose another id.' });
+      problems.push({
+        level: 'error',
+        file,
+        ...document.place(['id']),
+        field: 'id',
+        message: `The id "${entry.id}" is already used by ${earlier}.`,
+        remedy: 'Choose another id.',
+      });
       continue;
     }
     seen.set(entry.id, file);
@@ -59,7 +66,14 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
     for (const [index, id] of entry.dependsOn.entries()) {
       if (known.has(id)) continue;
       const path = ['dependsOn', index];
-      problems.push({ level: 'warning', file, ...document.place(path), field: fieldText(path), message: `There is no component "${id}".`, remedy: nameRemedy(id, known, 'Remove it.') });
+      problems.push({
+        level: 'warning',
+        file,
+        ...document.place(path),
+        field: fieldText(path),
+        message: `There is no component "${id}".`,
+        remedy: nameRemedy(id, known, 'Remove it.'),
+      });
     }
   }
   problems.sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1));
@@ -80,7 +94,12 @@ interface ComponentPlace {
 async function discover(folder: string, problems: CatalogProblem[]): Promise<ComponentPlace[]> {
   const top = await listOwnFolder(folder);
   if (top === undefined) {
-    throw new Fault({ code: 'catalog.missing', message: `There is no catalog folder ${folder}.`, remedy: 'Check the path, or make the folder.', where: { file: folder } });
+    throw new Fault({
+      code: 'catalog.missing',
+      message: `There is no catalog folder ${folder}.`,
+      remedy: 'Check the path, or make the folder.',
+      where: { file: folder },
+    });
   }
   const places: ComponentPlace[] = [];
   const holdsComponent = (names: readonly { name: string }[]) => names.some(({ name }) => name === componentFile || name === composeFile);
@@ -125,7 +144,16 @@ async function loadComponent(
       listDeep(join(root, place.folder), 'files'),
     ]);
     if (componentDocument === undefined) {
-      if (problems.length === 0) problems.push({ level: 'error', file, line: 1, column: 1, field: '', message: 'component.yaml is missing.', remedy: 'Add it beside compose.yaml; an entry of the built-in catalog shows how.' });
+      if (problems.length === 0)
+        problems.push({
+          level: 'error',
+          file,
+          line: 1,
+          column: 1,
+          field: '',
+          message: 'component.yaml is missing.',
+          remedy: 'Add it beside compose.yaml; an entry of the built-in catalog shows how.',
+        });
       return { problems };
     }
     if (componentDocument.problems.length > 0 || (composeDocument?.problems.length ?? 0) > 0) return { problems };
@@ -133,13 +161,21 @@ async function loadComponent(
     const read = composeDocument && readCompose(composeDocument);
     for (const problem of read?.problems ?? []) {
       const { path, part, field, message, remedy } = problem;
-      problems.push({ level: 'error', file: compose, ...(composeDocument?.place(path, part) ?? { line: 1, column: 1 }), field, message, remedy });
+      problems.push({
+        level: 'error',
+        file: compose,
+        ...(composeDocument?.place(path, part) ?? { line: 1, column: 1 }),
+        field,
+        message,
+        remedy,
+      });
     }
 
     const checked = componentSchema.safeParse(componentDocument.value);
     if (!checked.success) {
       issues ??= new SchemaIssues(componentSchema);
-      for (const issue of issues.describe(checked.error.issues, componentDocument.value)) problems.push(schemaProblem(file, issue, componentDocument));
+      for (const issue of issues.describe(checked.error.issues, componentDocument.value))
+        problems.push(schemaProblem(file, issue, componentDocument));
       return { problems };
     }
     const component = checked.data;
@@ -159,7 +195,11 @@ async function loadComponent(
     }
     if (problems.some(({ level }) => level === 'error')) return { id: component.id, problems };
     const folder = options.own ? join(root, place.folder) : place.folder;
-    return { loaded: { entry: joinEntry(component, read?.compose, folder, options.own), file, document: componentDocument }, id: component.id, problems };
+    return {
+      loaded: { entry: joinEntry(component, read?.compose, folder, options.own), file, document: componentDocument },
+      id: component.id,
+      problems,
+    };
   } catch (thrown) {
     problems.push(unreadable(file, thrown));
     return { problems };
@@ -171,7 +211,9 @@ const depthLimit = 8;
 
 async function listDeep(root: string, path: string, depth = 0): Promise<string[]> {
   const entries = depth > depthLimit ? [] : ((await listOwnFolder(join(root, path))) ?? []);
-  const below = await Promise.all(entries.map(async ({ name, kind }) => (kind === 'folder' ? listDeep(root, `${path}/${name}`, depth + 1) : [`${path}/${name}`])));
+  const below = await Promise.all(
+    entries.map(async ({ name, kind }) => (kind === 'folder' ? listDeep(root, `${path}/${name}`, depth + 1) : [`${path}/${name}`])),
+  );
   return [path, ...below.flat()];
 }
 
@@ -185,7 +227,8 @@ async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlD
   }
   if (text === undefined) return undefined;
   const document = new YamlDocument(text);
-  for (const { line, column, message, remedy } of document.problems) problems.push({ level: 'error', file, line, column, field: '', message, remedy });
+  for (const { line, column, message, remedy } of document.problems)
+    problems.push({ level: 'error', file, line, column, field: '', message, remedy });
   return document;
 }
 
@@ -197,7 +240,15 @@ function ruleProblem(rule: string, finding: RuleFinding, files: { component: str
   const document = finding.file === 'compose' ? draft.composeDocument : draft.componentDocument;
   const scalar = finding.offset === undefined ? undefined : document?.scalar(finding.path);
   const place = scalar?.placeOf(finding.offset ?? 0) ?? document?.place(finding.path, finding.part) ?? { line: 1, column: 1 };
-  return { level: finding.level ?? 'error', file: files[finding.file], ...place, field: fieldText(finding.path), message: finding.message, remedy: finding.remedy, rule };
+  return {
+    level: finding.level ?? 'error',
+    file: files[finding.file],
+    ...place,
+    field: fieldText(finding.path),
+    message: finding.message,
+    remedy: finding.remedy,
+    rule,
+  };
 }
 
 function unreadable(file: string, thrown: unknown): CatalogProblem {

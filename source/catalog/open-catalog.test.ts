@@ -34,7 +34,7 @@ describe('openCatalog', () => {
     expect(catalog.problems).toEqual([]);
   });
 
-  it('lets the operator\'s own entries win, and orders by group', async () => {
+  it("lets the operator's own entries win, and orders by group", async () => {
     const catalog = await openCatalog(
       await prepare({
         'notes/component.yaml': soundComponent.replace('Note keeper', 'My note keeper'),
@@ -44,12 +44,20 @@ describe('openCatalog', () => {
       }),
     );
     expect(catalog.problems).toEqual([]);
-    expect(catalog.entries.map(({ id, own }) => [id, own])).toEqual([['alarm', true], ['notes', true]]);
+    expect(catalog.entries.map(({ id, own }) => [id, own])).toEqual([
+      ['alarm', true],
+      ['notes', true],
+    ]);
     expect(catalog.get('notes')?.kind).toBe('My note keeper');
   });
 
   it('keeps the built-in entry where the own one is broken, and what was wrong', async () => {
-    const catalog = await openCatalog(await prepare({ 'notes/component.yaml': soundComponent.replace('group: productivity', 'group: toys'), 'notes/compose.yaml': soundCompose }));
+    const catalog = await openCatalog(
+      await prepare({
+        'notes/component.yaml': soundComponent.replace('group: productivity', 'group: toys'),
+        'notes/compose.yaml': soundCompose,
+      }),
+    );
     expect(catalog.entries.map(({ id, own }) => [id, own])).toEqual([['notes', false]]);
     expect(catalog.problems).toMatchObject([{ level: 'error', field: 'group', line: 2, column: 8 }]);
   });
@@ -57,7 +65,9 @@ describe('openCatalog', () => {
   it('goes on without the own folder when it is not there', async () => {
     const catalog = await openCatalog(await prepare());
     expect(catalog.entries).toHaveLength(1);
-    expect(catalog.problems).toMatchObject([{ message: expect.stringContaining('There is no catalog folder'), remedy: expect.any(String) }]);
+    expect(catalog.problems).toMatchObject([
+      { message: expect.stringContaining('There is no catalog folder'), remedy: expect.any(String) },
+    ]);
   });
 
   it.each([
@@ -67,7 +77,11 @@ describe('openCatalog', () => {
   ])('says that a damaged compiled catalog must be installed again: %j', async (text, reason) => {
     const { compiledFile } = await prepare();
     await writeOwnFile(compiledFile, text);
-    await expect(openCatalog({ compiledFile })).rejects.toMatchObject({ code: 'failed.catalog', message: expect.stringContaining(reason), remedy: expect.stringContaining('npm run build') });
+    await expect(openCatalog({ compiledFile })).rejects.toMatchObject({
+      code: 'failed.catalog',
+      message: expect.stringContaining(reason),
+      remedy: expect.stringContaining('npm run build'),
+    });
   });
 
   it('says so when the compiled catalog is missing', async () => {

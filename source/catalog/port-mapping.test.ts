@@ -11,7 +11,10 @@ const one = (entry: unknown) => {
 describe('readPort', () => {
   it.each([
     ['${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80', { name: 'web', host: 8180, container: 80, protocol: 'tcp', address: '127.0.0.1' }],
-    ['${SYNC_BIND:-0.0.0.0}:${SYNC_QUIC_PORT:-22000}:22000/udp', { name: 'sync-quic', host: 22000, container: 22000, protocol: 'udp', address: '0.0.0.0' }],
+    [
+      '${SYNC_BIND:-0.0.0.0}:${SYNC_QUIC_PORT:-22000}:22000/udp',
+      { name: 'sync-quic', host: 22000, container: 22000, protocol: 'udp', address: '0.0.0.0' },
+    ],
     ['127.0.0.1:8080:80', { name: undefined, host: 8080, container: 80, protocol: 'tcp', address: '127.0.0.1' }],
     ['8080:80', { name: undefined, host: 8080, container: 80, protocol: 'tcp', address: '' }],
     ['80', { name: undefined, host: undefined, container: 80, protocol: 'tcp', address: '' }],
@@ -19,8 +22,14 @@ describe('readPort', () => {
     ['127.0.0.1::80', { name: undefined, host: undefined, container: 80, protocol: 'tcp', address: '127.0.0.1' }],
     ['[::1]:8080:80/udp', { name: undefined, host: 8080, container: 80, protocol: 'udp', address: '::1' }],
     ['${PORT:-1}:1', { name: 'port', host: 1, container: 1, protocol: 'tcp', address: '' }],
-    [{ target: 80, published: '${WEB_PORT:-8180}', host_ip: '${WEB_BIND:-127.0.0.1}' }, { name: 'web', host: 8180, container: 80, protocol: 'tcp', address: '127.0.0.1' }],
-    [{ target: '53', published: 53, protocol: 'udp' }, { name: undefined, host: 53, container: 53, protocol: 'udp', address: '' }],
+    [
+      { target: 80, published: '${WEB_PORT:-8180}', host_ip: '${WEB_BIND:-127.0.0.1}' },
+      { name: 'web', host: 8180, container: 80, protocol: 'tcp', address: '127.0.0.1' },
+    ],
+    [
+      { target: '53', published: 53, protocol: 'udp' },
+      { name: undefined, host: 53, container: 53, protocol: 'udp', address: '' },
+    ],
   ])('%j', (entry, expected) => {
     expect(one(entry)).toEqual([expected]);
   });
@@ -33,9 +42,12 @@ describe('readPort', () => {
     ]);
   });
 
-  it.each(['', 'web', '80:web', '70000:80', '0:80', '80/icmp', '1-3:1-2', '9:8-7', 'nas.lan:80:80', null, [], {}, '1-65535:1-65535'])('says what is wrong with %j', (entry) => {
-    expect(readPort(entry)).toMatchObject({ problem: expect.any(String) });
-  });
+  it.each(['', 'web', '80:web', '70000:80', '0:80', '80/icmp', '1-3:1-2', '9:8-7', 'nas.lan:80:80', null, [], {}, '1-65535:1-65535'])(
+    'says what is wrong with %j',
+    (entry) => {
+      expect(readPort(entry)).toMatchObject({ problem: expect.any(String) });
+    },
+  );
 
   it('never throws', () => {
     fc.assert(
@@ -50,7 +62,9 @@ describe('readPort', () => {
     fc.assert(
       fc.property(port, port, fc.ipV4(), fc.constantFrom('tcp' as const, 'udp' as const), (host, container, address, protocol) => {
         expect(one(`${address}:${host}:${container}/${protocol}`)).toEqual([{ name: undefined, host, container, protocol, address }]);
-        expect(one(`\${A_BIND:-${address}}:\${A_B_PORT:-${host}}:${container}/${protocol}`)).toEqual([{ name: 'a-b', host, container, protocol, address }]);
+        expect(one(`\${A_BIND:-${address}}:\${A_B_PORT:-${host}}:${container}/${protocol}`)).toEqual([
+          { name: 'a-b', host, container, protocol, address },
+        ]);
       }),
     );
   });

@@ -37,7 +37,12 @@ function readShort(entry: string): { ports: Mapping[] } | { problem: string } {
   return combine(parts.join(':'), host, container, protocol);
 }
 
-function combine(addressText: string, hostText: string, containerText: string, protocolText: string): { ports: Mapping[] } | { problem: string } {
+function combine(
+  addressText: string,
+  hostText: string,
+  containerText: string,
+  protocolText: string,
+): { ports: Mapping[] } | { problem: string } {
   const protocol = interpolate(protocolText);
   if (protocol !== 'tcp' && protocol !== 'udp') return { problem: `the protocol "${protocol}" is neither tcp nor udp` };
   const container = readRange(interpolate(containerText));
@@ -55,7 +60,12 @@ function combine(addressText: string, hostText: string, containerText: string, p
 function nameOf(hostText: string): string | undefined {
   const variable = readInterpolation(hostText).parts.find((part) => typeof part !== 'string');
   if (typeof variable !== 'object') return undefined;
-  return variable.name.replace(/_?PORT$/i, '').toLowerCase().replaceAll('_', '-') || 'port';
+  return (
+    variable.name
+      .replace(/_?PORT$/i, '')
+      .toLowerCase()
+      .replaceAll('_', '-') || 'port'
+  );
 }
 
 function readRange(written: string): number[] | undefined {

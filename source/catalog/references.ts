@@ -1,5 +1,16 @@
 import { nameRemedy } from '../text/nearest-name.ts';
-import { type Draft, inComponent, inCompose, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf, unknown, variableOf } from './draft.ts';
+import {
+  type Draft,
+  inComponent,
+  inCompose,
+  type LintRule,
+  portAnnotation,
+  portsOf,
+  type RuleFinding,
+  servicesOf,
+  unknown,
+  variableOf,
+} from './draft.ts';
 import { checkExpressions } from './expression-references.ts';
 import { placeholdersIn } from './placeholders.ts';
 import type { ComponentCall } from './schema.ts';
@@ -20,17 +31,34 @@ function* checkServices(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
   const names = servicesOf(draft).map(({ name }) => name);
   if (compose === undefined) {
-    if (component.deploy === 'compose') yield inComponent(['deploy'], 'A component that deploys with compose needs a compose.yaml beside this file.', 'Add compose.yaml, or change deploy.');
+    if (component.deploy === 'compose')
+      yield inComponent(
+        ['deploy'],
+        'A component that deploys with compose needs a compose.yaml beside this file.',
+        'Add compose.yaml, or change deploy.',
+      );
     return;
   }
-  for (const name of Object.keys(component.services)) if (!names.includes(name)) yield unknown(['services', name], 'service in compose.yaml called', name, names, 'key');
+  for (const name of Object.keys(component.services))
+    if (!names.includes(name)) yield unknown(['services', name], 'service in compose.yaml called', name, names, 'key');
   for (const name of names) {
     if (component.services[name]) continue;
-    yield { file: 'compose', path: ['services', name], part: 'key', message: `The service "${name}" is not described in component.yaml.`, remedy: `Add it there under services: ${name}: {role: ...}.` };
+    yield {
+      file: 'compose',
+      path: ['services', name],
+      part: 'key',
+      message: `The service "${name}" is not described in component.yaml.`,
+      remedy: `Add it there under services: ${name}: {role: ...}.`,
+    };
   }
   const mains = Object.entries(component.services).filter(([, { main }]) => main);
   if (mains.length !== 1) {
-    yield inComponent(['services'], mains.length === 0 ? 'No service is the main one.' : 'More than one service is the main one.', 'Put main: true at exactly one service.', 'key');
+    yield inComponent(
+      ['services'],
+      mains.length === 0 ? 'No service is the main one.' : 'More than one service is the main one.',
+      'Put main: true at exactly one service.',
+      'key',
+    );
   }
 }
 
@@ -50,7 +78,9 @@ function* checkPorts(draft: Draft): Generator<RuleFinding> {
       file: 'compose',
       path: port.path,
       message: `The port "${name}" (${port.container}/${port.protocol}) is not described in component.yaml.`,
-      remedy: near.startsWith('Did') ? `${near} Or add it under ports.` : `Add it there under ports: ${name}: {role: ..., exposure: loopback${port.name === undefined ? `, container: ${port.container}` : ''}}.`,
+      remedy: near.startsWith('Did')
+        ? `${near} Or add it under ports.`
+        : `Add it there under ports: ${name}: {role: ..., exposure: loopback${port.name === undefined ? `, container: ${port.container}` : ''}}.`,
     };
   }
   for (const [name, annotation] of Object.entries(component.ports)) {
@@ -63,7 +93,11 @@ function* checkPorts(draft: Draft): Generator<RuleFinding> {
     yield inComponent(
       path,
       `No port of compose.yaml is called "${name}".`,
-      nameRemedy(name, names, `Publish it there as "\${${variable(name)}_BIND:-127.0.0.1}:\${${variable(name)}_PORT:-8080}:80", or give its number when its service uses the host's network.`),
+      nameRemedy(
+        name,
+        names,
+        `Publish it there as "\${${variable(name)}_BIND:-127.0.0.1}:\${${variable(name)}_PORT:-8080}:80", or give its number when its service uses the host's network.`,
+      ),
       'key',
     );
   }
@@ -85,8 +119,10 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
   for (const { mounts } of servicesOf(draft)) {
     for (const { source, path } of mounts) {
       const inside = source.replace(/^\.\/|\/$/g, '');
-      if (/(?:^|\/)\.\.(?:\/|$)/.test(source)) yield inCompose(path, `The mount leaves the component's folder: ${source}.`, 'Put what it needs under files/.');
-      else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside)) yield inCompose(path, `There is no ${inside} in this folder.`, nameRemedy(inside, files, 'Add it.'));
+      if (/(?:^|\/)\.\.(?:\/|$)/.test(source))
+        yield inCompose(path, `The mount leaves the component's folder: ${source}.`, 'Put what it needs under files/.');
+      else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside))
+        yield inCompose(path, `There is no ${inside} in this folder.`, nameRemedy(inside, files, 'Add it.'));
     }
   }
   const config = component.configFile?.path;
@@ -99,29 +135,47 @@ function* checkFields(draft: Draft): Generator<RuleFinding> {
   const environment = new Set(servicesOf(draft).flatMap((service) => [...service.environment.keys()]));
   for (const [index, field] of component.fields.entries()) {
     const path = ['fields', index];
-    if (names.indexOf(field.name) !== index) yield inComponent([...path, 'name'], `The field "${field.name}" is declared twice.`, 'Keep one of the two.');
+    if (names.indexOf(field.name) !== index)
+      yield inComponent([...path, 'name'], `The field "${field.name}" is declared twice.`, 'Keep one of the two.');
     for (const [other, name] of field.excludes.entries()) {
       if (!names.includes(name)) yield unknown([...path, 'excludes', other], 'field', name, names);
     }
     if (field.goes !== 'environment') continue;
     const wanted = variableOf(field);
     if (wanted === undefined) {
-      yield inComponent([...path, 'name'], `"${field.name}" goes to the environment, but is no name of a variable.`, 'Name the variable with env.');
+      yield inComponent(
+        [...path, 'name'],
+        `"${field.name}" goes to the environment, but is no name of a variable.`,
+        'Name the variable with env.',
+      );
     } else if (compose && !environment.has(wanted) && !compose.variables.has(wanted)) {
-      yield inComponent(path, `"${field.name}" goes to the environment, but no service of compose.yaml gets ${wanted}.`, nameRemedy(wanted, [...environment, ...compose.variables.keys()], `Add ${wanted}: "\${${wanted}}" to the service.`));
+      yield inComponent(
+        path,
+        `"${field.name}" goes to the environment, but no service of compose.yaml gets ${wanted}.`,
+        nameRemedy(wanted, [...environment, ...compose.variables.keys()], `Add ${wanted}: "\${${wanted}}" to the service.`),
+      );
     }
   }
   for (const [set, members] of component.oneOf.entries()) {
     for (const [index, name] of members.entries()) {
       // A set may name a group of fields by what their names begin with.
-      if (!names.some((known) => known === name || known.startsWith(`${name}.`))) yield unknown(['oneOf', set, index], 'field', name, names);
+      if (!names.some((known) => known === name || known.startsWith(`${name}.`)))
+        yield unknown(['oneOf', set, index], 'field', name, names);
     }
   }
   if (!compose) return;
-  const declared = new Set([...component.fields.flatMap((field) => variableOf(field) ?? []), ...Object.keys(component.ports).flatMap((name) => [`${variable(name)}_PORT`, `${variable(name)}_BIND`])]);
+  const declared = new Set([
+    ...component.fields.flatMap((field) => variableOf(field) ?? []),
+    ...Object.keys(component.ports).flatMap((name) => [`${variable(name)}_PORT`, `${variable(name)}_BIND`]),
+  ]);
   for (const [name, places] of compose.variables) {
     if (declared.has(name) || /_(?:PORT|BIND)$/.test(name)) continue;
-    yield { file: 'compose', path: places[0]?.path ?? [], message: `\${${name}} is no declared field.`, remedy: nameRemedy(name, declared, `Declare the field ${name} in component.yaml.`) };
+    yield {
+      file: 'compose',
+      path: places[0]?.path ?? [],
+      message: `\${${name}} is no declared field.`,
+      remedy: nameRemedy(name, declared, `Declare the field ${name} in component.yaml.`),
+    };
   }
 }
 
@@ -131,7 +185,8 @@ function* checkCalls(draft: Draft): Generator<RuleFinding> {
   for (const [name, call] of Object.entries(component.calls)) {
     const path = ['calls', name];
     const port = call.http?.port ?? call.tcp?.port;
-    if (port !== undefined && !Object.hasOwn(component.ports, port)) yield unknown([...path, call.http ? 'http' : 'tcp', 'port'], 'port', port, Object.keys(component.ports));
+    if (port !== undefined && !Object.hasOwn(component.ports, port))
+      yield unknown([...path, call.http ? 'http' : 'tcp', 'port'], 'port', port, Object.keys(component.ports));
     for (const kind of ['exec', 'file', 'engine'] as const) {
       const service = call[kind]?.service;
       if (service !== undefined && !services.includes(service)) yield unknown([...path, kind, 'service'], 'service', service, services);
@@ -139,8 +194,15 @@ function* checkCalls(draft: Draft): Generator<RuleFinding> {
     yield* checkInputs(path, call);
     if (call.http) {
       const bodies = (['json', 'form', 'multipart', 'text'] as const).filter((kind) => call.http?.[kind] !== undefined);
-      if (bodies.length > 1) yield inComponent([...path, 'http', bodies[1] ?? ''], `A request has one body, not ${bodies.join(' and ')}.`, 'Keep one of them.', 'key');
-      if (call.http.path.includes('?')) yield inComponent([...path, 'http', 'path'], 'The query is part of the path here.', 'Move it to query: {name: value}.');
+      if (bodies.length > 1)
+        yield inComponent(
+          [...path, 'http', bodies[1] ?? ''],
+          `A request has one body, not ${bodies.join(' and ')}.`,
+          'Keep one of them.',
+          'key',
+        );
+      if (call.http.path.includes('?'))
+        yield inComponent([...path, 'http', 'path'], 'The query is part of the path here.', 'Move it to query: {name: value}.');
     }
     if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method)) {
       yield inComponent([...path, 'reads'], `A ${call.http.method} does not only read.`, 'Remove reads: true.');
@@ -162,7 +224,13 @@ function* checkInputs(path: RuleFinding['path'], call: ComponentCall): Generator
     }
   }
   for (const name of inputs) {
-    if (!used.has(name)) yield inComponent([...path, 'inputs', name], `The input "${name}" is not used.`, `Write <${name}> where it goes, or remove it.`, 'key');
+    if (!used.has(name))
+      yield inComponent(
+        [...path, 'inputs', name],
+        `The input "${name}" is not used.`,
+        `Write <${name}> where it goes, or remove it.`,
+        'key',
+      );
   }
 }
 
@@ -184,9 +252,16 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
   const quiet = function* (path: RuleFinding['path'], name: string, who: string): Generator<RuleFinding> {
     const call = calls[name];
     if (!call) yield unknown(path, 'call', name, Object.keys(calls));
-    else if (!call.reads) yield inComponent(path, `${who} may only use calls that read, "${name}" does more.`, 'Use another call, or mark it reads: true if nothing changes over there.');
-    else if (call.auth !== 'none') yield inComponent(path, `${who} may not log in, "${name}" does: a wrong password would lock accounts.`, 'Use a call with auth none.');
-    else if (Object.values(call.inputs).some(({ required }) => required)) yield inComponent(path, `${who} has nobody to ask, but "${name}" needs inputs.`, 'Use a call without required inputs.');
+    else if (!call.reads)
+      yield inComponent(
+        path,
+        `${who} may only use calls that read, "${name}" does more.`,
+        'Use another call, or mark it reads: true if nothing changes over there.',
+      );
+    else if (call.auth !== 'none')
+      yield inComponent(path, `${who} may not log in, "${name}" does: a wrong password would lock accounts.`, 'Use a call with auth none.');
+    else if (Object.values(call.inputs).some(({ required }) => required))
+      yield inComponent(path, `${who} has nobody to ask, but "${name}" needs inputs.`, 'Use a call without required inputs.');
   };
   if (component.probe) {
     yield* quiet(['probe', 'call'], component.probe.call, 'A probe');
@@ -199,8 +274,14 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     const call = calls[operation.call];
     const path = ['operations', index];
     if (!call) yield unknown([...path, 'call'], 'call', operation.call, Object.keys(calls));
-    else if (operation.right === 'read' && !call.reads) yield inComponent([...path, 'right'], `"${operation.id}" changes something, so it needs more than the right to read.`, 'Use operate, reveal or destroy.');
-    if (operation.right === 'destroy' && operation.consequences.length === 0) yield inComponent(path, `"${operation.id}" destroys, but does not say what is lost.`, 'Add consequences: a line each.');
+    else if (operation.right === 'read' && !call.reads)
+      yield inComponent(
+        [...path, 'right'],
+        `"${operation.id}" changes something, so it needs more than the right to read.`,
+        'Use operate, reveal or destroy.',
+      );
+    if (operation.right === 'destroy' && operation.consequences.length === 0)
+      yield inComponent(path, `"${operation.id}" destroys, but does not say what is lost.`, 'Add consequences: a line each.');
   }
   const checks = component.checks.map(({ id }) => id);
   for (const [index, { check }] of component.errors.entries()) {
@@ -208,6 +289,7 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
   }
   for (const list of ['checks', 'operations', 'firstRun'] as const) {
     const ids = component[list].map(({ id }) => id);
-    for (const [index, id] of ids.entries()) if (ids.indexOf(id) !== index) yield inComponent([list, index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');
+    for (const [index, id] of ids.entries())
+      if (ids.indexOf(id) !== index) yield inComponent([list, index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');
   }
 }

@@ -8,9 +8,31 @@ import { groups } from './groups.ts';
 
 /** Field types. Each has a check in `field-types.ts`; `pattern`, `enum` and `length` narrow it further. */
 export const fieldTypes = [
-  'string', 'secret-string', 'string-boolean', 'boolean', 'integer', 'string-integer', 'enum', 'url', 'jdbc-url', 'database-url',
-  'path', 'hostname', 'domain', 'address', 'ip-address', 'cidr', 'email', 'timezone', 'duration', 'cron', 'dn', 'ldap-filter',
-  'list', 'list of ip-address', 'object',
+  'string',
+  'secret-string',
+  'string-boolean',
+  'boolean',
+  'integer',
+  'string-integer',
+  'enum',
+  'url',
+  'jdbc-url',
+  'database-url',
+  'path',
+  'hostname',
+  'domain',
+  'address',
+  'ip-address',
+  'cidr',
+  'email',
+  'timezone',
+  'duration',
+  'cron',
+  'dn',
+  'ldap-filter',
+  'list',
+  'list of ip-address',
+  'object',
 ] as const;
 
 const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digits and dashes, starting with a letter');
@@ -47,7 +69,10 @@ const field = z.strictObject({
   /** `stated`, `example`, `derived ...`, `product`: how the default came to be. */
   defaultKind: z.string().optional(),
   /** `base64:48`, `hex:16`, `alphanumeric:32`: kind and number of bytes (characters for alphanumeric) (R19). */
-  generator: z.string().regex(/^(base64|hex|alphanumeric|uuid)(:\d+)?$/).optional(),
+  generator: z
+    .string()
+    .regex(/^(base64|hex|alphanumeric|uuid)(:\d+)?$/)
+    .optional(),
   enum: z.array(z.string()).min(1).optional(),
   pattern: z.string().optional(),
   length: z.number().int().positive().optional(),
@@ -62,7 +87,10 @@ const field = z.strictObject({
    * `proxy` (a rule of the reverse proxy).
    */
   goes: z.enum(['environment', 'config', 'command', 'credential', 'proxy']),
-  env: z.string().regex(/^[A-Z][A-Z0-9_]*$/).optional(),
+  env: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9_]*$/)
+    .optional(),
   source: source.optional(),
 });
 
@@ -101,9 +129,15 @@ const call = z
     reads: z.boolean().default(false),
     /** How it authenticates: `none`, or the component's scheme in words (R41). A probe's call must be `none`. */
     auth: z.string().default('none'),
-    limit: z.string().regex(/^\d+(ms|s|m)$/).default('3s'),
+    limit: z
+      .string()
+      .regex(/^\d+(ms|s|m)$/)
+      .default('3s'),
     /** A probe or a check may use an answer that is no older than this: for what is dear to ask (a program inside a container, a service on the internet). */
-    keep: z.string().regex(/^\d+(s|m|h)$/).default('0s'),
+    keep: z
+      .string()
+      .regex(/^\d+(s|m|h)$/)
+      .default('0s'),
     inputs: z.record(z.string(), input).default({}),
     http: http.optional(),
     /** Secrets may only go to `stdin`: the engine tells everybody who listens what the argv of an exec is. */
@@ -137,13 +171,14 @@ const probe = z.strictObject({
    */
   also: z.array(z.string()).default([]),
   /** Missing: the interval of the settings (R81). */
-  every: z.string().regex(/^\d+(s|m)$/).optional(),
+  every: z
+    .string()
+    .regex(/^\d+(s|m)$/)
+    .optional(),
   /** CEL that gives the product's version out of the answer, or an empty string. */
   version: condition.optional(),
   /** The first that holds wins. None: the container's own state stands. */
-  says: z
-    .array(z.strictObject({ when: condition, word: template, tone, detail: template.default('') }))
-    .min(1),
+  says: z.array(z.strictObject({ when: condition, word: template, tone, detail: template.default('') })).min(1),
 });
 
 const check = z.strictObject({
@@ -154,7 +189,10 @@ const check = z.strictObject({
   level: z.enum(['error', 'warning', 'notice']),
   message: template,
   remedy: template,
-  rule: z.string().regex(/^R\d+$/).optional(),
+  rule: z
+    .string()
+    .regex(/^R\d+$/)
+    .optional(),
   line: line.optional(),
   source: source.optional(),
 });
@@ -217,7 +255,13 @@ export const componentSchema = z.strictObject({
   states: z
     .array(
       z.strictObject({
-        from: z.string(), trigger: z.string(), condition: z.string().optional(), to: z.string(), also: z.string().optional(), line: line.optional(), source: source.optional(),
+        from: z.string(),
+        trigger: z.string(),
+        condition: z.string().optional(),
+        to: z.string(),
+        also: z.string().optional(),
+        line: line.optional(),
+        source: source.optional(),
       }),
     )
     .default([]),
@@ -230,18 +274,46 @@ export const componentSchema = z.strictObject({
     .array(
       z.strictObject({
         name: z.string(),
-        fields: z.array(z.strictObject({ name: z.string(), type: z.string(), required: z.boolean().default(false), secret: z.boolean().default(false), rule: z.string().optional() })).default([]),
+        fields: z
+          .array(
+            z.strictObject({
+              name: z.string(),
+              type: z.string(),
+              required: z.boolean().default(false),
+              secret: z.boolean().default(false),
+              rule: z.string().optional(),
+            }),
+          )
+          .default([]),
         note: z.string().optional(),
       }),
     )
     .default([]),
   /** What goes wrong and how it shows. `check`: id of the check that finds it, where one can. */
-  errors: z.array(z.strictObject({ condition: z.string(), outcome: z.string(), check: z.string().optional(), line: line.optional() })).default([]),
+  errors: z
+    .array(z.strictObject({ condition: z.string(), outcome: z.string(), check: z.string().optional(), line: line.optional() }))
+    .default([]),
   events: z.array(z.string()).default([]),
   firstRun: z
-    .array(z.strictObject({ id: name, title: z.string(), detail: z.string().default(''), done: condition.optional(), rule: z.string().optional(), line: line.optional(), source: source.optional() }))
+    .array(
+      z.strictObject({
+        id: name,
+        title: z.string(),
+        detail: z.string().default(''),
+        done: condition.optional(),
+        rule: z.string().optional(),
+        line: line.optional(),
+        source: source.optional(),
+      }),
+    )
     .default([]),
-  upgrade: z.strictObject({ rollback: z.enum(['safe', 'unsafe']).default('unsafe'), steps: z.array(z.string()).default([]), notes: z.array(z.string()).default([]) }).optional(),
+  upgrade: z
+    .strictObject({
+      rollback: z.enum(['safe', 'unsafe']).default('unsafe'),
+      steps: z.array(z.string()).default([]),
+      notes: z.array(z.string()).default([]),
+    })
+    .optional(),
   dependsOn: z.array(name).default([]),
   notes: z.array(z.string()).default([]),
   sources: z.array(z.string()).default([]),

@@ -13,10 +13,7 @@ describe('ownPaths', () => {
   });
 
   it('follows the XDG variables and ignores relative ones', () => {
-    const paths = ownPaths(
-      { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative', XDG_RUNTIME_DIR: '/run/user/7' },
-      '/home/ann',
-    );
+    const paths = ownPaths({ XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative', XDG_RUNTIME_DIR: '/run/user/7' }, '/home/ann');
     expect(paths.config).toBe('/c/quarterdeck');
     expect(paths.state).toBe('/home/ann/.local/state/quarterdeck');
     expect(paths.run).toBe('/run/user/7/quarterdeck');

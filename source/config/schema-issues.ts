@@ -26,9 +26,15 @@ export class SchemaIssues {
   describe(issues: readonly z.core.$ZodIssue[], value: unknown): SchemaIssue[] {
     // A misspelt key is missing under its right name too; saying it once is enough.
     const meant = new Set(
-      issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys.map((key) => fieldText([...issue.path, nearestName(key, this.#keysAt(issue.path)) ?? ''])) : [])),
+      issues.flatMap((issue) =>
+        issue.code === 'unrecognized_keys'
+          ? issue.keys.map((key) => fieldText([...issue.path, nearestName(key, this.#keysAt(issue.path)) ?? '']))
+          : [],
+      ),
     );
-    return issues.flatMap((issue) => (meant.has(fieldText(issue.path)) && valueAt(value, issue.path) === undefined ? [] : this.#describe(issue, value)));
+    return issues.flatMap((issue) =>
+      meant.has(fieldText(issue.path)) && valueAt(value, issue.path) === undefined ? [] : this.#describe(issue, value),
+    );
   }
 
   #keysAt(path: YamlPath): string[] {
@@ -39,7 +45,9 @@ export class SchemaIssues {
     const path = issue.path;
     const field = fieldText(path);
     const name = path.length === 0 ? 'The file' : `"${String(path.at(-1))}"`;
-    const one = (message: string, remedy: string, part: SchemaIssue['part'] = 'value'): SchemaIssue[] => [{ path, part, field, message, remedy }];
+    const one = (message: string, remedy: string, part: SchemaIssue['part'] = 'value'): SchemaIssue[] => [
+      { path, part, field, message, remedy },
+    ];
     const missing = valueAt(value, path) === undefined;
 
     switch (issue.code) {
@@ -74,9 +82,15 @@ export class SchemaIssues {
           /^Invalid/.test(issue.message) ? `It must ${formWords(issue)}.` : `${capital(issue.message)}.`,
         );
       case 'too_small':
-        return one(`${name} is too ${issue.origin === 'string' ? 'short' : 'small'}.`, `It must be at least ${issue.minimum}${unit(issue.origin)}.`);
+        return one(
+          `${name} is too ${issue.origin === 'string' ? 'short' : 'small'}.`,
+          `It must be at least ${issue.minimum}${unit(issue.origin)}.`,
+        );
       case 'too_big':
-        return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'big'}.`, `It must be at most ${issue.maximum}${unit(issue.origin)}.`);
+        return one(
+          `${name} is too ${issue.origin === 'string' ? 'long' : 'big'}.`,
+          `It must be at most ${issue.maximum}${unit(issue.origin)}.`,
+        );
       case 'invalid_union':
         if (missing) return one(`${name} is missing.`, 'Add it.');
         return one(`${name} cannot be ${kindOf(valueAt(value, path))}.`, 'Use one of the kinds of value that the documentation names.');

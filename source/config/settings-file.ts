@@ -9,9 +9,18 @@ const settingsSchema = z.strictObject({
   theme: z.enum(['auto', 'dark', 'light', 'mono']).optional(),
   ascii: z.boolean().optional(),
   keys: z.record(z.string(), z.union([key, z.array(key).min(1)])).optional(),
-  catalogFolder: z.string().regex(/^(\/|~\/)/, 'begin with / or ~/').optional(),
-  probeInterval: z.string().regex(/^\d+(s|m)$/, 'write a number and s or m, such as 15s').optional(),
-  stackFolder: z.string().regex(/^(\/|~\/)/, 'begin with / or ~/').optional(),
+  catalogFolder: z
+    .string()
+    .regex(/^(\/|~\/)/, 'begin with / or ~/')
+    .optional(),
+  probeInterval: z
+    .string()
+    .regex(/^\d+(s|m)$/, 'write a number and s or m, such as 15s')
+    .optional(),
+  stackFolder: z
+    .string()
+    .regex(/^(\/|~\/)/, 'begin with / or ~/')
+    .optional(),
   productionHosts: z.array(key).optional(),
 });
 

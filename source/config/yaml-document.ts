@@ -65,7 +65,8 @@ export class YamlDocument {
       if (found === undefined) break;
       const key = startOf(found.key);
       // A block map starts at its first key: the key above it is where one looks.
-      const wantsKey = (part === 'key' && index === path.length - 1) || (isMap(found.value) && !found.value.flow && typeof step !== 'number');
+      const wantsKey =
+        (part === 'key' && index === path.length - 1) || (isMap(found.value) && !found.value.flow && typeof step !== 'number');
       at = (wantsKey ? key : startOf(found.value)) ?? key ?? at;
       node = found.value;
     }

@@ -359,7 +359,9 @@ describe('flows', () => {
     const screen = await openRig({
       flows: {
         async remove(operator, _input, signal) {
-          answers.push(await operator.confirm({ id: 'remove', title: 'Remove the container vault-1', request, consequences: ['all'] }, signal));
+          answers.push(
+            await operator.confirm({ id: 'remove', title: 'Remove the container vault-1', request, consequences: ['all'] }, signal),
+          );
           return 'Removed';
         },
       },

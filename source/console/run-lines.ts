@@ -47,8 +47,14 @@ type ConfirmDialog = Extract<Dialog, { kind: 'confirm' }>;
 /** What is to be done, and what is sent for it: of a request that names many things the beginning, all of them are in the table above. */
 function confirmHead({ confirmation }: ConfirmDialog, theme: Theme, room: number, requestRows: number): string[] {
   const request = confirmation.request === undefined ? [] : wrap(cleanLine(confirmation.request), room);
-  const shown = request.length <= requestRows ? request : [...request.slice(0, requestRows - 1), cut(request.slice(requestRows - 1).join(' '), room, theme.glyphs.ellipsis)];
-  return [...wrap(cleanLine(confirmation.title), room).map((line) => theme.paint('strong', line)), ...shown.map((line) => theme.paint('faint', line))];
+  const shown =
+    request.length <= requestRows
+      ? request
+      : [...request.slice(0, requestRows - 1), cut(request.slice(requestRows - 1).join(' '), room, theme.glyphs.ellipsis)];
+  return [
+    ...wrap(cleanLine(confirmation.title), room).map((line) => theme.paint('strong', line)),
+    ...shown.map((line) => theme.paint('faint', line)),
+  ];
 }
 
 function consequenceLines({ confirmation }: ConfirmDialog, theme: Theme, room: number): string[] {
@@ -71,7 +77,13 @@ function confirmKeys({ confirmation, field, problem }: ConfirmDialog, theme: The
  * A confirmation stands whole below what was shown. Where the screen is too low for that, what would be lost scrolls with what was shown,
  * and the keys stay.
  */
-function confirmParts(dialog: ConfirmDialog, theme: Theme, keymap: Keymap, room: number, height: number): { scrolled: string[]; ask: string[] } {
+function confirmParts(
+  dialog: ConfirmDialog,
+  theme: Theme,
+  keymap: Keymap,
+  room: number,
+  height: number,
+): { scrolled: string[]; ask: string[] } {
   const head = confirmHead(dialog, theme, room, 2);
   const lost = consequenceLines(dialog, theme, room);
   const keys = confirmKeys(dialog, theme, keymap, room);

@@ -7,12 +7,21 @@ const channelsOf = (hex: string) => [1, 3, 5].map((at) => Number.parseInt(hex.sl
 
 test.each(
   (['dark', 'light'] as const).flatMap((background: Background) =>
-    (['good', 'busy', 'warn', 'bad', 'idle', 'unknown', 'match', 'badge', 'alarm', 'selected'] as const).map((role: Role) => [background, role] as const),
+    (['good', 'busy', 'warn', 'bad', 'idle', 'unknown', 'match', 'badge', 'alarm', 'selected'] as const).map(
+      (role: Role) => [background, role] as const,
+    ),
   ),
 )('with 256 colours it looks as with all of them: %s, %s', (background, role) => {
   const painted = (depth: '256' | 'full') => createTheme({ depth, background, ascii: false }).paint(role, 'x');
-  const full = [...painted('full').matchAll(/([34]8);2;(\d+);(\d+);(\d+)m/g)].map(([, base, ...channels]) => ({ base, channels: channels.map(Number) }));
-  const few = [...painted('256').matchAll(/([34]8);5;(\d+)m/g)].map(([, base, index]) => ({ base, channels: channelsOf(paletteColour(Number(index))), index: Number(index) }));
+  const full = [...painted('full').matchAll(/([34]8);2;(\d+);(\d+);(\d+)m/g)].map(([, base, ...channels]) => ({
+    base,
+    channels: channels.map(Number),
+  }));
+  const few = [...painted('256').matchAll(/([34]8);5;(\d+)m/g)].map(([, base, index]) => ({
+    base,
+    channels: channelsOf(paletteColour(Number(index))),
+    index: Number(index),
+  }));
   expect(few.map(({ base }) => base)).toEqual(full.map(({ base }) => base));
   for (const [at, { channels, index }] of few.entries()) {
     expect(index).toBeLessThan(256);

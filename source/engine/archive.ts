@@ -19,7 +19,12 @@ export async function openArchive(link: EngineLink, id: string, path: string, si
  * link, Podman what it points at: links are followed here.
  * @throws Fault `engine.noContainer`, `engine.notFile`.
  */
-export async function fileFrom(link: EngineLink, id: string, path: string, { signal, limitBytes = defaultLimitBytes }: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined> {
+export async function fileFrom(
+  link: EngineLink,
+  id: string,
+  path: string,
+  { signal, limitBytes = defaultLimitBytes }: { signal: AbortSignal; limitBytes?: number },
+): Promise<Uint8Array | undefined> {
   let at = posix.resolve('/', path);
   for (let followed = 0; followed <= linksFollowed; followed++) {
     const archive = await openArchive(link, id, at, signal).catch((thrown: unknown) => {
@@ -33,11 +38,19 @@ export async function fileFrom(link: EngineLink, id: string, path: string, { sig
     if (!found) return undefined;
     if (found.kind === 'file') return found.content;
     if (found.kind === 'other') {
-      throw new Fault({ code: 'engine.notFile', message: `${cleanLine(path)} in the container is no file but a ${found.type}.`, remedy: 'Name a file.' });
+      throw new Fault({
+        code: 'engine.notFile',
+        message: `${cleanLine(path)} in the container is no file but a ${found.type}.`,
+        remedy: 'Name a file.',
+      });
     }
     at = posix.resolve(posix.dirname(at), found.target);
   }
-  throw new Fault({ code: 'engine.notFile', message: `${cleanLine(path)} in the container is a link that leads in a circle.`, remedy: 'Name the file itself.' });
+  throw new Fault({
+    code: 'engine.notFile',
+    message: `${cleanLine(path)} in the container is a link that leads in a circle.`,
+    remedy: 'Name the file itself.',
+  });
 }
 
 /** What the archive's first entry is; the rest is not waited for. */
@@ -50,7 +63,8 @@ function firstEntry(archive: NodeJS.ReadableStream, limitBytes: number): Promise
       how();
     };
     reader.on('entry', (header, content) => {
-      if (header.type === 'symlink' || header.type === 'link') return settle(() => resolve({ kind: 'link', target: header.linkname ?? '' }));
+      if (header.type === 'symlink' || header.type === 'link')
+        return settle(() => resolve({ kind: 'link', target: header.linkname ?? '' }));
       if (header.type !== 'file' && header.type !== 'contiguous-file') {
         return settle(() => resolve({ kind: 'other', type: header.type === 'directory' ? 'folder' : String(header.type) }));
       }

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer as createTlsServer } from 'node:https';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { selfSigned } from '../../test/doubles/self-signed.ts';
 import { json, serve } from '../../test/engine/recorded-engine.ts';
@@ -22,7 +22,12 @@ describe('negotiation', () => {
     await using recorded = await serve(docker20());
     const engine = openEngine(recorded.address, host);
     expect(await engine.connect(signal())).toEqual({
-      kind: 'docker', version: '20.10.24+dfsg1', apiVersion: '1.41', rootless: false, operatingSystem: 'Debian GNU/Linux 12 (bookworm)', swarmManager: false,
+      kind: 'docker',
+      version: '20.10.24+dfsg1',
+      apiVersion: '1.41',
+      rootless: false,
+      operatingSystem: 'Debian GNU/Linux 12 (bookworm)',
+      swarmManager: false,
     });
     expect(recorded.requests[0]).toMatchObject({ path: '/_ping', version: undefined });
     await engine.list(signal());
@@ -33,7 +38,13 @@ describe('negotiation', () => {
   test('Docker 29: 1.52, rootless, manager of a swarm', async () => {
     await using recorded = await serve(docker29());
     const engine = openEngine(recorded.address, host);
-    expect(await engine.connect(signal())).toMatchObject({ kind: 'docker', version: '29.0.1', apiVersion: '1.52', rootless: true, swarmManager: true });
+    expect(await engine.connect(signal())).toMatchObject({
+      kind: 'docker',
+      version: '29.0.1',
+      apiVersion: '1.52',
+      rootless: true,
+      swarmManager: true,
+    });
     engine.close();
   });
 
@@ -48,22 +59,39 @@ describe('negotiation', () => {
   test('one that no longer speaks ours: says to update this console', async () => {
     const newer = docker29();
     const message = 'client version 1.52 is too old. Minimum supported API version is 1.54, please upgrade your client to a newer version';
-    await using recorded = await serve({ ...newer, headers: { ...newer.headers, 'Api-Version': '1.60' }, refuses: () => ({ status: 400, body: { message } }) });
+    await using recorded = await serve({
+      ...newer,
+      headers: { ...newer.headers, 'Api-Version': '1.60' },
+      refuses: () => ({ status: 400, body: { message } }),
+    });
     const engine = openEngine(recorded.address, host);
-    await expect(engine.connect(signal())).rejects.toMatchObject({ code: 'unreachable.engine', message: expect.stringContaining('too old'), remedy: expect.stringContaining('update Quarterdeck') });
+    await expect(engine.connect(signal())).rejects.toMatchObject({
+      code: 'unreachable.engine',
+      message: expect.stringContaining('too old'),
+      remedy: expect.stringContaining('update Quarterdeck'),
+    });
     engine.close();
   });
 
   test('Podman: its own version, rootless by its own API', async () => {
     await using recorded = await serve(podman4());
     const engine = openEngine(recorded.address, host);
-    expect(await engine.connect(signal())).toEqual({ kind: 'podman', version: '4.3.1', apiVersion: '1.41', rootless: true, operatingSystem: 'debian 12', swarmManager: false });
+    expect(await engine.connect(signal())).toEqual({
+      kind: 'podman',
+      version: '4.3.1',
+      apiVersion: '1.41',
+      rootless: true,
+      operatingSystem: 'debian 12',
+      swarmManager: false,
+    });
     expect(recorded.requests.find(({ path }) => path === '/libpod/info')?.version).toBe('4.3.1');
     engine.close();
   });
 
   test('a socket proxy that hides /info and /version is no reason to give up', async () => {
-    await using recorded = await serve(docker20({ 'GET /info': json(403, '<html><body><h1>403 Forbidden</h1></body></html>'), 'GET /version': json(403, '') }));
+    await using recorded = await serve(
+      docker20({ 'GET /info': json(403, '<html><body><h1>403 Forbidden</h1></body></html>'), 'GET /version': json(403, '') }),
+    );
     const engine = openEngine(recorded.address, host);
     expect(await engine.connect(signal())).toMatchObject({ kind: 'docker', version: '20.10.24+dfsg1', rootless: false });
     engine.close();
@@ -104,7 +132,11 @@ describe('an engine that cannot be reached says why, and what to do', () => {
   });
 
   const connect = (path: string) => openEngine({ url: `unix://${path}`, origin: 'DOCKER_HOST' }, host).connect(signal());
-  const fault = (message: RegExp, remedy: RegExp) => ({ code: 'unreachable.engine', message: expect.stringMatching(message), remedy: expect.stringMatching(remedy) });
+  const fault = (message: RegExp, remedy: RegExp) => ({
+    code: 'unreachable.engine',
+    message: expect.stringMatching(message),
+    remedy: expect.stringMatching(remedy),
+  });
 
   async function listen(server: Server): Promise<string> {
     const sockets = new Set<Socket>();
@@ -119,13 +151,18 @@ describe('an engine that cannot be reached says why, and what to do', () => {
   }
 
   test('no socket', async () => {
-    await expect(connect(join(folder, 'none.sock'))).rejects.toMatchObject(fault(/none\.sock \(DOCKER_HOST\): there is no such socket/, /systemctl start docker/));
+    await expect(connect(join(folder, 'none.sock'))).rejects.toMatchObject(
+      fault(/none\.sock \(DOCKER_HOST\): there is no such socket/, /systemctl start docker/),
+    );
   });
 
   test('a dead socket', async () => {
     const path = join(folder, 'dead.sock');
     // Left behind by a program that was killed.
-    const made = spawnSync(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`]);
+    const made = spawnSync(process.execPath, [
+      '-e',
+      `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`,
+    ]);
     expect(made.signal).toBe('SIGKILL');
     await expect(connect(path)).rejects.toMatchObject(fault(/socket is there, but nobody listens/, /systemctl start docker/));
   });
@@ -144,9 +181,9 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('no permission, as the system words it', async () => {
     const denied = { ...host, dial: async () => Promise.reject(Object.assign(new Error('connect EACCES'), { code: 'EACCES' })) };
-    await expect(openEngine({ url: 'unix:///var/run/docker.sock', origin: 'default Docker socket' }, denied).connect(signal())).rejects.toMatchObject(
-      fault(/permission denied/, /usermod -aG docker .*podman\.socket/),
-    );
+    await expect(
+      openEngine({ url: 'unix:///var/run/docker.sock', origin: 'default Docker socket' }, denied).connect(signal()),
+    ).rejects.toMatchObject(fault(/permission denied/, /usermod -aG docker .*podman\.socket/));
   });
 
   test('it takes the connection and hangs: given up after three seconds', async () => {
@@ -171,7 +208,11 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('it breaks off in the middle of an answer', async () => {
     const path = await listen(
-      createServer((socket) => socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 200\r\n\r\nOK', () => socket.destroy()))),
+      createServer((socket) =>
+        socket.on('data', () =>
+          socket.write('HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 200\r\n\r\nOK', () => socket.destroy()),
+        ),
+      ),
     );
     const started = performance.now();
     await expect(connect(path)).rejects.toMatchObject(fault(/connection .* broke/, /still runs/));
@@ -224,7 +265,8 @@ describe('TCP and TLS', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const ping = (_: unknown, response: import('node:http').ServerResponse) => response.writeHead(200, { 'Api-Version': '1.41', Server: 'Docker/20.10.24 (linux)' }).end('{}');
+  const ping = (_: unknown, response: import('node:http').ServerResponse) =>
+    response.writeHead(200, { 'Api-Version': '1.41', Server: 'Docker/20.10.24 (linux)' }).end('{}');
   async function listen(server: Server): Promise<number> {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     closing.push(() => server.close());
@@ -243,7 +285,11 @@ describe('TCP and TLS', () => {
     await writeFile(join(folder, 'ca.pem'), selfSigned.cert);
     const none = join(folder, 'none');
     // The certificate is for the name "test".
-    const knowsTest = { ...host, dial: (address: DialAddress, limit: AbortSignal) => host.dial('host' in address && address.host === 'test' ? { ...address, host: '127.0.0.1' } : address, limit) };
+    const knowsTest = {
+      ...host,
+      dial: (address: DialAddress, limit: AbortSignal) =>
+        host.dial('host' in address && address.host === 'test' ? { ...address, host: '127.0.0.1' } : address, limit),
+    };
     const connect = async (name: string, tls: { folder: string; verify: boolean }) => {
       const engine = openEngine({ url: `tcp://${name}:${port}`, origin: 'DOCKER_HOST', tls }, knowsTest);
       try {
@@ -261,7 +307,9 @@ describe('TCP and TLS', () => {
 
   test('TLS to a port that speaks none', async () => {
     const port = await listen(createHttpServer(ping));
-    await expect(openEngine({ url: `tcp://127.0.0.1:${port}`, origin: 'DOCKER_HOST', tls: { folder, verify: true } }, host).connect(signal())).rejects.toMatchObject({
+    await expect(
+      openEngine({ url: `tcp://127.0.0.1:${port}`, origin: 'DOCKER_HOST', tls: { folder, verify: true } }, host).connect(signal()),
+    ).rejects.toMatchObject({
       code: 'unreachable.engine',
       message: expect.stringContaining('does not speak TLS'),
     });
@@ -272,6 +320,8 @@ describe('TCP and TLS', () => {
     const port = await listen(server);
     await new Promise((resolve) => server.close(resolve));
     closing.length = 0;
-    await expect(openEngine({ url: `tcp://127.0.0.1:${port}`, origin: 'DOCKER_HOST' }, host).connect(signal())).rejects.toMatchObject({ message: expect.stringContaining('connection was refused') });
+    await expect(openEngine({ url: `tcp://127.0.0.1:${port}`, origin: 'DOCKER_HOST' }, host).connect(signal())).rejects.toMatchObject({
+      message: expect.stringContaining('connection was refused'),
+    });
   });
 });

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { type InspectedContainer, inspectedDetail, momentOf } from './container-detail.ts';
 
-const base: InspectedContainer = { Id: 'a', Name: '/web', Created: '2026-11-20T09:46:26.367Z', Path: 'sh', Args: ['-c', 'exit 7'], State: { Status: 'exited' } };
+const base: InspectedContainer = {
+  Id: 'a',
+  Name: '/web',
+  Created: '2026-11-20T09:46:26.367Z',
+  Path: 'sh',
+  Args: ['-c', 'exit 7'],
+  State: { Status: 'exited' },
+};
 const detail = (over: Partial<InspectedContainer>) => inspectedDetail({ ...base, ...over }, undefined);
 
 test('0001-01-01 is never', () => {
@@ -14,8 +21,15 @@ test('a running container has no exit code, an ended one its own, one that could
   expect(detail({ State: { Status: 'running', ExitCode: 0 } }).exitCode).toBeUndefined();
   expect(detail({ State: { Status: 'created', ExitCode: 0 } }).exitCode).toBeUndefined();
   expect(detail({ State: { Status: 'exited', ExitCode: 0 } }).exitCode).toBe(0);
-  expect(detail({ State: { Status: 'restarting', ExitCode: 137, OOMKilled: true }, RestartCount: 5 })).toMatchObject({ exitCode: 137, outOfMemory: true, restartCount: 5 });
-  expect(detail({ State: { Status: 'created', ExitCode: 127, Error: 'no such file' } })).toMatchObject({ exitCode: 127, error: 'no such file' });
+  expect(detail({ State: { Status: 'restarting', ExitCode: 137, OOMKilled: true }, RestartCount: 5 })).toMatchObject({
+    exitCode: 137,
+    outOfMemory: true,
+    restartCount: 5,
+  });
+  expect(detail({ State: { Status: 'created', ExitCode: 127, Error: 'no such file' } })).toMatchObject({
+    exitCode: 127,
+    error: 'no such file',
+  });
 });
 
 test("Podman's health object without a status is no health check (R5)", () => {
@@ -25,12 +39,25 @@ test("Podman's health object without a status is no health check (R5)", () => {
 });
 
 test('the log of a health check', () => {
-  const { healthLog } = detail({ State: { Status: 'running', Health: { Status: 'unhealthy', Log: [{ Start: '2026-11-20T09:47:48.519196235Z', End: '2026-11-20T09:47:48.615346778Z', ExitCode: 1, Output: 'no' }] } } });
+  const { healthLog } = detail({
+    State: {
+      Status: 'running',
+      Health: {
+        Status: 'unhealthy',
+        Log: [{ Start: '2026-11-20T09:47:48.519196235Z', End: '2026-11-20T09:47:48.615346778Z', ExitCode: 1, Output: 'no' }],
+      },
+    },
+  });
   expect(healthLog).toEqual([{ atMs: Date.parse('2026-11-20T09:47:48.615Z'), exitCode: 1, output: 'no' }]);
 });
 
 test('while it is stopped the ports are those that it will ask for', () => {
-  const bindings = { '80/tcp': [{ HostIp: '127.0.0.1', HostPort: '8180' }], '53/udp': [{ HostIp: '', HostPort: '53' }], '90/tcp': [{ HostPort: '' }], '443/tcp': null };
+  const bindings = {
+    '80/tcp': [{ HostIp: '127.0.0.1', HostPort: '8180' }],
+    '53/udp': [{ HostIp: '', HostPort: '53' }],
+    '90/tcp': [{ HostPort: '' }],
+    '443/tcp': null,
+  };
   const ports = [
     { address: '127.0.0.1', hostPort: 8180, containerPort: 80, protocol: 'tcp' },
     { address: '0.0.0.0', hostPort: 53, containerPort: 53, protocol: 'udp' },
@@ -38,7 +65,9 @@ test('while it is stopped the ports are those that it will ask for', () => {
     { address: undefined, hostPort: undefined, containerPort: 443, protocol: 'tcp' },
   ];
   expect(detail({ HostConfig: { PortBindings: bindings }, NetworkSettings: { Ports: {} } }).ports).toEqual(ports);
-  expect(detail({ State: { Status: 'running' }, HostConfig: { PortBindings: {} }, NetworkSettings: { Ports: bindings } }).ports).toEqual(ports);
+  expect(detail({ State: { Status: 'running' }, HostConfig: { PortBindings: {} }, NetworkSettings: { Ports: bindings } }).ports).toEqual(
+    ports,
+  );
 });
 
 test('environment, mounts, devices and capabilities', () => {
@@ -48,12 +77,31 @@ test('environment, mounts, devices and capabilities', () => {
       { Type: 'volume', Name: 'data', Source: '/var/lib/docker/volumes/data/_data', Destination: '/data', RW: true },
       { Type: 'bind', Source: '/srv/x', Destination: '/x', RW: false },
     ],
-    HostConfig: { CapAdd: ['CAP_NET_ADMIN', 'SYS_TIME'], Devices: [{ PathOnHost: '/dev/dri' }], DeviceRequests: [{ Driver: 'nvidia' }], RestartPolicy: { Name: 'unless-stopped' }, NetworkMode: 'host' },
+    HostConfig: {
+      CapAdd: ['CAP_NET_ADMIN', 'SYS_TIME'],
+      Devices: [{ PathOnHost: '/dev/dri' }],
+      DeviceRequests: [{ Driver: 'nvidia' }],
+      RestartPolicy: { Name: 'unless-stopped' },
+      NetworkMode: 'host',
+    },
   });
   expect(read).toMatchObject({
-    image: 'busybox', tty: true, env: [['A', '1'], ['B', 'x=y'], ['C', '']],
-    mounts: [{ kind: 'volume', source: 'data', target: '/data', readOnly: false }, { kind: 'bind', source: '/srv/x', target: '/x', readOnly: true }],
-    capabilitiesAdded: ['NET_ADMIN', 'SYS_TIME'], devices: ['/dev/dri', 'nvidia'], restartPolicy: 'unless-stopped', networkMode: 'host', argv: ['sh', '-c', 'exit 7'],
+    image: 'busybox',
+    tty: true,
+    env: [
+      ['A', '1'],
+      ['B', 'x=y'],
+      ['C', ''],
+    ],
+    mounts: [
+      { kind: 'volume', source: 'data', target: '/data', readOnly: false },
+      { kind: 'bind', source: '/srv/x', target: '/x', readOnly: true },
+    ],
+    capabilitiesAdded: ['NET_ADMIN', 'SYS_TIME'],
+    devices: ['/dev/dri', 'nvidia'],
+    restartPolicy: 'unless-stopped',
+    networkMode: 'host',
+    argv: ['sh', '-c', 'exit 7'],
   });
 });
 

@@ -16,21 +16,51 @@ test("Podman's further words for states", () => {
 });
 
 test('a list without names, labels, ports, networks and command is a container all the same', () => {
-  const facts = listedFacts({ Id: 'abcdef0123456789', State: 'created', Status: 'Created', Labels: null, Names: null, Ports: null, NetworkSettings: { Networks: null } }, undefined);
+  const facts = listedFacts(
+    {
+      Id: 'abcdef0123456789',
+      State: 'created',
+      Status: 'Created',
+      Labels: null,
+      Names: null,
+      Ports: null,
+      NetworkSettings: { Networks: null },
+    },
+    undefined,
+  );
   expect(facts).toEqual({
-    id: 'abcdef0123456789', name: 'abcdef012345', image: '', imageId: '', command: '', createdMs: 0, state: 'created', health: 'none', statusText: 'Created',
-    ports: [], labels: {}, networkMode: '', networkAddresses: [],
+    id: 'abcdef0123456789',
+    name: 'abcdef012345',
+    image: '',
+    imageId: '',
+    command: '',
+    createdMs: 0,
+    state: 'created',
+    health: 'none',
+    statusText: 'Created',
+    ports: [],
+    labels: {},
+    networkMode: '',
+    networkAddresses: [],
   });
 });
 
 test('the status text of another container that ended unhealthy is no health', () => {
-  expect(listedFacts({ Id: 'a', State: 'exited', Status: 'Exited (1) 3 hours ago', Health: { Status: 'unhealthy' } }, undefined).health).toBe('none');
+  expect(
+    listedFacts({ Id: 'a', State: 'exited', Status: 'Exited (1) 3 hours ago', Health: { Status: 'unhealthy' } }, undefined).health,
+  ).toBe('none');
 });
 
 test('Podman gives no address for a port on every one, and keeps a range together', () => {
   const facts = listedFacts(
     { Id: 'a', State: 'running', Ports: [{ PrivatePort: 8100, PublicPort: 18100, Type: 'tcp' }] },
-    { Id: 'a', Ports: [{ host_ip: '', container_port: 8100, host_port: 18100, range: 2, protocol: 'tcp,udp' }, { container_port: 9000, host_port: 0, range: 1, protocol: 'tcp' }] },
+    {
+      Id: 'a',
+      Ports: [
+        { host_ip: '', container_port: 8100, host_port: 18100, range: 2, protocol: 'tcp,udp' },
+        { container_port: 9000, host_port: 0, range: 1, protocol: 'tcp' },
+      ],
+    },
   );
   expect(facts.ports).toEqual([
     { address: '0.0.0.0', hostPort: 18100, containerPort: 8100, protocol: 'tcp' },

@@ -33,9 +33,19 @@ export interface LibpodContainer {
 }
 
 const runStates: Record<string, ContainerRunState> = {
-  created: 'created', running: 'running', paused: 'paused', restarting: 'restarting', removing: 'removing', exited: 'exited', dead: 'dead',
+  created: 'created',
+  running: 'running',
+  paused: 'paused',
+  restarting: 'restarting',
+  removing: 'removing',
+  exited: 'exited',
+  dead: 'dead',
   // Podman's further words.
-  configured: 'created', initialized: 'created', stopped: 'exited', stopping: 'running', unknown: 'dead',
+  configured: 'created',
+  initialized: 'created',
+  stopped: 'exited',
+  stopping: 'running',
+  unknown: 'dead',
 };
 
 export function runStateOf(word: string | undefined): ContainerRunState {
@@ -77,7 +87,9 @@ export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | u
 }
 
 export function addressesOf(endpoints: readonly (NetworkEndpoint | null | undefined)[]): string[] {
-  return endpoints.flatMap((endpoint) => [endpoint?.IPAddress, endpoint?.GlobalIPv6Address]).filter((address): address is string => Boolean(address));
+  return endpoints
+    .flatMap((endpoint) => [endpoint?.IPAddress, endpoint?.GlobalIPv6Address])
+    .filter((address): address is string => Boolean(address));
 }
 
 /** `sha256:` before every id: Podman leaves it out here and there. */
@@ -91,7 +103,13 @@ function listedPort({ IP, PrivatePort, PublicPort, Type }: NonNullable<ListedCon
   return { address, hostPort: PublicPort, containerPort: PrivatePort, protocol: protocolOf(Type) };
 }
 
-function libpodPorts({ host_ip, container_port, host_port, range = 1, protocol = 'tcp' }: NonNullable<LibpodContainer['Ports']>[number]): PublishedPort[] {
+function libpodPorts({
+  host_ip,
+  container_port,
+  host_port,
+  range = 1,
+  protocol = 'tcp',
+}: NonNullable<LibpodContainer['Ports']>[number]): PublishedPort[] {
   const ports: PublishedPort[] = [];
   for (const name of protocol.split(',')) {
     for (let step = 0; step < Math.min(Math.max(range, 1), 65_536); step++) {

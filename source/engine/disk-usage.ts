@@ -39,7 +39,11 @@ export function dockerDiskUsage(raw: RawDiskUsage): DiskUsage {
   const volumes = raw.VolumesUsage?.Items ?? raw.Volumes ?? [];
   const buildCache = raw.BuildCacheUsage?.Items ?? raw.BuildCache ?? [];
   return {
-    images: images.map((image) => ({ ...imageFacts(image), containers: atLeastZero(image.Containers), sharedBytes: atLeastZero(image.SharedSize) })),
+    images: images.map((image) => ({
+      ...imageFacts(image),
+      containers: atLeastZero(image.Containers),
+      sharedBytes: atLeastZero(image.SharedSize),
+    })),
     containers: containers.map(({ Id, Names, State, SizeRw }) => ({
       id: Id,
       name: (Names?.[0] ?? Id.slice(0, 12)).replace(/^\//, ''),
@@ -68,7 +72,11 @@ export interface LibpodDiskUsage {
 }
 
 /** `images` and `volumeLabels` come from the lists, which know what this answer does not: labels and creation. */
-export function podmanDiskUsage(raw: LibpodDiskUsage, images: readonly ImageFacts[], volumeLabels: ReadonlyMap<string, Readonly<Record<string, string>>>): DiskUsage {
+export function podmanDiskUsage(
+  raw: LibpodDiskUsage,
+  images: readonly ImageFacts[],
+  volumeLabels: ReadonlyMap<string, Readonly<Record<string, string>>>,
+): DiskUsage {
   const listed = new Map(images.map((image) => [image.id, image]));
   const used = new Map<string, DiskUsage['images'][number]>();
   for (const { Repository, Tag, ImageID, Size, SharedSize, Containers } of raw.Images ?? []) {
@@ -77,7 +85,12 @@ export function podmanDiskUsage(raw: LibpodDiskUsage, images: readonly ImageFact
     const tagged = Repository && Repository !== '<none>' && Tag && Tag !== '<none>';
     const tags = tagged ? [`${Repository}:${Tag}`] : [];
     const facts = listed.get(id) ?? { id, tags, sizeBytes: Size ?? 0, createdMs: 0, labels: {}, dangling: tags.length === 0 };
-    used.set(id, { ...facts, sizeBytes: Size ?? facts.sizeBytes, containers: atLeastZero(Containers), sharedBytes: atLeastZero(SharedSize) });
+    used.set(id, {
+      ...facts,
+      sizeBytes: Size ?? facts.sizeBytes,
+      containers: atLeastZero(Containers),
+      sharedBytes: atLeastZero(SharedSize),
+    });
   }
   return {
     images: [...used.values()],

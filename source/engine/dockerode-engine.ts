@@ -6,7 +6,20 @@ import { fileFrom, openArchive } from './archive.ts';
 import { type InspectedContainer, inspectedDetail, type LibpodInspected } from './container-detail.ts';
 import { type LibpodContainer, type ListedContainer, listedFacts } from './container-facts.ts';
 import { dockerDiskUsage, type LibpodDiskUsage, podmanDiskUsage, type RawDiskUsage } from './disk-usage.ts';
-import type { ContainerDetail, ContainerFacts, DiskUsage, Engine, EngineAddress, EngineEvent, EngineFacts, EngineWriter, ImageFacts, LogLine, LogOptions, StatsSample } from './engine.ts';
+import type {
+  ContainerDetail,
+  ContainerFacts,
+  DiskUsage,
+  Engine,
+  EngineAddress,
+  EngineEvent,
+  EngineFacts,
+  EngineWriter,
+  ImageFacts,
+  LogLine,
+  LogOptions,
+  StatsSample,
+} from './engine.ts';
 import { brokenFault, refusalFault, senselessFault } from './engine-faults.ts';
 import { EngineLink } from './engine-link.ts';
 import { engineEvent } from './events.ts';
@@ -71,7 +84,9 @@ class DockerodeEngine implements Engine {
     const { libpodVersion } = await this.#ready(signal);
     const [listed, libpod] = await Promise.all([
       this.#link.get<ListedContainer[] | null>('/containers/json', { signal, query: { all: true } }),
-      libpodVersion ? this.#link.get<LibpodContainer[] | null>('/libpod/containers/json', { signal, query: { all: true }, libpodVersion }) : null,
+      libpodVersion
+        ? this.#link.get<LibpodContainer[] | null>('/libpod/containers/json', { signal, query: { all: true }, libpodVersion })
+        : null,
     ]);
     const facts = this.#understood('its list of containers', () => {
       const byId = new Map(libpod?.map((one) => [one.Id, one]));
@@ -85,7 +100,9 @@ class DockerodeEngine implements Engine {
   async #addNetworkModes(containers: ContainerFacts[], signal: AbortSignal): Promise<void> {
     const ids = new Set(containers.map(({ id }) => id));
     for (const id of this.#networkModes.keys()) if (!ids.has(id)) this.#networkModes.delete(id);
-    const open = containers.filter(({ id, networkMode, networkAddresses }) => networkMode === '' && networkAddresses.length === 0 && !this.#networkModes.has(id));
+    const open = containers.filter(
+      ({ id, networkMode, networkAddresses }) => networkMode === '' && networkAddresses.length === 0 && !this.#networkModes.has(id),
+    );
     const next = async (): Promise<void> => {
       for (let one = open.shift(); one; one = open.shift()) {
         const raw = await this.#inspectRaw(one.id, signal);
@@ -101,7 +118,12 @@ class DockerodeEngine implements Engine {
     const raw = await this.#inspectRaw(id, signal);
     if (!raw) return undefined;
     const ended = raw.State?.Status !== 'running' && raw.State?.Status !== 'created';
-    const libpod = libpodVersion && ended ? await unlessMissing(this.#link.get<LibpodInspected>(`/libpod/containers/${encodeURIComponent(id)}/json`, { signal, libpodVersion })) : undefined;
+    const libpod =
+      libpodVersion && ended
+        ? await unlessMissing(
+            this.#link.get<LibpodInspected>(`/libpod/containers/${encodeURIComponent(id)}/json`, { signal, libpodVersion }),
+          )
+        : undefined;
     const known = this.#understood('what it says of a container', () => inspectedDetail(raw, libpod));
     const [detail] = await this.#labels.withoutThoseOfImages([known], signal);
     return detail;
@@ -184,7 +206,11 @@ class DockerodeEngine implements Engine {
   }
 
   async *#dockerStats(id: string, memoryBytes: number, signal: AbortSignal): AsyncIterable<StatsSample> {
-    const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: true }, limitMs: streamHeadLimitMs });
+    const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/stats`, {
+      signal,
+      query: { stream: true },
+      limitMs: streamHeadLimitMs,
+    });
     const lines = new JsonLines();
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -202,7 +228,9 @@ class DockerodeEngine implements Engine {
   async *#podmanStats(id: string, memoryBytes: number, signal: AbortSignal): AsyncIterable<StatsSample> {
     let before: RawStats | undefined;
     for (;;) {
-      const answer = await unlessMissing(this.#link.getText(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }));
+      const answer = await unlessMissing(
+        this.#link.getText(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }),
+      );
       // Podman 4 answers with nothing at all for a container that does not run.
       const [raw] = new JsonLines().all(answer?.text ?? '') as RawStats[];
       if (!raw || hasNoFigures(raw)) return;
@@ -230,7 +258,9 @@ class DockerodeEngine implements Engine {
       this.images(signal),
       this.#link.get<{ Volumes?: { Name: string; Labels?: Record<string, string> | null }[] | null }>('/volumes', { signal }),
     ]);
-    return this.#understood('what it says of its disk', () => podmanDiskUsage(raw, images, new Map(volumes.Volumes?.map(({ Name, Labels }) => [Name, Labels ?? {}]))));
+    return this.#understood('what it says of its disk', () =>
+      podmanDiskUsage(raw, images, new Map(volumes.Volumes?.map(({ Name, Labels }) => [Name, Labels ?? {}]))),
+    );
   }
 
   async execReading(id: string, argv: readonly string[], { signal, limitBytes }: { signal: AbortSignal; limitBytes?: number }) {

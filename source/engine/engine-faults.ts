@@ -11,7 +11,8 @@ function unreachable(message: string, remedy: string, cause?: unknown): Fault {
   return new Fault({ code: 'unreachable.engine', message, remedy, cause });
 }
 
-const startRemedy = 'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. One that listens elsewhere is named by DOCKER_HOST.';
+const startRemedy =
+  'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. One that listens elsewhere is named by DOCKER_HOST.';
 
 /** It took the connection and then said nothing. */
 export function hangingFault(address: EngineAddress, limitMs: number): Fault {
@@ -37,7 +38,11 @@ export function brokenFault(address: EngineAddress, cause?: unknown): Fault {
 /** Error codes of the host's connection, TLS and HTTP layers, wherever in the chain of causes they stand. */
 function codesOf(thrown: unknown): string[] {
   const codes: string[] = [];
-  for (let one = thrown as (NodeJS.ErrnoException & { cause?: unknown }) | undefined; one && codes.length < 8; one = one.cause as typeof one) {
+  for (
+    let one = thrown as (NodeJS.ErrnoException & { cause?: unknown }) | undefined;
+    one && codes.length < 8;
+    one = one.cause as typeof one
+  ) {
     if (typeof one.code === 'string') codes.push(one.code);
   }
   return codes;
@@ -54,7 +59,11 @@ export function connectionFault(address: EngineAddress, thrown: unknown): Fault 
   if (has('ECONNREFUSED')) {
     return isSocket
       ? unreachable(`No engine runs at ${place}: its socket is there, but nobody listens on it.`, startRemedy, thrown)
-      : unreachable(`No engine runs at ${place}: the connection was refused.`, 'Start the engine there, or check the address and port.', thrown);
+      : unreachable(
+          `No engine runs at ${place}: the connection was refused.`,
+          'Start the engine there, or check the address and port.',
+          thrown,
+        );
   }
   if (has('EACCES', 'EPERM')) {
     return unreachable(
@@ -64,9 +73,18 @@ export function connectionFault(address: EngineAddress, thrown: unknown): Fault 
     );
   }
   if (has('ENOTSOCK')) return unreachable(`No engine runs at ${place}: that file is no socket.`, startRemedy, thrown);
-  if (has('ENOTFOUND', 'EAI_AGAIN')) return unreachable(`The engine at ${place} cannot be found: the name is not known.`, 'Check the name in the address, and the DNS of this machine.', thrown);
+  if (has('ENOTFOUND', 'EAI_AGAIN'))
+    return unreachable(
+      `The engine at ${place} cannot be found: the name is not known.`,
+      'Check the name in the address, and the DNS of this machine.',
+      thrown,
+    );
   if (has('EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT')) {
-    return unreachable(`The engine at ${place} cannot be reached over the network.`, 'Check the address, the network and the firewall between.', thrown);
+    return unreachable(
+      `The engine at ${place} cannot be reached over the network.`,
+      'Check the address, the network and the firewall between.',
+      thrown,
+    );
   }
   const tls = tlsReason(codes);
   if (tls) return unreachable(`The engine at ${place} cannot be trusted: ${tls[0]}.`, tls[1], thrown);
@@ -80,7 +98,10 @@ function tlsReason(codes: readonly string[]): [reason: string, remedy: string] |
   if (has(/CERT_HAS_EXPIRED/)) return ['its certificate has expired', 'Renew the certificate of the engine.'];
   if (has(/ALTNAME_INVALID/)) return ['its certificate is for another name', 'Use the name or address that the certificate holds.'];
   if (has(/SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED|CERT_SIGNATURE/)) {
-    return ['its certificate is not signed by the authority in ca.pem', 'Put the authority that signed it into ca.pem of DOCKER_CERT_PATH or of the context.'];
+    return [
+      'its certificate is not signed by the authority in ca.pem',
+      'Put the authority that signed it into ca.pem of DOCKER_CERT_PATH or of the context.',
+    ];
   }
   if (has(/ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED|UNKNOWN_CA|HANDSHAKE_FAILURE|CERTIFICATE_UNKNOWN|ACCESS_DENIED)/)) {
     return ['it refuses our certificate', 'Put cert.pem and key.pem that the engine trusts into DOCKER_CERT_PATH or the context.'];
@@ -88,7 +109,8 @@ function tlsReason(codes: readonly string[]): [reason: string, remedy: string] |
   if (has(/WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH_TOO_LONG|UNEXPECTED_MESSAGE/)) {
     return ['it does not speak TLS', 'Unset DOCKER_TLS_VERIFY, or use the port that speaks TLS (usually 2376).'];
   }
-  if (has(/^ERR_(SSL|TLS|OSSL)/)) return ['the TLS handshake failed', 'Check ca.pem, cert.pem and key.pem of DOCKER_CERT_PATH or of the context.'];
+  if (has(/^ERR_(SSL|TLS|OSSL)/))
+    return ['the TLS handshake failed', 'Check ca.pem, cert.pem and key.pem of DOCKER_CERT_PATH or of the context.'];
   return undefined;
 }
 
@@ -102,7 +124,9 @@ export function refusalOf(thrown: unknown): EngineRefusal | undefined {
   const error = thrown as { statusCode?: unknown; message?: unknown } | undefined;
   if (typeof error?.statusCode !== 'number') return undefined;
   // dockerode wraps it: `(HTTP code 404) no such container - No such container: nope `.
-  const sentence = String(error.message ?? '').replace(/^\(HTTP code \d+\) .*? - /s, '').trim();
+  const sentence = String(error.message ?? '')
+    .replace(/^\(HTTP code \d+\) .*? - /s, '')
+    .trim();
   return { statusCode: error.statusCode, sentence: cleanLine(sentence) };
 }
 
@@ -118,7 +142,8 @@ export async function acknowledged(asking: Promise<unknown>): Promise<void> {
 
 const noSuchContainer = /no such container|no container with (name or )?id/i;
 /** Podman answers 500 where Docker answers 409. */
-const wrongState = /container state improper|is not running|is already (in use|paused)|is not paused|is being used|in use by|cannot remove a running|has active endpoints|volume is in use/i;
+const wrongState =
+  /container state improper|is not running|is already (in use|paused)|is not paused|is being used|in use by|cannot remove a running|has active endpoints|volume is in use/i;
 
 /**
  * What an engine's refusal means: `engine.noContainer`, `engine.nameTaken`, `engine.conflict` (the container is in no state for it, or
@@ -132,24 +157,53 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
     const old = /too old/i.test(sentence);
     return unreachable(
       `The engine at ${placeOf(address)} refuses to talk to us: ${said}.`,
-      old ? 'The engine is newer than this console knows: update Quarterdeck.' : 'The engine is too old for this console: update the engine.',
+      old
+        ? 'The engine is newer than this console knows: update Quarterdeck.'
+        : 'The engine is too old for this console: update the engine.',
       cause,
     );
   }
   if (/HTTP request to an HTTPS server/i.test(sentence)) {
-    return unreachable(`The engine at ${placeOf(address)} speaks TLS only.`, 'Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or use a context with its certificates.', cause);
+    return unreachable(
+      `The engine at ${placeOf(address)} speaks TLS only.`,
+      'Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or use a context with its certificates.',
+      cause,
+    );
   }
   if (/log(ging)? driver|not logging output/i.test(sentence)) {
-    return fault('engine.logDriver', `The log cannot be read: ${said}.`, 'Its log driver keeps nothing here: look where it sends the log, or use the driver local or json-file and make the container anew.');
+    return fault(
+      'engine.logDriver',
+      `The log cannot be read: ${said}.`,
+      'Its log driver keeps nothing here: look where it sends the log, or use the driver local or json-file and make the container anew.',
+    );
   }
-  if (/name .*already in use|already in use by container/i.test(sentence)) return fault('engine.nameTaken', `The name is taken: ${said}.`, 'Choose another name, or remove the container that has it.');
-  if (noSuchContainer.test(sentence)) return fault('engine.noContainer', `There is no such container: ${said}.`, 'It may have been removed or made anew: look at the list again.');
-  if (statusCode === 401 || statusCode === 403) return fault('engine.forbidden', `The engine does not allow this: ${said}.`, 'A socket proxy or an authorisation plugin stands before the engine: allow the request there.');
-  if (statusCode === 409 || wrongState.test(sentence)) return fault('engine.conflict', `The engine refuses: ${said}.`, 'Look at the state of the container, and what uses it.');
-  if (statusCode === 501 || statusCode === 405 || (statusCode === 404 && /^(page )?not found$/i.test(said))) return fault('engine.notSupported', `The engine cannot do this: ${said}.`, 'Use an engine that can.');
+  if (/name .*already in use|already in use by container/i.test(sentence))
+    return fault('engine.nameTaken', `The name is taken: ${said}.`, 'Choose another name, or remove the container that has it.');
+  if (noSuchContainer.test(sentence))
+    return fault(
+      'engine.noContainer',
+      `There is no such container: ${said}.`,
+      'It may have been removed or made anew: look at the list again.',
+    );
+  if (statusCode === 401 || statusCode === 403)
+    return fault(
+      'engine.forbidden',
+      `The engine does not allow this: ${said}.`,
+      'A socket proxy or an authorisation plugin stands before the engine: allow the request there.',
+    );
+  if (statusCode === 409 || wrongState.test(sentence))
+    return fault('engine.conflict', `The engine refuses: ${said}.`, 'Look at the state of the container, and what uses it.');
+  if (statusCode === 501 || statusCode === 405 || (statusCode === 404 && /^(page )?not found$/i.test(said)))
+    return fault('engine.notSupported', `The engine cannot do this: ${said}.`, 'Use an engine that can.');
   const missingFile = /^Could not find the file (.+) in container \S+$|^no such file or directory$/.exec(said);
-  if (statusCode === 404 && missingFile) return fault('engine.missing', `There is no ${missingFile[1] ?? 'such file'} in the container.`, 'Check the path: it begins at the root of the container.');
-  if (statusCode === 404) return fault('engine.missing', `The engine does not find it: ${said}.`, 'It may be gone: look at the list again.');
+  if (statusCode === 404 && missingFile)
+    return fault(
+      'engine.missing',
+      `There is no ${missingFile[1] ?? 'such file'} in the container.`,
+      'Check the path: it begins at the root of the container.',
+    );
+  if (statusCode === 404)
+    return fault('engine.missing', `The engine does not find it: ${said}.`, 'It may be gone: look at the list again.');
   return fault('engine.failed', `The engine failed: ${said}.`, "The engine's own log says more (journalctl -u docker, or -u podman).");
 }
 

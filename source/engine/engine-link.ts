@@ -85,7 +85,10 @@ export class EngineLink {
   }
 
   /** An answer as it streams in, to be read to its end or destroyed. The limit is for the head of the answer; the signal for all of it. */
-  async open(path: string, { signal, query = {}, limitMs = answerLimitMs, bare = false, method = 'GET', libpodVersion }: EngineQuery): Promise<IncomingMessage> {
+  async open(
+    path: string,
+    { signal, query = {}, limitMs = answerLimitMs, bare = false, method = 'GET', libpodVersion }: EngineQuery,
+  ): Promise<IncomingMessage> {
     const docker = bare || libpodVersion ? this.#bare : this.docker;
     if (!docker) throw brokenFault(this.address);
     signal.throwIfAborted();
@@ -135,7 +138,8 @@ export class EngineLink {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         chunks.push(chunk);
         sizeBytes += chunk.length;
-        if (sizeBytes > answerLimitBytes) throw senselessFault(this.address, `an answer of more than ${answerLimitBytes / 1024 / 1024} MiB`);
+        if (sizeBytes > answerLimitBytes)
+          throw senselessFault(this.address, `an answer of more than ${answerLimitBytes / 1024 / 1024} MiB`);
       }
       return { headers: answer.headers, text: Buffer.concat(chunks).toString('utf8') };
     });
@@ -254,7 +258,15 @@ class EngineAgent extends Agent {
 function secured(socket: Duplex, { verify, ca, cert, key }: TlsMaterial, address: DialAddress, signal: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const host = 'host' in address ? address.host : 'localhost';
-    const secure = connectTls({ socket, host, servername: /^[\d.]+$|:/.test(host) ? undefined : host, ca, cert, key, rejectUnauthorized: verify });
+    const secure = connectTls({
+      socket,
+      host,
+      servername: /^[\d.]+$|:/.test(host) ? undefined : host,
+      ca,
+      cert,
+      key,
+      rejectUnauthorized: verify,
+    });
     const fail = (error: Error) => {
       signal.removeEventListener('abort', onAbort);
       secure.destroy();

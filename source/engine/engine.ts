@@ -86,8 +86,22 @@ export interface ContainerDetail extends ContainerFacts {
 }
 
 export type EngineEventAction =
-  | 'create' | 'start' | 'die' | 'kill' | 'stop' | 'pause' | 'unpause' | 'restart' | 'remove' | 'rename' | 'oom'
-  | 'health' | 'update' | 'network' | 'image' | 'other';
+  | 'create'
+  | 'start'
+  | 'die'
+  | 'kill'
+  | 'stop'
+  | 'pause'
+  | 'unpause'
+  | 'restart'
+  | 'remove'
+  | 'rename'
+  | 'oom'
+  | 'health'
+  | 'update'
+  | 'network'
+  | 'image'
+  | 'other';
 
 /** One event, the same words for every engine and API version. Execs of health checks never arrive here. */
 export interface EngineEvent {

@@ -15,8 +15,20 @@ interface RawEvent {
 }
 
 const actions: Record<string, EngineEventAction> = {
-  create: 'create', start: 'start', die: 'die', kill: 'kill', stop: 'stop', pause: 'pause', unpause: 'unpause', restart: 'restart',
-  destroy: 'remove', remove: 'remove', rename: 'rename', oom: 'oom', health_status: 'health', update: 'update',
+  create: 'create',
+  start: 'start',
+  die: 'die',
+  kill: 'kill',
+  stop: 'stop',
+  pause: 'pause',
+  unpause: 'unpause',
+  restart: 'restart',
+  destroy: 'remove',
+  remove: 'remove',
+  rename: 'rename',
+  oom: 'oom',
+  health_status: 'health',
+  update: 'update',
   // Podman before 4.0.
   died: 'die',
 };
@@ -55,6 +67,7 @@ export function engineEvent(raw: unknown): EngineEvent | undefined {
     if (Number.isInteger(exitCode)) event.exitCode = exitCode;
   }
   if (event.action === 'kill' && attributes.signal) event.signal = attributes.signal;
-  if (event.action === 'health') event.health = healthOf(colon < 0 ? (HealthStatus ?? attributes.health_status) : said.slice(colon + 1).trim());
+  if (event.action === 'health')
+    event.health = healthOf(colon < 0 ? (HealthStatus ?? attributes.health_status) : said.slice(colon + 1).trim());
   return event;
 }

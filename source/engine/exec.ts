@@ -22,16 +22,32 @@ export interface ExecPlan {
  * Runs a program in a container. Engines know no way to end it: when the signal ends the wait, the program goes on over there.
  * @throws Fault `engine.noContainer`, `engine.conflict` (not running), `engine.execFailed` (there is no such program).
  */
-export async function execIn(link: EngineLink, id: string, { argv, signal, limitBytes = defaultLimitBytes, stdin }: ExecPlan): Promise<ExecResult> {
+export async function execIn(
+  link: EngineLink,
+  id: string,
+  { argv, signal, limitBytes = defaultLimitBytes, stdin }: ExecPlan,
+): Promise<ExecResult> {
   return link.limited(signal, undefined, async (abortSignal) => {
     const container = link.docker.getContainer(encodeURIComponent(id));
-    const exec = await container.exec({ Cmd: [...argv], AttachStdin: stdin !== undefined, AttachStdout: true, AttachStderr: true, abortSignal });
-    const stream: Readable = stdin === undefined ? await exec.start({ Detach: false, Tty: false, abortSignal } as Docker.ExecStartOptions) : await fed(exec, stdin, abortSignal);
+    const exec = await container.exec({
+      Cmd: [...argv],
+      AttachStdin: stdin !== undefined,
+      AttachStdout: true,
+      AttachStderr: true,
+      abortSignal,
+    });
+    const stream: Readable =
+      stdin === undefined
+        ? await exec.start({ Detach: false, Tty: false, abortSignal } as Docker.ExecStartOptions)
+        : await fed(exec, stdin, abortSignal);
     const { stdout, stderr } = await collected(stream, limitBytes);
     const exitCode = await exitCodeOf(exec, abortSignal);
     // 126 and 127 with these words come from the runtime, before any program ran.
     const said = Buffer.concat([stdout.bytes(), stderr.bytes()]).toString('utf8');
-    if ((exitCode === 126 || exitCode === 127) && /OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(said)) {
+    if (
+      (exitCode === 126 || exitCode === 127) &&
+      /OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(said)
+    ) {
       throw new Fault({
         code: 'engine.execFailed',
         message: `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(said.trim()).slice(0, 300)}`,
@@ -67,7 +83,11 @@ export async function exitCodeOf(exec: Docker.Exec, abortSignal: AbortSignal): P
     const { Running, ExitCode } = await exec.inspect({ abortSignal });
     if (!Running && ExitCode !== null && ExitCode !== undefined) return ExitCode;
     if (Date.now() > deadline) {
-      throw new Fault({ code: 'engine.execFailed', message: 'The program closed its output, but still runs in the container.', remedy: 'Look at it with a shell in the container.' });
+      throw new Fault({
+        code: 'engine.execFailed',
+        message: 'The program closed its output, but still runs in the container.',
+        remedy: 'Look at it with a shell in the container.',
+      });
     }
     await new Promise((resolve) => setTimeout(resolve, settleStepMs));
     abortSignal.throwIfAborted();

@@ -69,7 +69,11 @@ describe('without a choice', () => {
     await socket(`${root}/rt/docker.sock`);
     await socket(`${root}/home/.docker/run/docker.sock`);
     await socket(`${root}/home/.colima/default/docker.sock`);
-    expect(await urls({ XDG_RUNTIME_DIR: `${root}/rt` })).toEqual(['unix:///rt/docker.sock', 'unix:///home/.docker/run/docker.sock', 'unix:///home/.colima/default/docker.sock']);
+    expect(await urls({ XDG_RUNTIME_DIR: `${root}/rt` })).toEqual([
+      'unix:///rt/docker.sock',
+      'unix:///home/.docker/run/docker.sock',
+      'unix:///home/.colima/default/docker.sock',
+    ]);
   });
 
   test('podman-docker links one socket to the other: one engine', async () => {
@@ -107,26 +111,38 @@ describe('DOCKER_HOST', () => {
   beforeEach(() => socket(`${root}/var/run/docker.sock`));
 
   test('counts alone, also when nothing is there: the connection says why', async () => {
-    expect(await find({ DOCKER_HOST: 'unix:///nowhere/docker.sock', DOCKER_CONTEXT: 'nas' })).toEqual([{ url: 'unix:///nowhere/docker.sock', origin: 'DOCKER_HOST' }]);
+    expect(await find({ DOCKER_HOST: 'unix:///nowhere/docker.sock', DOCKER_CONTEXT: 'nas' })).toEqual([
+      { url: 'unix:///nowhere/docker.sock', origin: 'DOCKER_HOST' },
+    ]);
   });
 
   test('beside CONTAINER_HOST', async () => {
-    expect(await urls({ DOCKER_HOST: 'tcp://10.0.0.2:2375', CONTAINER_HOST: 'unix:///p.sock' })).toEqual(['tcp://10.0.0.2:2375', 'unix:///p.sock']);
+    expect(await urls({ DOCKER_HOST: 'tcp://10.0.0.2:2375', CONTAINER_HOST: 'unix:///p.sock' })).toEqual([
+      'tcp://10.0.0.2:2375',
+      'unix:///p.sock',
+    ]);
   });
 
   test('both naming one socket are one', async () => {
-    expect(await urls({ DOCKER_HOST: 'unix:///var/run/docker.sock', CONTAINER_HOST: 'unix:///var/run/docker.sock' })).toEqual(['unix:///var/run/docker.sock']);
+    expect(await urls({ DOCKER_HOST: 'unix:///var/run/docker.sock', CONTAINER_HOST: 'unix:///var/run/docker.sock' })).toEqual([
+      'unix:///var/run/docker.sock',
+    ]);
   });
 
   test('with TLS', async () => {
     expect(await find({ DOCKER_HOST: 'tcp://10.0.0.2:2376', DOCKER_TLS_VERIFY: '1', DOCKER_CERT_PATH: '/certs' })).toEqual([
       { url: 'tcp://10.0.0.2:2376', origin: 'DOCKER_HOST', tls: { folder: '/certs', verify: true } },
     ]);
-    expect(await find({ DOCKER_HOST: 'nas:2376', DOCKER_TLS_VERIFY: '1' })).toEqual([{ url: 'tcp://nas:2376', origin: 'DOCKER_HOST', tls: { folder: `${root}/home/.docker`, verify: true } }]);
+    expect(await find({ DOCKER_HOST: 'nas:2376', DOCKER_TLS_VERIFY: '1' })).toEqual([
+      { url: 'tcp://nas:2376', origin: 'DOCKER_HOST', tls: { folder: `${root}/home/.docker`, verify: true } },
+    ]);
   });
 
   test('ssh is not for here', async () => {
-    await expect(find({ DOCKER_HOST: 'ssh://me@nas' })).rejects.toMatchObject({ code: 'unreachable.remoteEngine', remedy: expect.stringContaining('quarterdeck hosts') });
+    await expect(find({ DOCKER_HOST: 'ssh://me@nas' })).rejects.toMatchObject({
+      code: 'unreachable.remoteEngine',
+      remedy: expect.stringContaining('quarterdeck hosts'),
+    });
   });
 
   test.each(['unix://docker.sock', 'npipe:////./pipe/docker_engine', 'tcp://', '://x'])('%s is no address', async (text) => {
@@ -138,7 +154,8 @@ describe('DOCKER_HOST', () => {
 
 describe('contexts', () => {
   const digest = createHash('sha256').update('nas').digest('hex');
-  const metaOf = (docker: object) => file(`${root}/home/.docker/contexts/meta/${digest}/meta.json`, { Name: 'nas', Metadata: {}, Endpoints: { docker } });
+  const metaOf = (docker: object) =>
+    file(`${root}/home/.docker/contexts/meta/${digest}/meta.json`, { Name: 'nas', Metadata: {}, Endpoints: { docker } });
   beforeEach(() => socket(`${root}/var/run/docker.sock`));
 
   test('the current one of the configuration', async () => {
@@ -152,7 +169,11 @@ describe('contexts', () => {
     await metaOf({ Host: 'tcp://10.0.0.2:2376', SkipTLSVerify: true });
     await file(`${root}/home/.docker/contexts/tls/${digest}/docker/ca.pem`, 'x');
     expect(await find({ DOCKER_CONTEXT: 'nas' })).toEqual([
-      { url: 'tcp://10.0.0.2:2376', origin: 'context "nas"', tls: { folder: `${root}/home/.docker/contexts/tls/${digest}/docker`, verify: false } },
+      {
+        url: 'tcp://10.0.0.2:2376',
+        origin: 'context "nas"',
+        tls: { folder: `${root}/home/.docker/contexts/tls/${digest}/docker`, verify: false },
+      },
     ]);
   });
 
@@ -162,7 +183,10 @@ describe('contexts', () => {
   });
 
   test('one that does not exist is said', async () => {
-    await expect(find({ DOCKER_CONTEXT: 'gone' })).rejects.toMatchObject({ code: 'config.dockerContext', message: expect.stringContaining('"gone"') });
+    await expect(find({ DOCKER_CONTEXT: 'gone' })).rejects.toMatchObject({
+      code: 'config.dockerContext',
+      message: expect.stringContaining('"gone"'),
+    });
   });
 
   test('a broken configuration says nothing, a broken context is said', async () => {
@@ -171,6 +195,9 @@ describe('contexts', () => {
     await file(`${root}/home/.docker/contexts/meta/${digest}/meta.json`, '{');
     await expect(find({ DOCKER_CONTEXT: 'nas' })).rejects.toMatchObject({ code: 'config.dockerContext' });
     await metaOf({});
-    await expect(find({ DOCKER_CONTEXT: 'nas' })).rejects.toMatchObject({ code: 'config.dockerContext', message: expect.stringContaining('no Docker host') });
+    await expect(find({ DOCKER_CONTEXT: 'nas' })).rejects.toMatchObject({
+      code: 'config.dockerContext',
+      message: expect.stringContaining('no Docker host'),
+    });
   });
 });

@@ -157,7 +157,8 @@ function addressOf(text: string, origin: string): EngineAddress {
     throw new Fault({
       code: 'unreachable.remoteEngine',
       message: `${origin} names an engine behind ssh (${shown}), which is not supported here yet.`,
-      remedy: 'Remote hosts are added with quarterdeck hosts; until then unset it, or forward the socket: ssh -L /tmp/engine.sock:/var/run/docker.sock HOST.',
+      remedy:
+        'Remote hosts are added with quarterdeck hosts; until then unset it, or forward the socket: ssh -L /tmp/engine.sock:/var/run/docker.sock HOST.',
     });
   }
   // `DOCKER_HOST=nas:2375` is TCP too.
@@ -183,7 +184,13 @@ async function readJson(host: Host, path: string, signal: AbortSignal): Promise<
   try {
     return JSON.parse(new TextDecoder().decode(content));
   } catch (cause) {
-    throw new Fault({ code: 'config.dockerContext', message: `${path} is no JSON.`, remedy: 'Repair the file, or make the context anew.', where: { file: path }, cause });
+    throw new Fault({
+      code: 'config.dockerContext',
+      message: `${path} is no JSON.`,
+      remedy: 'Repair the file, or make the context anew.',
+      where: { file: path },
+      cause,
+    });
   }
 }
 

@@ -20,11 +20,15 @@ function read(chunks: readonly Buffer[]): Record<string, string> {
 }
 
 test('any chunking gives the same streams', () => {
-  const frames = fc.array(fc.record({ stream: fc.constantFrom(1 as const, 2 as const), payload: fc.uint8Array({ minLength: 1, maxLength: 60 }) }), { maxLength: 8 });
+  const frames = fc.array(
+    fc.record({ stream: fc.constantFrom(1 as const, 2 as const), payload: fc.uint8Array({ minLength: 1, maxLength: 60 }) }),
+    { maxLength: 8 },
+  );
   fc.assert(
     fc.property(frames, fc.array(fc.nat(600), { maxLength: 12 }), (sent, cuts) => {
       const bytes = Buffer.concat(sent.map(({ stream, payload }) => frame(stream, Buffer.from(payload))));
-      const of = (wanted: 1 | 2) => Buffer.concat(sent.filter(({ stream }) => stream === wanted).map(({ payload }) => payload)).toString('hex');
+      const of = (wanted: 1 | 2) =>
+        Buffer.concat(sent.filter(({ stream }) => stream === wanted).map(({ payload }) => payload)).toString('hex');
       const streams = read(splitAt(bytes, cuts));
       expect(streams.stdout ?? '').toBe(of(1));
       expect(streams.stderr ?? '').toBe(of(2));
@@ -33,7 +37,10 @@ test('any chunking gives the same streams', () => {
 });
 
 test('a frame of the engine itself is told apart, an empty one is nothing', () => {
-  expect(read([Buffer.concat([frame(1, ''), frame(3, 'no'), frame(1, 'a')])])).toEqual({ engine: Buffer.from('no').toString('hex'), stdout: Buffer.from('a').toString('hex') });
+  expect(read([Buffer.concat([frame(1, ''), frame(3, 'no'), frame(1, 'a')])])).toEqual({
+    engine: Buffer.from('no').toString('hex'),
+    stdout: Buffer.from('a').toString('hex'),
+  });
 });
 
 test('bytes without frames are all stdout', () => {

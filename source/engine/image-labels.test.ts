@@ -11,7 +11,9 @@ const number = 'com.docker.compose.container-number';
 
 describe('labels are claims', () => {
   test('what the image carries too is no claim of whoever made the container', () => {
-    expect(makersLabels({ [project]: 'vault', [service]: 'db', note: 'mine' }, { [project]: 'vault', [service]: 'db' })).toEqual({ note: 'mine' });
+    expect(makersLabels({ [project]: 'vault', [service]: 'db', note: 'mine' }, { [project]: 'vault', [service]: 'db' })).toEqual({
+      note: 'mine',
+    });
   });
 
   test('also when an image carries all that compose would write', () => {
@@ -19,14 +21,18 @@ describe('labels are claims', () => {
     expect(makersLabels(all, all)).toEqual({});
   });
 
-  test('another value than the image has is the maker\'s', () => {
+  test("another value than the image has is the maker's", () => {
     expect(makersLabels({ [project]: 'mine' }, { [project]: 'vault' })).toEqual({ [project]: 'mine' });
   });
 
   test('compose writes project and service into images it builds: a container that it made of one keeps them', () => {
     const built = { [project]: 'app', [service]: 'web', 'com.docker.compose.version': '2.40.3', title: 'x' };
     expect(makersLabels({ ...built, [number]: '1', 'com.docker.compose.oneoff': 'False' }, built)).toEqual({
-      [project]: 'app', [service]: 'web', 'com.docker.compose.version': '2.40.3', [number]: '1', 'com.docker.compose.oneoff': 'False',
+      [project]: 'app',
+      [service]: 'web',
+      'com.docker.compose.version': '2.40.3',
+      [number]: '1',
+      'com.docker.compose.oneoff': 'False',
     });
   });
 
@@ -38,7 +44,14 @@ describe('labels are claims', () => {
 test('images are asked for once, and again when one is new', async () => {
   const newId = `sha256:${'b'.repeat(64)}`;
   let images: object[] = [{ Id: imageId, Labels: { [project]: 'p1' }, RepoTags: ['a:1'] }];
-  const container = (id: string, ImageID: string) => ({ Id: id, Names: [`/${id}`], ImageID, Labels: { [project]: 'p1' }, State: 'running', Status: 'Up' });
+  const container = (id: string, ImageID: string) => ({
+    Id: id,
+    Names: [`/${id}`],
+    ImageID,
+    Labels: { [project]: 'p1' },
+    State: 'running',
+    Status: 'Up',
+  });
   let containers = [container(webId, imageId)];
   const later: Parameters<typeof docker20>[0] = {
     'GET /containers/json': (_, response) => response.end(JSON.stringify(containers)),

@@ -30,7 +30,10 @@ export class ImageLabels {
     if (missing().length > 0) await this.#readAll();
     // The list leaves some out: an image that was removed under its container, one platform's part of another.
     for (const id of missing()) this.#byId.set(id, await this.#readOne(id, signal));
-    return containers.map((container) => ({ ...container, labels: makersLabels(container.labels, this.#byId.get(container.imageId) ?? {}) }));
+    return containers.map((container) => ({
+      ...container,
+      labels: makersLabels(container.labels, this.#byId.get(container.imageId) ?? {}),
+    }));
   }
 
   async #readAll(): Promise<void> {

@@ -39,7 +39,10 @@ export class JsonLines {
 
   #take(end: Buffer, values: unknown[]): void {
     const whole = this.#restBytes <= lineLimitBytes;
-    const text = Buffer.concat([...this.#rest, end]).toString('utf8').replace(/^\x1e/, '').trim();
+    const text = Buffer.concat([...this.#rest, end])
+      .toString('utf8')
+      .replace(/^\x1e/, '')
+      .trim();
     this.#rest = [];
     this.#restBytes = 0;
     if (text === '' || !whole) return;

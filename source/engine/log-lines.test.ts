@@ -18,13 +18,18 @@ function inPieces(bytes: Buffer, size: number): Buffer[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size));
 }
 
-const short = (lines: readonly LogLine[]) => lines.map(({ stream, text }) => [stream, text.replace(/x{50,}/g, (run) => `<x*${run.length}>`)]);
+const short = (lines: readonly LogLine[]) =>
+  lines.map(({ stream, text }) => [stream, text.replace(/x{50,}/g, (run) => `<x*${run.length}>`)]);
 
 /** As a Docker daemon frames it: a message in pieces of 16 KiB, each with the timestamp of the first. */
 function dockerFrames(stream: 1 | 2, stamp: string, text: string, end = '\n'): Buffer {
   const bytes = Buffer.from(text);
   const pieces = bytes.length === 0 ? [bytes] : inPieces(bytes, 16_384);
-  return Buffer.concat(pieces.map((piece, index) => frame(stream, Buffer.concat([Buffer.from(`${stamp} `), piece, Buffer.from(index === pieces.length - 1 ? end : '')]))));
+  return Buffer.concat(
+    pieces.map((piece, index) =>
+      frame(stream, Buffer.concat([Buffer.from(`${stamp} `), piece, Buffer.from(index === pieces.length - 1 ? end : '')])),
+    ),
+  );
 }
 
 test('frames: both streams, characters of several bytes, an empty line, a last line without newline', () => {
@@ -36,14 +41,24 @@ test('frames: both streams, characters of several bytes, an empty line, a last l
     dockerFrames(1, stampB, 'no newline at end', ''),
   ]);
   const lines = read([log]);
-  expect(short(lines)).toEqual([['stdout', 'out-one'], ['stderr', 'err-one'], ['stdout', 'éü€😀'], ['stdout', ''], ['stdout', 'no newline at end']]);
+  expect(short(lines)).toEqual([
+    ['stdout', 'out-one'],
+    ['stderr', 'err-one'],
+    ['stdout', 'éü€😀'],
+    ['stdout', ''],
+    ['stdout', 'no newline at end'],
+  ]);
   expect(lines[0]).toEqual({ timeMs: Date.parse('2026-11-20T09:46:26.152Z'), stamp: stampA, stream: 'stdout', text: 'out-one' });
 });
 
 test('Docker: a line of 40,003 bytes in pieces of 16 KiB is one line, whatever the chunks', () => {
   const long = `${'x'.repeat(40_000)}END`;
   const log = Buffer.concat([dockerFrames(1, stampA, long), dockerFrames(1, stampB, 'next')]);
-  for (const size of [log.length, 16_384, 4_096, 1_000, 37]) expect(short(read(inPieces(log, size)))).toEqual([['stdout', '<x*40000>END'], ['stdout', 'next']]);
+  for (const size of [log.length, 16_384, 4_096, 1_000, 37])
+    expect(short(read(inPieces(log, size)))).toEqual([
+      ['stdout', '<x*40000>END'],
+      ['stdout', 'next'],
+    ]);
 });
 
 test('a character that two pieces share is whole again', () => {
@@ -53,13 +68,27 @@ test('a character that two pieces share is whole again', () => {
 
 test('Docker: what a program left without newline is not glued to the first line after its restart', () => {
   const log = Buffer.concat([dockerFrames(1, stampA, 'dying word', ''), dockerFrames(1, stampB, 'started')]);
-  expect(short(read([log]))).toEqual([['stdout', 'dying word'], ['stdout', 'started']]);
+  expect(short(read([log]))).toEqual([
+    ['stdout', 'dying word'],
+    ['stdout', 'started'],
+  ]);
 });
 
 test('Podman 4: timestamps to the second, pieces of 8 KiB, a newline after whole lines', () => {
   const piece = (bytes: number, end = '') => frame(1, `${seconds} ${'x'.repeat(bytes)}${end}`);
-  const log = Buffer.concat([piece(8192), piece(8192), piece(8192), piece(8192), piece(7232), frame(1, `${seconds} END\n`), frame(1, `${seconds} next\n`)]);
-  expect(short(read([log], false, 'podman'))).toEqual([['stdout', '<x*40000>END'], ['stdout', 'next']]);
+  const log = Buffer.concat([
+    piece(8192),
+    piece(8192),
+    piece(8192),
+    piece(8192),
+    piece(7232),
+    frame(1, `${seconds} END\n`),
+    frame(1, `${seconds} next\n`),
+  ]);
+  expect(short(read([log], false, 'podman'))).toEqual([
+    ['stdout', '<x*40000>END'],
+    ['stdout', 'next'],
+  ]);
   expect(read([log], false, 'podman')[0]?.timeMs).toBe(Date.parse(seconds));
 });
 
@@ -76,13 +105,26 @@ test('Podman 5: each piece has a time of its own, the line has that of the first
 });
 
 test('a terminal on Podman 5: pieces as short as the reads were', () => {
-  const log = Buffer.from(`${nanos[0]} ${'x'.repeat(4095)}${nanos[1]} ${'x'.repeat(2051)}${nanos[2]} ${'x'.repeat(256)}${nanos[3]} ${'x'.repeat(98)}${nanos[4]} END\r\n${nanos[4]} b\r\n`);
-  for (const size of [log.length, 700, 31]) expect(short(read(inPieces(log, size), true, 'podman'))).toEqual([['stdout', '<x*6500>END'], ['stdout', 'b']]);
+  const log = Buffer.from(
+    `${nanos[0]} ${'x'.repeat(4095)}${nanos[1]} ${'x'.repeat(2051)}${nanos[2]} ${'x'.repeat(256)}${nanos[3]} ${'x'.repeat(98)}${nanos[4]} END\r\n${nanos[4]} b\r\n`,
+  );
+  for (const size of [log.length, 700, 31])
+    expect(short(read(inPieces(log, size), true, 'podman'))).toEqual([
+      ['stdout', '<x*6500>END'],
+      ['stdout', 'b'],
+    ]);
 });
 
 test('a terminal: CR LF, and the timestamps that Docker puts into the middle of a long line', () => {
-  const log = Buffer.from(`${stampA} out\r\n${stampB} ${'x'.repeat(16_384)}${stampB} ${'x'.repeat(16_384)}${stampB} ${'x'.repeat(7_232)}END\r\n${stampB} rest`);
-  for (const size of [log.length, 5_000, 41]) expect(short(read(inPieces(log, size), true))).toEqual([['stdout', 'out'], ['stdout', '<x*40000>END'], ['stdout', 'rest']]);
+  const log = Buffer.from(
+    `${stampA} out\r\n${stampB} ${'x'.repeat(16_384)}${stampB} ${'x'.repeat(16_384)}${stampB} ${'x'.repeat(7_232)}END\r\n${stampB} rest`,
+  );
+  for (const size of [log.length, 5_000, 41])
+    expect(short(read(inPieces(log, size), true))).toEqual([
+      ['stdout', 'out'],
+      ['stdout', '<x*40000>END'],
+      ['stdout', 'rest'],
+    ]);
 });
 
 test('a terminal on Podman: pieces of 4,095 bytes with timestamps to the second', () => {
@@ -104,11 +146,17 @@ test('a timestamp that the program itself wrote stays', () => {
 test('a line beyond the limit is cut and says so, the next one is whole', () => {
   const log = Buffer.concat([dockerFrames(1, stampA, 'x'.repeat(lineLimitBytes + 5)), dockerFrames(1, stampB, 'next')]);
   const lines = read(inPieces(log, 10_000));
-  expect(lines.map(({ text, cut }) => [text.length, cut])).toEqual([[lineLimitBytes, true], [4, undefined]]);
+  expect(lines.map(({ text, cut }) => [text.length, cut])).toEqual([
+    [lineLimitBytes, true],
+    [4, undefined],
+  ]);
 });
 
 test('frames where a terminal was expected not, and the other way round: nothing is lost', () => {
-  expect(short(read([Buffer.from(`${stampA} a\r\n${stampB} b\r\n`)]))).toEqual([['stdout', 'a'], ['stdout', 'b']]);
+  expect(short(read([Buffer.from(`${stampA} a\r\n${stampB} b\r\n`)]))).toEqual([
+    ['stdout', 'a'],
+    ['stdout', 'b'],
+  ]);
 });
 
 test('what the engine says in the stream is no line of the log', () => {
@@ -121,15 +169,25 @@ test('any chunking yields the same lines', () => {
   const character = fc.constantFrom('a', 'é', '€', '😀', ' ', ':', '2', '-');
   const message = fc.record({
     stream: fc.constantFrom(1 as const, 2 as const),
-    stamp: fc.date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true }).map((date) => date.toISOString().replace('Z', '000007Z')),
-    text: fc.oneof(fc.string({ unit: character, maxLength: 40 }), fc.nat(40_000).map((length) => 'x'.repeat(length))),
+    stamp: fc
+      .date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
+      .map((date) => date.toISOString().replace('Z', '000007Z')),
+    text: fc.oneof(
+      fc.string({ unit: character, maxLength: 40 }),
+      fc.nat(40_000).map((length) => 'x'.repeat(length)),
+    ),
   });
   fc.assert(
     fc.property(fc.array(message, { maxLength: 6 }), fc.array(fc.nat(), { maxLength: 20 }), (messages, cuts) => {
       const log = Buffer.concat(messages.map(({ stream, stamp, text }) => dockerFrames(stream, stamp, text)));
       const places = [...new Set(cuts.map((cut) => cut % (log.length + 1)))].sort((a, b) => a - b);
       const chunks = [0, ...places].map((start, index) => log.subarray(start, places[index] ?? log.length));
-      const expected = messages.map(({ stream, stamp, text }) => ({ timeMs: Date.parse(stamp), stamp, stream: stream === 1 ? 'stdout' : 'stderr', text }));
+      const expected = messages.map(({ stream, stamp, text }) => ({
+        timeMs: Date.parse(stamp),
+        stamp,
+        stream: stream === 1 ? 'stdout' : 'stderr',
+        text,
+      }));
       expect(read(chunks)).toEqual(expected);
     }),
     { numRuns: 200 },

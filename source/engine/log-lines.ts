@@ -83,7 +83,12 @@ class LineBuilder {
   /** Is there an unfinished line? */
   #open = false;
 
-  constructor({ stream, raw, engine, emit }: { stream: 'stdout' | 'stderr'; raw: boolean; engine: EngineKind; emit: (line: LogLine) => void }) {
+  constructor({
+    stream,
+    raw,
+    engine,
+    emit,
+  }: { stream: 'stdout' | 'stderr'; raw: boolean; engine: EngineKind; emit: (line: LogLine) => void }) {
     this.#stream = stream;
     this.#raw = raw;
     this.#engine = engine;
@@ -220,7 +225,8 @@ class LineBuilder {
     for (const match of text.matchAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) /g)) {
       const before = text[match.index - 1] ?? ' ';
       // A short piece counts only where it breaks off in the middle of a word: no program puts its timestamp there.
-      const isPiece = match.index - from >= surePieceBytes || (this.#engine === 'podman' && match.index > from && /[^\s"'=:,;|([{<]/.test(before));
+      const isPiece =
+        match.index - from >= surePieceBytes || (this.#engine === 'podman' && match.index > from && /[^\s"'=:,;|([{<]/.test(before));
       if (!isPiece || !this.#isOfThisLine(match[0].slice(0, -1))) continue;
       pieces.push(bytes.subarray(from, match.index));
       from = match.index + match[0].length;

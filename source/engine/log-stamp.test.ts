@@ -12,7 +12,17 @@ test('reads what Docker and Podman write before a line', () => {
 });
 
 test('anything else is no timestamp', () => {
-  for (const text of ['', 'line', '2026-11-20', '2026-11-20T09:46:26', '2026-11-20T09:46:26.Z', '2026-11-20 09:46:26Z', '2026-11-20T09:46:2xZ', '2026-11-20T09:46:26Zx', '2026-11-20T09:46:26.1234567891Z']) {
+  for (const text of [
+    '',
+    'line',
+    '2026-11-20',
+    '2026-11-20T09:46:26',
+    '2026-11-20T09:46:26.Z',
+    '2026-11-20 09:46:26Z',
+    '2026-11-20T09:46:2xZ',
+    '2026-11-20T09:46:26Zx',
+    '2026-11-20T09:46:26.1234567891Z',
+  ]) {
     expect(stampOf(text), text).toBeUndefined();
   }
 });

@@ -73,7 +73,9 @@ export async function negotiate(link: EngineLink, signal: AbortSignal): Promise<
   const podman = version?.Components?.find((component) => component.Name === 'Podman Engine')?.Version;
   return {
     kind,
-    version: cleanLine((kind === 'podman' ? (libpod?.version?.Version ?? podman) : undefined) ?? version?.Version ?? /^\w+\/(\S+)/.exec(server)?.[1] ?? ''),
+    version: cleanLine(
+      (kind === 'podman' ? (libpod?.version?.Version ?? podman) : undefined) ?? version?.Version ?? /^\w+\/(\S+)/.exec(server)?.[1] ?? '',
+    ),
     apiVersion,
     rootless: libpod?.host?.security?.rootless ?? info?.SecurityOptions?.some((option) => /^name=rootless\b/.test(option)) ?? false,
     operatingSystem: cleanLine(operatingSystemOf(info, libpod)),

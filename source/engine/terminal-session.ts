@@ -3,8 +3,8 @@ import type Docker from 'dockerode';
 import type { Grant } from '../grants/grant.ts';
 import type { TerminalSession } from './engine.ts';
 import { acknowledged } from './engine-faults.ts';
-import { exitCodeOf } from './exec.ts';
 import type { EngineLink } from './engine-link.ts';
+import { exitCodeOf } from './exec.ts';
 
 /** Resizing can come before the program's terminal is there. */
 const resizeAttempts = 10;
@@ -32,7 +32,13 @@ export async function openTerminalIn(
       abortSignal,
     } as Docker.ExecCreateOptions);
     // The signal that opens it would end the stream too: the limit is for the opening alone.
-    const opened: Duplex = await created.start({ hijack: true, stdin: true, Tty: true, Detach: false, abortSignal: signal } as Docker.ExecStartOptions);
+    const opened: Duplex = await created.start({
+      hijack: true,
+      stdin: true,
+      Tty: true,
+      Detach: false,
+      abortSignal: signal,
+    } as Docker.ExecStartOptions);
     return { exec: created, stream: opened };
   });
 

@@ -39,12 +39,9 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
     stop: (id, { graceSeconds } = {}) => unlessSo((abortSignal) => container(id).stop({ ...seconds(graceSeconds), abortSignal })),
     restart: (id, { graceSeconds } = {}) =>
       act((abortSignal) => acknowledged(container(id).restart({ ...seconds(graceSeconds), abortSignal }))),
-    pause: (id) =>
-      act((abortSignal) => acknowledged(container(id).pause({ abortSignal }))),
-    unpause: (id) =>
-      act((abortSignal) => acknowledged(container(id).unpause({ abortSignal }))),
-    remove: (id, { force, volumes }) =>
-      act((abortSignal) => acknowledged(container(id).remove({ force, v: volumes, abortSignal }))),
+    pause: (id) => act((abortSignal) => acknowledged(container(id).pause({ abortSignal }))),
+    unpause: (id) => act((abortSignal) => acknowledged(container(id).unpause({ abortSignal }))),
+    remove: (id, { force, volumes }) => act((abortSignal) => acknowledged(container(id).remove({ force, v: volumes, abortSignal }))),
     openTerminal: async (id, argv, size) => {
       await ready(signal);
       return openTerminalIn(link, id, argv, size, grant);
@@ -69,10 +66,11 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
         // By hand: dockerode drops the options of this one.
         await link.getText('/build/prune', { method: 'POST', query: { all: true }, signal: abortSignal, limitMs: pruneLimitMs });
       }),
-    removeImage: (id) =>
-      act((abortSignal) => acknowledged(link.docker.getImage(encodeURIComponent(id)).remove({ abortSignal }))),
+    removeImage: (id) => act((abortSignal) => acknowledged(link.docker.getImage(encodeURIComponent(id)).remove({ abortSignal }))),
     removeVolume: (name) =>
-      act((abortSignal) => acknowledged((link.docker.getVolume(encodeURIComponent(name)).remove as (options: object) => Promise<unknown>)({ abortSignal }))),
+      act((abortSignal) =>
+        acknowledged((link.docker.getVolume(encodeURIComponent(name)).remove as (options: object) => Promise<unknown>)({ abortSignal })),
+      ),
   };
 }
 

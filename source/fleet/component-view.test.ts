@@ -5,7 +5,18 @@ import { buildComponentView, compareComponents, distinctPorts } from './componen
 import { CatalogIndex, groupContainers } from './grouping.ts';
 import type { ProbeView } from './model.ts';
 
-const web = { name: 'web', service: 'reader', host: 8090, container: 8080, protocol: 'tcp' as const, exposure: 'loopback' as const, role: 'web UI', fixed: false, web: true, tls: false };
+const web = {
+  name: 'web',
+  service: 'reader',
+  host: 8090,
+  container: 8080,
+  protocol: 'tcp' as const,
+  exposure: 'loopback' as const,
+  role: 'web UI',
+  fixed: false,
+  web: true,
+  tls: false,
+};
 const entry = catalogEntry(
   'rss-reader',
   { reader: { image: 'miniflux/miniflux', main: true }, db: { image: 'postgres' }, migrate: { image: 'miniflux/migrate', oneShot: true } },
@@ -14,7 +25,10 @@ const entry = catalogEntry(
 const index = new CatalogIndex([entry]);
 const nowMs = 1_000_000;
 
-function view(containers: ContainerDetail[], { probe, missing = [], engineReachable = true }: { probe?: ProbeView; missing?: string[]; engineReachable?: boolean } = {}) {
+function view(
+  containers: ContainerDetail[],
+  { probe, missing = [], engineReachable = true }: { probe?: ProbeView; missing?: string[]; engineReachable?: boolean } = {},
+) {
   const group = groupContainers(containers, index)[0];
   if (!group) throw new Error('no group');
   const byId = new Map(containers.map((container) => [container.id, container]));
@@ -30,13 +44,35 @@ function view(containers: ContainerDetail[], { probe, missing = [], engineReacha
 }
 
 const reader = (overrides: Partial<ContainerDetail> = {}) =>
-  containerDetail({ name: 'reader', image: 'miniflux/miniflux', labels: composeLabels('news', 'reader', ['db', 'migrate']), health: 'healthy', ...overrides });
-const db = (overrides: Partial<ContainerDetail> = {}) => containerDetail({ name: 'db', image: 'postgres', labels: composeLabels('news', 'db'), ...overrides });
-const probe = (word: string, tone: ProbeView['tone']): ProbeView => ({ word, tone, detail: `${word}, says the probe`, atMs: 0, version: undefined, failure: undefined });
+  containerDetail({
+    name: 'reader',
+    image: 'miniflux/miniflux',
+    labels: composeLabels('news', 'reader', ['db', 'migrate']),
+    health: 'healthy',
+    ...overrides,
+  });
+const db = (overrides: Partial<ContainerDetail> = {}) =>
+  containerDetail({ name: 'db', image: 'postgres', labels: composeLabels('news', 'db'), ...overrides });
+const probe = (word: string, tone: ProbeView['tone']): ProbeView => ({
+  word,
+  tone,
+  detail: `${word}, says the probe`,
+  atMs: 0,
+  version: undefined,
+  failure: undefined,
+});
 
 describe('a component', () => {
   test('is as well as its main service', () => {
-    expect(view([reader(), db()])).toMatchObject({ key: 'local/news/rss-reader', id: 'rss-reader', known: true, group: 'productivity', state: 'healthy', tone: 'good', word: 'healthy' });
+    expect(view([reader(), db()])).toMatchObject({
+      key: 'local/news/rss-reader',
+      id: 'rss-reader',
+      known: true,
+      group: 'productivity',
+      state: 'healthy',
+      tone: 'good',
+      word: 'healthy',
+    });
   });
 
   test('is not well when what serves it is not (R56)', () => {
@@ -47,23 +83,41 @@ describe('a component', () => {
   });
 
   test('does not mind a job that ended well', () => {
-    const job = containerDetail({ name: 'migrate', image: 'miniflux/migrate', labels: composeLabels('news', 'migrate'), state: 'exited', exitCode: 0 });
+    const job = containerDetail({
+      name: 'migrate',
+      image: 'miniflux/migrate',
+      labels: composeLabels('news', 'migrate'),
+      state: 'exited',
+      exitCode: 0,
+    });
     expect(view([reader(), db(), job])).toMatchObject({ state: 'healthy', word: 'healthy' });
   });
 
   test('says what its probe says, above the container', () => {
-    expect(view([reader(), db()], { probe: probe('sealed 0/3', 'warn') })).toMatchObject({ state: 'healthy', word: 'sealed 0/3', tone: 'warn', detail: 'sealed 0/3, says the probe' });
+    expect(view([reader(), db()], { probe: probe('sealed 0/3', 'warn') })).toMatchObject({
+      state: 'healthy',
+      word: 'sealed 0/3',
+      tone: 'warn',
+      detail: 'sealed 0/3, says the probe',
+    });
   });
 
   test('that fails its health check says so, unless its probe knows more', () => {
     const healthLog = [{ atMs: 0, exitCode: 1, output: 'status 500' }];
     const sick = reader({ health: 'unhealthy', healthLog });
-    expect(view([sick, db()], { probe: probe('ready', 'good') })).toMatchObject({ word: 'unhealthy', tone: 'bad', detail: 'its health check fails: status 500' });
+    expect(view([sick, db()], { probe: probe('ready', 'good') })).toMatchObject({
+      word: 'unhealthy',
+      tone: 'bad',
+      detail: 'its health check fails: status 500',
+    });
     expect(view([sick, db()], { probe: probe('database away', 'bad') })).toMatchObject({ word: 'database away', tone: 'bad' });
   });
 
   test('that is stopped is stopped, whatever the probe said last', () => {
-    expect(view([reader({ state: 'exited', exitCode: 0 }), db()], { probe: probe('ready', 'good') })).toMatchObject({ state: 'stopped', word: 'stopped' });
+    expect(view([reader({ state: 'exited', exitCode: 0 }), db()], { probe: probe('ready', 'good') })).toMatchObject({
+      state: 'stopped',
+      word: 'stopped',
+    });
   });
 
   test('whose declared service has no container says so', () => {
@@ -97,13 +151,21 @@ describe('a component', () => {
   });
 
   test('tells a loop with its count', () => {
-    expect(view([reader({ state: 'restarting', restartCount: 12, exitCode: 1 }), db()])).toMatchObject({ word: 'restarting 12x', tone: 'bad' });
+    expect(view([reader({ state: 'restarting', restartCount: 12, exitCode: 1 }), db()])).toMatchObject({
+      word: 'restarting 12x',
+      tone: 'bad',
+    });
   });
 });
 
 test('a port published on IPv4 and IPv6 is one port', () => {
   const port = { hostPort: 80, containerPort: 80, protocol: 'tcp' as const };
-  expect(distinctPorts([{ ...port, address: '0.0.0.0' }, { ...port, address: '::' }])).toEqual([{ ...port, address: '0.0.0.0', ipv6: true }]);
+  expect(
+    distinctPorts([
+      { ...port, address: '0.0.0.0' },
+      { ...port, address: '::' },
+    ]),
+  ).toEqual([{ ...port, address: '0.0.0.0', ipv6: true }]);
 });
 
 test('components are shown in the order of the seven groups, the rest last (R1)', () => {

@@ -2,7 +2,7 @@ import type { CatalogEntry, CatalogService } from '../catalog/catalog.ts';
 import { groups as groupOrder } from '../catalog/groups.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
-import { composeLabel, type ContainerGroup, dependenciesOf } from './grouping.ts';
+import { type ContainerGroup, composeLabel, dependenciesOf } from './grouping.ts';
 import type { ComponentView, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
 import { type ContainerHistory, serviceState, toneOfState } from './service-state.ts';
 
@@ -61,7 +61,10 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
   const services: ServiceView[] = group.members.map(({ container, service, known, main }) => {
     const { detail, history } = context.knowledge(container.id);
     // An inspect can be older than a list: the list decides what both know.
-    const facts: ContainerFacts | ContainerDetail = detail && detail.state === container.state ? { ...detail, health: container.health === 'none' ? detail.health : container.health } : container;
+    const facts: ContainerFacts | ContainerDetail =
+      detail && detail.state === container.state
+        ? { ...detail, health: container.health === 'none' ? detail.health : container.health }
+        : container;
     const state = serviceState(facts, history, context.nowMs, { oneShot: known?.oneShot ?? false });
     if (state.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs ?? Number.POSITIVE_INFINITY, state.reconsiderMs);
     const shown = context.engineReachable ? state : away(state.state, state.detail);
@@ -111,7 +114,11 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
   const main = services.find((service) => service.main) ?? services[0];
   if (!main) throw new RangeError('a group has at least one service');
   const summary = summarise(main, services, group);
-  const probe = context.engineReachable && (main.state === 'healthy' || main.state === 'running' || main.state === 'unhealthy' || main.state === 'starting') ? context.probe : undefined;
+  const probe =
+    context.engineReachable &&
+    (main.state === 'healthy' || main.state === 'running' || main.state === 'unhealthy' || main.state === 'starting')
+      ? context.probe
+      : undefined;
   // A probe that sees nothing wrong does not talk over a health check that does.
   const contradicted = probe?.tone === 'good' && summary.tone === 'bad';
   const spoken = probe !== undefined && probe.word !== '' && summary.main && !contradicted;
@@ -126,7 +133,11 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     kind: entry?.kind ?? '',
     product: entry?.product.name ?? '',
     state: summary.state,
-    tone: spoken ? (summary.tone === 'good' || summary.tone === 'busy' ? probe.tone : worseTone(probe.tone, probe.tone === 'good' ? summary.tone : 'good')) : summary.tone,
+    tone: spoken
+      ? summary.tone === 'good' || summary.tone === 'busy'
+        ? probe.tone
+        : worseTone(probe.tone, probe.tone === 'good' ? summary.tone : 'good')
+      : summary.tone,
     word: spoken ? probe.word : summary.word,
     detail: spoken ? probe.detail || summary.detail : summary.detail,
     health: main.health,
@@ -165,7 +176,12 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
   const others = services.filter((service) => !service.main && !optional.has(service.name) && service.state !== 'finished');
   const mainUp = ['healthy', 'running', 'starting', 'unhealthy', 'restarting'].includes(main.state);
   const worst = others
-    .filter((service) => service.tone === 'bad' || (mainUp && (service.state === 'stopped' || service.state === 'missing' || service.state === 'paused' || service.state === 'created')))
+    .filter(
+      (service) =>
+        service.tone === 'bad' ||
+        (mainUp &&
+          (service.state === 'stopped' || service.state === 'missing' || service.state === 'paused' || service.state === 'created')),
+    )
     .sort((one, other) => toneRank[other.tone] - toneRank[one.tone])[0];
   if (worst && toneRank[worst.tone] >= toneRank[main.tone] && main.tone !== 'bad') {
     return {
@@ -176,7 +192,12 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
       main: false,
     };
   }
-  const word = main.state === 'restarting' && main.restarts > 0 ? `restarting ${main.restarts}x` : main.state === 'failed' && main.exitCode !== undefined && main.exitCode !== 0 ? `failed (${main.exitCode})` : main.state;
+  const word =
+    main.state === 'restarting' && main.restarts > 0
+      ? `restarting ${main.restarts}x`
+      : main.state === 'failed' && main.exitCode !== undefined && main.exitCode !== 0
+        ? `failed (${main.exitCode})`
+        : main.state;
   // What it needs and has not got is the likely cause.
   const detail = worst && main.tone === 'bad' ? `${main.detail}; ${worst.name} is ${worst.state}` : main.detail;
   return { state: main.state, tone: main.tone, word, detail, main: true };
@@ -197,10 +218,15 @@ function originOf(group: ContainerGroup): string {
 function urlOf(entry: CatalogEntry | undefined, all: readonly ServiceView[], group: ContainerGroup): string | undefined {
   const services = all.filter((service) => ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state));
   for (const port of entry?.ports.filter((candidate) => candidate.web) ?? []) {
-    const onHost = group.members.some(({ container, known }) => known?.name === port.service && container.networkMode === 'host' && container.state === 'running');
+    const onHost = group.members.some(
+      ({ container, known }) => known?.name === port.service && container.networkMode === 'host' && container.state === 'running',
+    );
     if (onHost) return `${port.tls ? 'https' : 'http'}://127.0.0.1:${port.container}`;
     for (const service of services) {
-      const published = service.ports.find((candidate) => candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined);
+      const published = service.ports.find(
+        (candidate) =>
+          candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined,
+      );
       if (!published) continue;
       const address = !published.address || published.address === '0.0.0.0' ? '127.0.0.1' : published.address;
       return `${port.tls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${published.hostPort}`;
@@ -211,7 +237,12 @@ function urlOf(entry: CatalogEntry | undefined, all: readonly ServiceView[], gro
 
 /** The order of the screen: the groups of the specification (R1), what is in no group last, names inside. */
 export function compareComponents(one: ComponentView, other: ComponentView): number {
-  return groupRank(one.group) - groupRank(other.group) || one.id.localeCompare(other.id) || one.host.localeCompare(other.host) || one.key.localeCompare(other.key);
+  return (
+    groupRank(one.group) - groupRank(other.group) ||
+    one.id.localeCompare(other.id) ||
+    one.host.localeCompare(other.host) ||
+    one.key.localeCompare(other.key)
+  );
 }
 
 function groupRank(group: string): number {

@@ -22,7 +22,10 @@ test.each([
   ['no map', '- a\n- b\n'],
   ['no YAML', 'services: [\n'],
   ['services that are none', 'services: 7\n'],
-  ['aliases without end', `a: &a [${'x,'.repeat(9)}x]\nb: &b [${'*a,'.repeat(9)}*a]\nc: &c [${'*b,'.repeat(9)}*b]\nservices: {d: {image: *c}}\n`],
+  [
+    'aliases without end',
+    `a: &a [${'x,'.repeat(9)}x]\nb: &b [${'*a,'.repeat(9)}*a]\nc: &c [${'*b,'.repeat(9)}*b]\nservices: {d: {image: *c}}\n`,
+  ],
 ])('a file that cannot be read declares nothing: %s', (_, text) => {
   expect(declaredServices(text)).toEqual([]);
 });

@@ -30,7 +30,11 @@ export class ContainerHistories {
       this.#byId.set(id, { ...before, ended: false });
       // Podman tells a restart when it begins, Docker when the new run is there already. One that follows an end is the restart policy's:
       // nobody asked.
-    } else if (action === 'stop' || (action === 'restart' && engine === 'podman' && !before.ended) || (action === 'kill' && endsPrograms(signal))) {
+    } else if (
+      action === 'stop' ||
+      (action === 'restart' && engine === 'podman' && !before.ended) ||
+      (action === 'kill' && endsPrograms(signal))
+    ) {
       this.#byId.set(id, { ...before, stopAskedMs: timeMs });
     }
   }

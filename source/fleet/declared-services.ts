@@ -1,6 +1,6 @@
+import { cleanLine } from '../text/clean.ts';
 import type { DeclaredService } from './compose-services.ts';
 import type { CatalogIndex, ContainerGroup } from './grouping.ts';
-import { cleanLine } from '../text/clean.ts';
 import { composeLabel } from './grouping.ts';
 import type { PlaceWatch } from './place-watch.ts';
 
@@ -61,7 +61,9 @@ export class DeclaredServices {
         if (present.has(service.name) || service.profiles) continue;
         const owner =
           inProject.find(({ group }) => group.entry?.services.some((known) => known.name === service.name)) ??
-          inProject.find(({ group }) => group.members.some((member) => services.find((other) => other.name === member.service)?.dependsOn.includes(service.name)));
+          inProject.find(({ group }) =>
+            group.members.some((member) => services.find((other) => other.name === member.service)?.dependsOn.includes(service.name)),
+          );
         if (owner) owner.missing.push(service.name);
         else {
           const match = index.candidates(service.image).find((candidate) => candidate.service.main);

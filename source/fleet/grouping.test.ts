@@ -4,7 +4,11 @@ import { catalogEntry, composeLabels, containerDetail } from '../../test/doubles
 import { CatalogIndex, groupContainers } from './grouping.ts';
 
 const index = new CatalogIndex([
-  catalogEntry('sso-portal', { portal: { image: 'authelia/authelia', main: true }, redis: { image: 'redis' }, db: { image: 'postgres', optional: true } }),
+  catalogEntry('sso-portal', {
+    portal: { image: 'authelia/authelia', main: true },
+    redis: { image: 'redis' },
+    db: { image: 'postgres', optional: true },
+  }),
   catalogEntry('rss-reader', { reader: { image: 'miniflux/miniflux', main: true }, db: { image: 'postgres' } }),
   catalogEntry('reverse-proxy', { caddy: { image: 'caddy', main: true } }),
 ]);
@@ -14,12 +18,17 @@ function service(project: string, name: string, image: string, dependsOn: string
 }
 
 function shape(groups: ReturnType<typeof groupContainers>) {
-  return groups.map((group) => `${group.project}/${group.name}: ${group.members.map((member) => member.service + (member.main ? '*' : '')).join(' ')}`).sort();
+  return groups
+    .map((group) => `${group.project}/${group.name}: ${group.members.map((member) => member.service + (member.main ? '*' : '')).join(' ')}`)
+    .sort();
 }
 
 describe('grouping', () => {
   test('a catalog component and what it depends on are one row', () => {
-    const groups = groupContainers([service('news', 'reader', 'miniflux/miniflux:2.2', ['db']), service('news', 'db', 'postgres:16')], index);
+    const groups = groupContainers(
+      [service('news', 'reader', 'miniflux/miniflux:2.2', ['db']), service('news', 'db', 'postgres:16')],
+      index,
+    );
     expect(shape(groups)).toEqual(['news/rss-reader: reader* db']);
     expect(groups[0]?.members[1]?.known?.name).toBe('db');
   });
@@ -36,7 +45,12 @@ describe('grouping', () => {
       ],
       index,
     );
-    expect(shape(groups)).toEqual(['home/grafana: grafana*', 'home/reverse-proxy: proxy*', 'home/rss-reader: miniflux* minifluxdb', 'home/sso-portal: authelia* redis']);
+    expect(shape(groups)).toEqual([
+      'home/grafana: grafana*',
+      'home/reverse-proxy: proxy*',
+      'home/rss-reader: miniflux* minifluxdb',
+      'home/sso-portal: authelia* redis',
+    ]);
   });
 
   test('without depends_on labels (podman-compose) the entry knows what serves it', () => {
@@ -52,17 +66,39 @@ describe('grouping', () => {
   });
 
   test('a database that two components could mean stays on its own', () => {
-    const groups = groupContainers([service('home', 'miniflux', 'miniflux/miniflux'), service('home', 'authelia', 'authelia/authelia'), service('home', 'db', 'postgres')], index);
+    const groups = groupContainers(
+      [
+        service('home', 'miniflux', 'miniflux/miniflux'),
+        service('home', 'authelia', 'authelia/authelia'),
+        service('home', 'db', 'postgres'),
+      ],
+      index,
+    );
     expect(shape(groups)).toEqual(['home/db: db*', 'home/rss-reader: miniflux*', 'home/sso-portal: authelia*']);
   });
 
   test('an unknown project is grouped by what depends on what', () => {
-    const groups = groupContainers([service('shop', 'web', 'shop/web', ['api']), service('shop', 'api', 'shop/api', ['pg']), service('shop', 'pg', 'postgres'), service('shop', 'mail', 'mailhog')], index);
+    const groups = groupContainers(
+      [
+        service('shop', 'web', 'shop/web', ['api']),
+        service('shop', 'api', 'shop/api', ['pg']),
+        service('shop', 'pg', 'postgres'),
+        service('shop', 'mail', 'mailhog'),
+      ],
+      index,
+    );
     expect(shape(groups)).toEqual(['shop/mail: mail*', 'shop/web: web* api pg']);
   });
 
   test('containers made by hand are matched too, and two of a kind are told apart', () => {
-    const groups = groupContainers([containerDetail({ name: 'edge', image: 'caddy:2.8' }), containerDetail({ name: 'test', image: 'caddy' }), containerDetail({ name: 'x', image: 'busybox' })], index);
+    const groups = groupContainers(
+      [
+        containerDetail({ name: 'edge', image: 'caddy:2.8' }),
+        containerDetail({ name: 'test', image: 'caddy' }),
+        containerDetail({ name: 'x', image: 'busybox' }),
+      ],
+      index,
+    );
     expect(shape(groups)).toEqual(['/reverse-proxy: edge*', '/reverse-proxy:test: test*', '/x: x*']);
   });
 
@@ -82,7 +118,12 @@ describe('grouping', () => {
     fc.assert(
       fc.property(fc.array(container, { maxLength: 12 }), (list) => {
         const containers = list.map((item, number) =>
-          containerDetail({ id: `id${number}`, name: `n${number}`, image: item.image, labels: item.project ? composeLabels(item.project, item.service, item.dependsOn) : {} }),
+          containerDetail({
+            id: `id${number}`,
+            name: `n${number}`,
+            image: item.image,
+            labels: item.project ? composeLabels(item.project, item.service, item.dependsOn) : {},
+          }),
         );
         const groups = groupContainers(containers, index);
         const ids = groups.flatMap((group) => group.members.map((member) => member.container.id)).sort();

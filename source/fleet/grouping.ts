@@ -107,7 +107,8 @@ function groupProject(project: string, containers: readonly ContainerFacts[], in
   const services = new Map<string, ContainerFacts[]>();
   for (const container of containers) services.set(serviceOf(container), [...(services.get(serviceOf(container)) ?? []), container]);
   const dependencies = new Map<string, string[]>();
-  for (const [service, [first]] of services) dependencies.set(service, first ? dependenciesOf(first).filter((name) => services.has(name)) : []);
+  for (const [service, [first]] of services)
+    dependencies.set(service, first ? dependenciesOf(first).filter((name) => services.has(name)) : []);
 
   // Owner of each service: the name of the main service that it belongs to.
   const owners = new Map<string, string>();
@@ -153,7 +154,8 @@ function groupProject(project: string, containers: readonly ContainerFacts[], in
       if (owners.get(service) !== owner) return [];
       return instances.map((container, position) => ({
         container,
-        service: instances.length > 1 && position > 0 ? `${service}-${composeLabel(container, 'container-number') ?? position + 1}` : service,
+        service:
+          instances.length > 1 && position > 0 ? `${service}-${composeLabel(container, 'container-number') ?? position + 1}` : service,
         known: match && knownService(container, service, match.entry, index),
         main: service === owner && position === 0,
       }));
@@ -198,7 +200,8 @@ function withUniqueNames(groups: ContainerGroup[]): ContainerGroup[] {
   const taken = new Set<string>();
   return groups.map((group) => {
     let name = group.name;
-    if (taken.has(`${group.project}/${name}`)) name = `${group.name}:${group.members.find((member) => member.main)?.service ?? group.members[0]?.service}`;
+    if (taken.has(`${group.project}/${name}`))
+      name = `${group.name}:${group.members.find((member) => member.main)?.service ?? group.members[0]?.service}`;
     for (let number = 2; taken.has(`${group.project}/${name}`); number++) name = `${group.name}:${number}`;
     taken.add(`${group.project}/${name}`);
     return name === group.name ? group : { ...group, name };

@@ -29,7 +29,10 @@ class LogDouble {
     this.asked.push(options);
     if (this.failure) throw this.failure;
     const generation = this.#generation;
-    let position = options.sinceMs === undefined ? Math.max(0, this.lines.length - (options.tail ?? Number.POSITIVE_INFINITY)) : this.lines.findIndex((line) => (line.timeMs ?? 0) >= (options.sinceMs ?? 0));
+    let position =
+      options.sinceMs === undefined
+        ? Math.max(0, this.lines.length - (options.tail ?? Number.POSITIVE_INFINITY))
+        : this.lines.findIndex((line) => (line.timeMs ?? 0) >= (options.sinceMs ?? 0));
     if (position < 0) position = this.lines.length;
     for (;;) {
       if (position < this.lines.length) {

@@ -1,7 +1,7 @@
-import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import type { Engine, LogLine } from '../engine/engine.ts';
+import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
-import type { LogEntry, Logs, LogSource } from './log-store.ts';
+import type { LogEntry, LogSource, Logs } from './log-store.ts';
 import type { OpenFleet } from './open-fleet.ts';
 
 export interface LogLimits {
@@ -20,7 +20,15 @@ export interface LogLimits {
   retryMs: number;
 }
 
-export const logLimits: LogLimits = { tail: 2_000, lines: 20_000, characters: 8_000_000, lineCharacters: 16_384, frameMs: 66, holdMs: 250, retryMs: 1_000 };
+export const logLimits: LogLimits = {
+  tail: 2_000,
+  lines: 20_000,
+  characters: 8_000_000,
+  lineCharacters: 16_384,
+  frameMs: 66,
+  holdMs: 250,
+  retryMs: 1_000,
+};
 
 /**
  * Where a follow broke off: the last second, and how many lines of it bore each timestamp. Engines are asked for whole seconds again, Podman's
@@ -203,7 +211,9 @@ class LogRing implements LogSource {
 
   #take(id: string, service: string, line: LogLine): void {
     if (line.stamp && line.timeMs !== undefined) this.#remember(id, line.stamp, secondOf(line.timeMs));
-    const text = cleanLine(line.text.length > this.#limits.lineCharacters ? `${line.text.slice(0, this.#limits.lineCharacters)}>` : line.text);
+    const text = cleanLine(
+      line.text.length > this.#limits.lineCharacters ? `${line.text.slice(0, this.#limits.lineCharacters)}>` : line.text,
+    );
     this.#pending.push({ timeMs: line.timeMs, service, stream: line.stream, text, arrivedMs: Date.now() });
   }
 

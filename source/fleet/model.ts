@@ -9,8 +9,19 @@ export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown';
  * `missing`: declared, but no container. `unknown`: the engine is away, this is what was seen last.
  */
 export type StateName =
-  | 'healthy' | 'running' | 'unhealthy' | 'starting' | 'restarting' | 'stopped' | 'failed' | 'finished'
-  | 'paused' | 'created' | 'removing' | 'missing' | 'unknown';
+  | 'healthy'
+  | 'running'
+  | 'unhealthy'
+  | 'starting'
+  | 'restarting'
+  | 'stopped'
+  | 'failed'
+  | 'finished'
+  | 'paused'
+  | 'created'
+  | 'removing'
+  | 'missing'
+  | 'unknown';
 
 export interface ServiceView {
   /** `host/project/service`; the key of every store. */

@@ -3,7 +3,7 @@ import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.
 import { hostDouble, LiveEngine, placeOf } from '../../test/doubles/live-engine.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { Host } from '../hosts/host.ts';
-import { openFleet, type OpenFleet } from './open-fleet.ts';
+import { type OpenFleet, openFleet } from './open-fleet.ts';
 import { placeLimits } from './place-watch.ts';
 
 const entries = [
@@ -19,7 +19,10 @@ function catalogOf(list: CatalogEntry[]): Catalog {
   return { entries: list, get: (id) => list.find((entry) => entry.id === id), problems: [] };
 }
 
-async function fleetOn(engine: LiveEngine, { host = hostDouble(), catalog = entries }: { host?: Host; catalog?: CatalogEntry[] } = {}): Promise<OpenFleet> {
+async function fleetOn(
+  engine: LiveEngine,
+  { host = hostDouble(), catalog = entries }: { host?: Host; catalog?: CatalogEntry[] } = {},
+): Promise<OpenFleet> {
   const fleet = openFleet({
     places: [placeOf(engine, host)],
     catalog: catalogOf(catalog),
@@ -34,12 +37,20 @@ async function fleetOn(engine: LiveEngine, { host = hostDouble(), catalog = entr
 
 /** Waits for what an operator would see. */
 function sees(fleet: OpenFleet, id: string, expected: object): Promise<void> {
-  return vi.waitFor(() => expect(fleet.snapshot().components.find((component) => component.id === id)).toMatchObject(expected), { timeout: 3_000, interval: 5 });
+  return vi.waitFor(() => expect(fleet.snapshot().components.find((component) => component.id === id)).toMatchObject(expected), {
+    timeout: 3_000,
+    interval: 5,
+  });
 }
 
 function engineWithReader(): LiveEngine {
   const engine = new LiveEngine();
-  engine.add('news-reader-1', { image: 'miniflux/miniflux', labels: composeLabels('news', 'reader', ['db']), health: 'healthy', startedMs: Date.now() - 3_600_000 });
+  engine.add('news-reader-1', {
+    image: 'miniflux/miniflux',
+    labels: composeLabels('news', 'reader', ['db']),
+    health: 'healthy',
+    startedMs: Date.now() - 3_600_000,
+  });
   engine.add('news-db-1', { image: 'postgres:16-alpine', labels: composeLabels('news', 'db'), startedMs: Date.now() - 3_600_000 });
   return engine;
 }
@@ -47,8 +58,12 @@ function engineWithReader(): LiveEngine {
 describe('the fleet', () => {
   test('shows what runs, matched with the catalog', async () => {
     const fleet = await fleetOn(engineWithReader());
-    expect(fleet.snapshot().components).toMatchObject([{ id: 'rss-reader', project: 'news', state: 'healthy', services: [{ name: 'reader', main: true }, { name: 'db' }] }]);
-    expect(fleet.snapshot().places).toMatchObject([{ name: 'local', engine: { kind: 'docker', reachable: true }, link: { state: 'connected' } }]);
+    expect(fleet.snapshot().components).toMatchObject([
+      { id: 'rss-reader', project: 'news', state: 'healthy', services: [{ name: 'reader', main: true }, { name: 'db' }] },
+    ]);
+    expect(fleet.snapshot().places).toMatchObject([
+      { name: 'local', engine: { kind: 'docker', reachable: true }, link: { state: 'connected' } },
+    ]);
   });
 
   test('lives from events: a stop by an operator and a failure are told apart, without another list (R5)', async () => {
@@ -56,7 +71,12 @@ describe('the fleet', () => {
     const fleet = await fleetOn(engine);
     await sees(fleet, 'rss-reader', { state: 'healthy' });
     engine.happen('news-reader-1', 'kill', {}, { signal: '15' });
-    engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 143, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 143 });
+    engine.happen(
+      'news-reader-1',
+      'die',
+      { state: 'exited', exitCode: 143, finishedMs: Date.now(), restartPolicy: 'no' },
+      { exitCode: 143 },
+    );
     await sees(fleet, 'rss-reader', { state: 'stopped', word: 'stopped' });
     engine.happen('news-reader-1', 'start', { state: 'running', startedMs: Date.now(), health: 'none' });
     await sees(fleet, 'rss-reader', { state: 'running' });
@@ -82,7 +102,10 @@ describe('the fleet', () => {
     engine.crash();
     await sees(fleet, 'rss-reader', { state: 'unknown' });
     const [place] = fleet.snapshot().places;
-    expect(place).toMatchObject({ engine: { reachable: false }, link: { state: 'away', message: expect.stringMatching(/\w/), remedy: 'Start the engine.' } });
+    expect(place).toMatchObject({
+      engine: { reachable: false },
+      link: { state: 'away', message: expect.stringMatching(/\w/), remedy: 'Start the engine.' },
+    });
     expect(place?.link.retryAtMs).toBeGreaterThan(0);
     engine.change('news-reader-1', { health: 'unhealthy' });
     engine.reachable = true;
@@ -113,7 +136,8 @@ describe('the fleet', () => {
     let commits = 0;
     fleet.subscribe(() => commits++);
     const before = engine.asked.inspect;
-    for (let number = 0; number < 500; number++) engine.happen('news-reader-1', 'health', { health: number % 2 === 0 ? 'unhealthy' : 'healthy' });
+    for (let number = 0; number < 500; number++)
+      engine.happen('news-reader-1', 'health', { health: number % 2 === 0 ? 'unhealthy' : 'healthy' });
     engine.happen('news-reader-1', 'health', { health: 'unhealthy' });
     await sees(fleet, 'rss-reader', { state: 'unhealthy' });
     expect(commits).toBeLessThan(10);
@@ -122,7 +146,8 @@ describe('the fleet', () => {
 
   test('a service that its compose file declares and that has no container is missing', async () => {
     const engine = engineWithReader();
-    const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n  debug: {image: x, profiles: [debug]}\n';
+    const file =
+      'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n  debug: {image: x, profiles: [debug]}\n';
     const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
     await sees(fleet, 'rss-reader', { word: 'cache missing', tone: 'warn' });
   });
@@ -136,10 +161,16 @@ describe('the fleet', () => {
   test('what is missing is known when everything is, not a moment later: a status that is printed once says it (R5)', async () => {
     const engine = engineWithReader();
     const files = {
-      '/srv/news/compose.yaml': 'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n',
+      '/srv/news/compose.yaml':
+        'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n',
       '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n',
     };
-    const fleet = openFleet({ places: [placeOf(engine, hostDouble({ files }))], catalog: catalogOf(entries), stackFolder: '~/stack', execAllowed: true });
+    const fleet = openFleet({
+      places: [placeOf(engine, hostDouble({ files }))],
+      catalog: catalogOf(entries),
+      stackFolder: '~/stack',
+      execAllowed: true,
+    });
     open.push(fleet);
     const { components } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
     expect(components.map(({ id, word }) => `${id}: ${word}`)).toEqual(['rss-reader: cache missing', 'reverse-proxy: missing']);
@@ -148,13 +179,20 @@ describe('the fleet', () => {
   test('a project that was taken down is gone, not missing; one of our stack folder stays', async () => {
     const engine = engineWithReader();
     const service = 'services:\n  reader: {image: miniflux/miniflux}\n  db: {image: postgres}\n';
-    const host = hostDouble({ files: { '/srv/news/compose.yaml': service, '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n' } });
+    const host = hostDouble({
+      files: {
+        '/srv/news/compose.yaml': service,
+        '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n',
+      },
+    });
     const fleet = await fleetOn(engine, { host });
     await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
     engine.happen('news-reader-1', 'remove');
     await sees(fleet, 'rss-reader', { state: 'missing' });
     engine.happen('news-db-1', 'remove');
-    await vi.waitFor(() => expect(fleet.snapshot().components.map(({ id, state }) => `${id}: ${state}`)).toEqual(['reverse-proxy: missing']));
+    await vi.waitFor(() =>
+      expect(fleet.snapshot().components.map(({ id, state }) => `${id}: ${state}`)).toEqual(['reverse-proxy: missing']),
+    );
   });
 
   test('nothing of a compose file is printed, whatever it holds', async () => {
@@ -205,7 +243,9 @@ describe('the fleet', () => {
     const fleet = openFleet({ places, catalog: catalogOf(entries), stackFolder: '~/stack', execAllowed: true });
     open.push(fleet);
     const { ports } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
-    expect(ports.map(({ host: place, port, owner, open: listening, conflictWith }) => [place, port, owner, listening, conflictWith])).toEqual([
+    expect(
+      ports.map(({ host: place, port, owner, open: listening, conflictWith }) => [place, port, owner, listening, conflictWith]),
+    ).toEqual([
       ['local', 22, 'sshd', true, []],
       ['local/podman', 8080, 'other', false, ['web']],
       ['local', 8080, 'web', true, ['other']],

@@ -1,12 +1,12 @@
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { limited } from '../faults/waits.ts';
-import { buildComponentView, compareComponents, type ContainerKnowledge, serviceKey } from './component-view.ts';
+import { buildComponentView, type ContainerKnowledge, compareComponents, serviceKey } from './component-view.ts';
 import { DeclaredServices } from './declared-services.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory } from './model.ts';
-import { placeNotes, portViews } from './ports.ts';
 import { type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
+import { placeNotes, portViews } from './ports.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
 import { StopMemory } from './stop-memory.ts';
@@ -104,7 +104,8 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
           const target = reachable ? probeTarget(key, group, watch) : undefined;
           if (target) targets.push(target);
         }
-        for (const { container, service } of group.members) if (container.networkMode === 'host') hostNetwork.add(serviceKey(watch.name, group, service));
+        for (const { container, service } of group.members)
+          if (container.networkMode === 'host') hostNetwork.add(serviceKey(watch.name, group, service));
       }
     }
 
@@ -125,7 +126,11 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
   }
 
   /** Engines on one machine share its ports. */
-  function portsOf(components: readonly ComponentView[], entries: ReadonlyMap<string, CatalogEntry>, hostNetwork: ReadonlySet<string>): PortView[] {
+  function portsOf(
+    components: readonly ComponentView[],
+    entries: ReadonlyMap<string, CatalogEntry>,
+    hostNetwork: ReadonlySet<string>,
+  ): PortView[] {
     return [...new Set(watches.map(({ host }) => host))].flatMap((host) => {
       const here = watches.filter((watch) => watch.host === host);
       const newest = here.reduce((one, other) => (other.listenersMs > one.listenersMs ? other : one));

@@ -10,7 +10,9 @@ afterEach(() => {
 });
 
 async function follow(engine: LiveEngine, limits: Partial<typeof placeLimits> = {}): Promise<PlaceWatch> {
-  const watch = new PlaceWatch({ name: 'local', host: hostDouble(), open: async () => engine }, () => {}, { limits: { ...placeLimits, retryMs: [10, 40], ...limits } });
+  const watch = new PlaceWatch({ name: 'local', host: hostDouble(), open: async () => engine }, () => {}, {
+    limits: { ...placeLimits, retryMs: [10, 40], ...limits },
+  });
   watches.push(watch);
   void watch.run();
   await vi.waitFor(() => expect(watch.complete).toBe(true), { interval: 5 });
@@ -35,7 +37,8 @@ describe('following an engine', () => {
   test('one container that cannot be inspected does not take the others with it', async () => {
     class BrokenEngine extends LiveEngine {
       override async inspect(id: string, signal: AbortSignal) {
-        if (id === idOf('broken')) throw new Fault({ code: 'engine.failed', message: 'The engine failed: layer not known.', remedy: 'Look.' });
+        if (id === idOf('broken'))
+          throw new Fault({ code: 'engine.failed', message: 'The engine failed: layer not known.', remedy: 'Look.' });
         return super.inspect(id, signal);
       }
     }
@@ -87,7 +90,12 @@ describe('following an engine', () => {
     const engine = new LiveEngine();
     engine.add('box');
     const watch = await follow(engine);
-    engine.happen('box', 'network', { networkAddresses: ['172.20.0.2'] }, { kind: 'network', id: 'n1', attributes: { container: idOf('box'), type: 'bridge' } });
+    engine.happen(
+      'box',
+      'network',
+      { networkAddresses: ['172.20.0.2'] },
+      { kind: 'network', id: 'n1', attributes: { container: idOf('box'), type: 'bridge' } },
+    );
     await vi.waitFor(() => expect(watch.detail(idOf('box'))?.networkAddresses).toEqual(['172.20.0.2']), { interval: 5 });
   });
 
@@ -97,7 +105,8 @@ describe('following an engine', () => {
     const watch = await follow(engine);
     const before = engine.asked.inspect;
     for (let number = 0; number < 100; number++) {
-      for (const action of ['create', 'start', 'die', 'remove'] as const) engine.say({ kind: 'container', action, id: `job-${number}`, timeMs: Date.now(), attributes: {} });
+      for (const action of ['create', 'start', 'die', 'remove'] as const)
+        engine.say({ kind: 'container', action, id: `job-${number}`, timeMs: Date.now(), attributes: {} });
     }
     engine.happen('box', 'die', { state: 'exited', exitCode: 0 });
     await vi.waitFor(() => expect(watch.detail(idOf('box'))?.state).toBe('exited'), { interval: 5 });
@@ -133,7 +142,9 @@ describe('following an engine', () => {
       if (++asked === 1) throw new Error('not yet');
       return { ...facts, addresses: asked === 2 ? ['192.168.1.5'] : ['192.168.1.5', '203.0.113.9'] };
     };
-    const watch = new PlaceWatch({ name: 'local', host, open: async () => new LiveEngine() }, () => {}, { limits: { ...placeLimits, listenersMs: 10 } });
+    const watch = new PlaceWatch({ name: 'local', host, open: async () => new LiveEngine() }, () => {}, {
+      limits: { ...placeLimits, listenersMs: 10 },
+    });
     watches.push(watch);
     void watch.run();
     await vi.waitFor(() => expect(watch.hostAddresses).toEqual(['192.168.1.5', '203.0.113.9']), { interval: 5 });

@@ -25,7 +25,13 @@ export interface PlaceLimits {
   listenersMs: number;
 }
 
-export const placeLimits: PlaceLimits = { connectMs: 12_000, requestMs: 10_000, retryMs: [500, 4_000], reconcileMs: 60_000, listenersMs: 15_000 };
+export const placeLimits: PlaceLimits = {
+  connectMs: 12_000,
+  requestMs: 10_000,
+  retryMs: [500, 4_000],
+  reconcileMs: 60_000,
+  listenersMs: 15_000,
+};
 
 /** Events from before we came tell who stopped what, and what is in a loop. Docker keeps the last 256. */
 const lookBackMs = 60 * 60_000;
@@ -65,7 +71,11 @@ export class PlaceWatch {
   #wake: (() => void) | undefined;
   #firstListeners: Promise<void> = Promise.resolve();
 
-  constructor(source: PlaceSource, changed: () => void, { stops = new StopMemory(), limits = placeLimits }: { stops?: StopMemory; limits?: PlaceLimits } = {}) {
+  constructor(
+    source: PlaceSource,
+    changed: () => void,
+    { stops = new StopMemory(), limits = placeLimits }: { stops?: StopMemory; limits?: PlaceLimits } = {},
+  ) {
     this.#source = source;
     this.#stops = stops;
     this.name = source.name;
@@ -241,7 +251,11 @@ export class PlaceWatch {
 
   async #consume(engine: Engine, signal: AbortSignal): Promise<never> {
     for await (const event of engine.events({ sinceMs: this.#lastEventMs, signal })) this.#take(event);
-    throw new Fault({ code: 'unreachable.engine', message: 'The engine closed its event stream.', remedy: 'It comes back by itself once the engine runs again.' });
+    throw new Fault({
+      code: 'unreachable.engine',
+      message: 'The engine closed its event stream.',
+      remedy: 'It comes back by itself once the engine runs again.',
+    });
   }
 
   #take(event: EngineEvent): void {
@@ -305,7 +319,10 @@ export class PlaceWatch {
   /** And the addresses that they listen on: cards come and go. What cannot be read stays as it was. */
   #readListeners(): Promise<void> {
     this.#readingListeners ??= limited(this.#closing.signal, this.#limits.requestMs, async (limit) => {
-      const [facts, listeners] = await Promise.all([this.host.facts(limit).catch(() => undefined), this.host.listeners(limit).catch(() => undefined)]);
+      const [facts, listeners] = await Promise.all([
+        this.host.facts(limit).catch(() => undefined),
+        this.host.listeners(limit).catch(() => undefined),
+      ]);
       const before = JSON.stringify([this.hostAddresses, this.listeners]);
       if (facts) this.hostAddresses = facts.addresses;
       if (listeners) {

@@ -5,16 +5,55 @@ import type { Listener } from '../hosts/host.ts';
 import type { ComponentView, ServiceView } from './model.ts';
 import { exposureOf, placeNotes, portViews } from './ports.ts';
 
-const docker: EngineFacts = { kind: 'docker', version: '20.10.24', apiVersion: '1.41', rootless: false, operatingSystem: 'linux', swarmManager: false };
+const docker: EngineFacts = {
+  kind: 'docker',
+  version: '20.10.24',
+  apiVersion: '1.41',
+  rootless: false,
+  operatingSystem: 'linux',
+  swarmManager: false,
+};
 
 function component(id: string, ports: ServiceView['ports'], state: ServiceView['state'] = 'running'): ComponentView {
   const service: ServiceView = {
-    key: `local/p/${id}`, name: id, containerId: id, containerName: id, image: id, state, tone: 'good', detail: '', health: 'none', sinceMs: 0, exitCode: undefined,
-    restarts: 0, ports, tty: false, main: true, role: undefined,
+    key: `local/p/${id}`,
+    name: id,
+    containerId: id,
+    containerName: id,
+    image: id,
+    state,
+    tone: 'good',
+    detail: '',
+    health: 'none',
+    sinceMs: 0,
+    exitCode: undefined,
+    restarts: 0,
+    ports,
+    tty: false,
+    main: true,
+    role: undefined,
   };
   return {
-    key: `local/p/${id}`, host: 'local', project: 'p', id, known: true, group: 'security', kind: '', product: '', state, tone: 'good', word: state, detail: '', health: 'none',
-    sinceMs: 0, restarts: 0, services: [service], probe: undefined, findings: [], origin: '', url: undefined,
+    key: `local/p/${id}`,
+    host: 'local',
+    project: 'p',
+    id,
+    known: true,
+    group: 'security',
+    kind: '',
+    product: '',
+    state,
+    tone: 'good',
+    word: state,
+    detail: '',
+    health: 'none',
+    sinceMs: 0,
+    restarts: 0,
+    services: [service],
+    probe: undefined,
+    findings: [],
+    origin: '',
+    url: undefined,
   };
 }
 
@@ -23,12 +62,23 @@ function published(hostPort: number, address = '127.0.0.1', protocol: 'tcp' | 'u
 }
 
 function ports(components: ComponentView[], listeners: Listener[] = [], { engine = docker, addresses = ['192.168.1.5'] } = {}) {
-  return portViews({ host: 'local', hostAddresses: addresses, listeners, components, entries: new Map(), hostNetwork: new Set(), engines: new Map([['local', engine]]) });
+  return portViews({
+    host: 'local',
+    hostAddresses: addresses,
+    listeners,
+    components,
+    entries: new Map(),
+    hostNetwork: new Set(),
+    engines: new Map([['local', engine]]),
+  });
 }
 
 describe('ports', () => {
   test('a published port is its component’s, not the forwarder’s that holds it open', () => {
-    const views = ports([component('vault', [published(8180)])], [{ address: '127.0.0.1', port: 8180, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }]);
+    const views = ports(
+      [component('vault', [published(8180)])],
+      [{ address: '127.0.0.1', port: 8180, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }],
+    );
     expect(views).toHaveLength(1);
     expect(views[0]).toMatchObject({ owner: 'vault', component: 'local/p/vault', open: true, exposure: 'loopback', conflictWith: [] });
   });
@@ -39,7 +89,10 @@ describe('ports', () => {
   });
 
   test('a program on the port of a stopped component is a conflict, both ways (R88)', () => {
-    const views = ports([component('dns-filter', [published(53, '0.0.0.0', 'udp')], 'stopped')], [{ address: '127.0.0.53', port: 53, protocol: 'udp', process: { pid: 1, name: 'systemd-resolve' } }]);
+    const views = ports(
+      [component('dns-filter', [published(53, '0.0.0.0', 'udp')], 'stopped')],
+      [{ address: '127.0.0.53', port: 53, protocol: 'udp', process: { pid: 1, name: 'systemd-resolve' } }],
+    );
     expect(views.map((view) => [view.owner, view.conflictWith, view.open])).toEqual([
       ['dns-filter', ['systemd-resolve'], false],
       ['systemd-resolve', ['dns-filter'], true],
@@ -47,12 +100,19 @@ describe('ports', () => {
   });
 
   test('same number, other protocol or other loopback address is no conflict (R88)', () => {
-    const views = ports([component('a', [published(6881)]), component('b', [published(6881, '127.0.0.1', 'udp')]), component('c', [published(6881, '127.0.0.2')])]);
+    const views = ports([
+      component('a', [published(6881)]),
+      component('b', [published(6881, '127.0.0.1', 'udp')]),
+      component('c', [published(6881, '127.0.0.2')]),
+    ]);
     expect(views.every((view) => view.conflictWith.length === 0)).toBe(true);
   });
 
   test('while the engine is away its forwarders still belong to their components', () => {
-    const views = ports([component('vault', [published(8180)], 'unknown')], [{ address: '127.0.0.1', port: 8180, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }]);
+    const views = ports(
+      [component('vault', [published(8180)], 'unknown')],
+      [{ address: '127.0.0.1', port: 8180, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }],
+    );
     expect(views.map((view) => [view.owner, view.open, view.conflictWith])).toEqual([['vault', true, []]]);
   });
 
@@ -62,13 +122,35 @@ describe('ports', () => {
   });
 
   test('a host-network component owns the socket that it opened itself (R16)', () => {
-    const entry = catalogEntry('traffic-analysis', { app: { image: 'ntop', main: true } }, {
-      ports: [{ name: 'web', service: 'app', host: 3000, container: 3000, protocol: 'tcp', exposure: 'host-network', role: 'web UI', fixed: false, web: true, tls: false }],
-    });
+    const entry = catalogEntry(
+      'traffic-analysis',
+      { app: { image: 'ntop', main: true } },
+      {
+        ports: [
+          {
+            name: 'web',
+            service: 'app',
+            host: 3000,
+            container: 3000,
+            protocol: 'tcp',
+            exposure: 'host-network',
+            role: 'web UI',
+            fixed: false,
+            web: true,
+            tls: false,
+          },
+        ],
+      },
+    );
     const one = component('app', []);
     const views = portViews({
-      host: 'local', hostAddresses: [], listeners: [{ address: '::', port: 3000, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }], components: [one],
-      entries: new Map([[one.key, entry]]), hostNetwork: new Set([one.services[0]?.key ?? '']), engines: new Map([['local', docker]]),
+      host: 'local',
+      hostAddresses: [],
+      listeners: [{ address: '::', port: 3000, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }],
+      components: [one],
+      entries: new Map([[one.key, entry]]),
+      hostNetwork: new Set([one.services[0]?.key ?? '']),
+      engines: new Map([['local', docker]]),
     });
     expect(views).toHaveLength(1);
     expect(views[0]).toMatchObject({ owner: 'app', role: 'web UI', open: true });

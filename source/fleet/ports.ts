@@ -8,7 +8,21 @@ import type { ComponentView, PortView } from './model.ts';
 type Exposure = PortView['exposure'];
 
 /** Programs through which engines hold published ports open; the container is the owner, not they. */
-const forwarders = new Set(['docker-proxy', 'rootlessport', 'rootlessport-chi', 'rootlesskit', 'slirp4netns', 'pasta', 'pasta.avx2', 'conmon', 'exe', 'vpnkit', 'com.docker.backend', 'limactl', 'gvproxy']);
+const forwarders = new Set([
+  'docker-proxy',
+  'rootlessport',
+  'rootlessport-chi',
+  'rootlesskit',
+  'slirp4netns',
+  'pasta',
+  'pasta.avx2',
+  'conmon',
+  'exe',
+  'vpnkit',
+  'com.docker.backend',
+  'limactl',
+  'gvproxy',
+]);
 
 /** From where a listening address can be reached. A host with a public address of its own is reached by everybody on 0.0.0.0. */
 export function exposureOf(address: string, hostAddresses: readonly string[]): Exposure {
@@ -78,7 +92,9 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
         const between = service.state === 'unknown' || service.state === 'restarting' || service.state === 'removing';
         const own = up || between ? sockets.filter((socket) => !socket.process || forwarders.has(socket.process.name)) : [];
         for (const socket of own) claimed.add(socket);
-        const annotation = entry?.ports.find((candidate) => candidate.container === port.containerPort && candidate.protocol === port.protocol);
+        const annotation = entry?.ports.find(
+          (candidate) => candidate.container === port.containerPort && candidate.protocol === port.protocol,
+        );
         views.push({
           host: component.host,
           address,
@@ -98,9 +114,13 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
       }
     }
     for (const port of entry?.ports ?? []) {
-      const service = component.services.find((candidate) => hostNetwork.has(candidate.key) && (candidate.name === port.service || candidate.main));
+      const service = component.services.find(
+        (candidate) => hostNetwork.has(candidate.key) && (candidate.name === port.service || candidate.main),
+      );
       if (!service || port.host === undefined) continue;
-      const sockets = listeners.filter((listener) => listener.port === port.host && listener.protocol === port.protocol && !claimed.has(listener));
+      const sockets = listeners.filter(
+        (listener) => listener.port === port.host && listener.protocol === port.protocol && !claimed.has(listener),
+      );
       const up = ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state);
       if (up) for (const socket of sockets) claimed.add(socket);
       const address = sockets[0]?.address ?? '0.0.0.0';
@@ -146,8 +166,14 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
     });
   }
 
-  const noted = views.map((view) => ({ ...view, conflictWith: conflictsOf(view, views), note: view.note ?? noteOf(view, engines.get(view.host)) }));
-  return noted.sort((one, other) => one.port - other.port || one.protocol.localeCompare(other.protocol) || one.address.localeCompare(other.address));
+  const noted = views.map((view) => ({
+    ...view,
+    conflictWith: conflictsOf(view, views),
+    note: view.note ?? noteOf(view, engines.get(view.host)),
+  }));
+  return noted.sort(
+    (one, other) => one.port - other.port || one.protocol.localeCompare(other.protocol) || one.address.localeCompare(other.address),
+  );
 }
 
 function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
@@ -168,7 +194,8 @@ function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
 
 function noteOf(view: PortView, engine: EngineFacts | undefined): string | undefined {
   if (view.component === undefined || !view.open || !engine) return undefined;
-  if (view.exposure === 'loopback') return loopbackLeaks(engine) ? 'Docker before 28: hosts on the same network segment can reach this loopback port' : undefined;
+  if (view.exposure === 'loopback')
+    return loopbackLeaks(engine) ? 'Docker before 28: hosts on the same network segment can reach this loopback port' : undefined;
   return bypassesFirewall(engine) ? 'published: a firewall such as ufw or firewalld does not stop it' : undefined;
 }
 
@@ -186,12 +213,16 @@ export function bypassesFirewall(engine: EngineFacts): boolean {
 export function placeNotes(engine: EngineFacts): string[] {
   const notes: string[] = [];
   if (bypassesFirewall(engine)) {
-    notes.push('Published ports bypass the host’s firewall: the engine’s own NAT rules come first. Publish on 127.0.0.1 what need not be reached.');
+    notes.push(
+      'Published ports bypass the host’s firewall: the engine’s own NAT rules come first. Publish on 127.0.0.1 what need not be reached.',
+    );
   } else {
     notes.push('Rootless: published ports are ordinary sockets of your user, and the host’s firewall applies to them.');
   }
   if (loopbackLeaks(engine)) {
-    notes.push('Docker before 28: a port published on 127.0.0.1 can be reached by hosts on the same network segment. Upgrade, or block it in the DOCKER-USER chain.');
+    notes.push(
+      'Docker before 28: a port published on 127.0.0.1 can be reached by hosts on the same network segment. Upgrade, or block it in the DOCKER-USER chain.',
+    );
   }
   return notes;
 }

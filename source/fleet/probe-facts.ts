@@ -13,9 +13,12 @@ const leastMaskedLength = 4;
 /** How what a component says may be shown: cleaned, cut, and without the values of its secret fields, which an answer or a template can repeat (R2). */
 export function sayingOf({ entry, containers }: ProbeTarget): (text: string, columns?: number) => string {
   const names = new Set(entry.fields.filter(({ secret }) => secret).map(({ env, name }) => env ?? name));
-  const secrets = [...containers.values()].flatMap(({ env }) => env.filter(([name, value]) => names.has(name) && value.length >= leastMaskedLength).map(([, value]) => value));
+  const secrets = [...containers.values()].flatMap(({ env }) =>
+    env.filter(([name, value]) => names.has(name) && value.length >= leastMaskedLength).map(([, value]) => value),
+  );
   secrets.sort((one, other) => other.length - one.length);
-  return (text, columns = detailColumns) => cut(cleanLine(secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)), columns);
+  return (text, columns = detailColumns) =>
+    cut(cleanLine(secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)), columns);
 }
 
 /** What conditions can ask about. Fields that are secret are left out; conditions may look at their variables, to tell a weak one. */
@@ -23,7 +26,8 @@ export function factsOf({ entry, containers, hostAddresses }: ProbeTarget, calls
   const nowMs = Date.now();
   const mainName = entry.services.find((service) => service.main)?.name ?? '';
   const main = containers.get(mainName);
-  const uptime = (container: ContainerDetail | undefined) => (container?.startedMs === undefined ? 0 : Math.max(0, Math.floor((nowMs - container.startedMs) / 1000)));
+  const uptime = (container: ContainerDetail | undefined) =>
+    container?.startedMs === undefined ? 0 : Math.max(0, Math.floor((nowMs - container.startedMs) / 1000));
   const fields: Record<string, string> = {};
   const environments = [...containers.values()].map((container) => new Map(container.env));
   for (const field of entry.fields) {
@@ -38,12 +42,21 @@ export function factsOf({ entry, containers, hostAddresses }: ProbeTarget, calls
     ports: entry.ports.map((port) => {
       const published = containers
         .get(port.service)
-        ?.ports.filter((candidate) => candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined);
+        ?.ports.filter(
+          (candidate) =>
+            candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined,
+        );
       const exposures = (published ?? []).map((candidate) => exposureOf(candidate.address ?? '0.0.0.0', hostAddresses));
-      const exposure = exposures.includes('public') ? 'public' : exposures.includes('lan') || port.exposure === 'host-network' ? 'lan' : 'loopback';
+      const exposure = exposures.includes('public')
+        ? 'public'
+        : exposures.includes('lan') || port.exposure === 'host-network'
+          ? 'lan'
+          : 'loopback';
       return { name: port.name, exposure, published: exposures.length > 0 };
     }),
     calls,
-    services: Object.fromEntries([...containers].map(([name, container]) => [name, { state: container.state, health: container.health, uptime: uptime(container) }])),
+    services: Object.fromEntries(
+      [...containers].map(([name, container]) => [name, { state: container.state, health: container.health, uptime: uptime(container) }]),
+    ),
   };
 }

@@ -4,7 +4,7 @@ import { EngineDouble } from '../../test/doubles/engine-double.ts';
 import { hostDouble } from '../../test/doubles/live-engine.ts';
 import type { CallAnswer, CallRequest, CallTarget } from '../calls/call.ts';
 import type { ComponentCall } from '../catalog/schema.ts';
-import { probeLimits, type ProbeTarget, ProbeWatch } from './probe-watch.ts';
+import { type ProbeTarget, ProbeWatch, probeLimits } from './probe-watch.ts';
 
 /** What components answer, by key of the component's entry. */
 const answers = new Map<string, (request: CallRequest) => Promise<Partial<CallAnswer>>>();
@@ -23,10 +23,26 @@ const says = [{ when: 'true', word: '{text}', tone: 'warn' as const, detail: 'It
 
 function targetOf(id: string, env: [string, string][] = [], how: Partial<ComponentCall> = { tcp: { port: 'web' } }): ProbeTarget {
   const call = { title: 'status', reads: true, auth: 'none', limit: '3s', keep: '0s', inputs: {}, endpoint: false, ...how };
-  const field = { name: 'API_KEY', type: 'secret-string' as const, secret: true, required: false, excludes: [], goes: 'environment' as const };
-  const entry = catalogEntry(id, { app: { image: id, main: true } }, { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], says } });
+  const field = {
+    name: 'API_KEY',
+    type: 'secret-string' as const,
+    secret: true,
+    required: false,
+    excludes: [],
+    goes: 'environment' as const,
+  };
+  const entry = catalogEntry(
+    id,
+    { app: { image: id, main: true } },
+    { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], says } },
+  );
   return {
-    key: `local//${id}`, entry, host: hostDouble(), hostAddresses: [], engine: new EngineDouble(), engineFacts: undefined,
+    key: `local//${id}`,
+    entry,
+    host: hostDouble(),
+    hostAddresses: [],
+    engine: new EngineDouble(),
+    engineFacts: undefined,
     containers: new Map([['app', containerDetail({ name: id, env })]]),
   };
 }

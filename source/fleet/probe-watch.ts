@@ -62,7 +62,14 @@ export class ProbeWatch {
   #active = 0;
   #closed = false;
 
-  constructor(changed: () => void, { execAllowed, defaultIntervalMs = 15_000, limits = probeLimits }: { execAllowed: boolean; defaultIntervalMs?: number; limits?: ProbeLimits }) {
+  constructor(
+    changed: () => void,
+    {
+      execAllowed,
+      defaultIntervalMs = 15_000,
+      limits = probeLimits,
+    }: { execAllowed: boolean; defaultIntervalMs?: number; limits?: ProbeLimits },
+  ) {
     this.#defaultIntervalMs = defaultIntervalMs;
     this.#changed = changed;
     this.#execAllowed = execAllowed;
@@ -202,7 +209,10 @@ export class ProbeWatch {
       asking.running = undefined;
       if (asking.again) asking.kept.clear();
       if (!this.#closed && this.#askings.get(target.key) === asking) {
-        this.#later(asking, asking.again ? 0 : eager ? this.#limits.eagerMs : entry.probe?.every ? intervalMs(entry.probe.every) : this.#defaultIntervalMs);
+        this.#later(
+          asking,
+          asking.again ? 0 : eager ? this.#limits.eagerMs : entry.probe?.every ? intervalMs(entry.probe.every) : this.#defaultIntervalMs,
+        );
       }
     }
   }
@@ -211,7 +221,10 @@ export class ProbeWatch {
   async #answers({ target, kept }: Asking, runCall: RunCall, signal: AbortSignal): Promise<Record<string, CallAnswer>> {
     const { entry, host, engine, engineFacts, containers } = target;
     const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed, ...(engineFacts && { engineFacts }) };
-    const names = new Set([...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []), ...entry.checks.flatMap((check) => check.calls)]);
+    const names = new Set([
+      ...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []),
+      ...entry.checks.flatMap((check) => check.calls),
+    ]);
     const answers: Record<string, CallAnswer> = {};
     const ask = async (name: string): Promise<void> => {
       const call = entry.calls[name];

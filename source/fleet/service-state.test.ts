@@ -6,7 +6,11 @@ const nowMs = 1_000_000_000;
 const quiet = { diedMs: [], stopAskedMs: undefined };
 const ended = { state: 'exited' as const, finishedMs: nowMs - 120_000 };
 
-function stateOf(container: Parameters<typeof containerDetail>[0], history: Partial<typeof quiet | { diedMs: number[]; stopAskedMs: number }> = {}, oneShot = false) {
+function stateOf(
+  container: Parameters<typeof containerDetail>[0],
+  history: Partial<typeof quiet | { diedMs: number[]; stopAskedMs: number }> = {},
+  oneShot = false,
+) {
   return serviceState(containerDetail(container), { ...quiet, ...history }, nowMs, { oneShot });
 }
 
@@ -33,7 +37,9 @@ describe('a running container', () => {
   });
 
   test('is out of the loop once it has stayed up', () => {
-    expect(stateOf({ restartCount: 7, startedMs: nowMs - 60_000 }, { diedMs: [nowMs - 70_000, nowMs - 66_000, nowMs - 62_000] }).state).toBe('running');
+    expect(
+      stateOf({ restartCount: 7, startedMs: nowMs - 60_000 }, { diedMs: [nowMs - 70_000, nowMs - 66_000, nowMs - 62_000] }).state,
+    ).toBe('running');
   });
 
   test('that an operator restarted three times is in no loop', () => {
@@ -44,7 +50,11 @@ describe('a running container', () => {
 
 describe('a container that ended (R5)', () => {
   test('was stopped by an operator when the engine would otherwise have restarted it', () => {
-    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'unless-stopped' })).toMatchObject({ state: 'stopped', tone: 'idle', exitCode: 137 });
+    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'unless-stopped' })).toMatchObject({
+      state: 'stopped',
+      tone: 'idle',
+      exitCode: 137,
+    });
   });
 
   test('was stopped when the engine says so, or was seen to be asked', () => {
@@ -54,7 +64,11 @@ describe('a container that ended (R5)', () => {
 
   test('is in a loop where the engine has no word for the moment before it starts again (Podman)', () => {
     const between = { state: 'exited' as const, finishedMs: nowMs - 100, exitCode: 5, restartPolicy: 'always' as const, restartCount: 12 };
-    expect(stateOf(between)).toMatchObject({ state: 'restarting', detail: 'restarted 12 times, last ended with exit code 5', reconsiderMs: nowMs + 1_900 });
+    expect(stateOf(between)).toMatchObject({
+      state: 'restarting',
+      detail: 'restarted 12 times, last ended with exit code 5',
+      reconsiderMs: nowMs + 1_900,
+    });
     expect(stateOf(between, { stopAskedMs: nowMs - 200 }).state).toBe('stopped');
     expect(stateOf({ ...between, finishedMs: nowMs - 5_000 }).state).toBe('stopped');
   });
@@ -73,10 +87,17 @@ describe('a container that ended (R5)', () => {
 
   test('went down with the engine when it ended while that was away: Docker 20.10 does not start it again after a crash', () => {
     const history = { ...quiet, outagesMs: [[nowMs - 130_000, nowMs - 121_000] as const] };
-    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), history, nowMs)).toMatchObject({ state: 'failed', detail: 'went down with the engine, 2 minutes ago, and was not started again' });
+    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), history, nowMs)).toMatchObject({
+      state: 'failed',
+      detail: 'went down with the engine, 2 minutes ago, and was not started again',
+    });
     // The engine's own SIGTERM to what was left running, sent before it answers again.
-    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), { ...history, stopAskedMs: nowMs - 122_000 }, nowMs).state).toBe('failed');
-    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), { ...history, stopAskedMs: nowMs - 120_500 }, nowMs).state).toBe('stopped');
+    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), { ...history, stopAskedMs: nowMs - 122_000 }, nowMs).state).toBe(
+      'failed',
+    );
+    expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), { ...history, stopAskedMs: nowMs - 120_500 }, nowMs).state).toBe(
+      'stopped',
+    );
   });
 
   test('failed when a stop long ago has nothing to do with it', () => {
@@ -88,15 +109,35 @@ describe('a container that ended (R5)', () => {
   });
 
   test('was stopped when a signal ended it and memory had not run out, though nobody saw who sent it', () => {
-    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' })).toMatchObject({ state: 'stopped', detail: 'ended by a signal (exit code 137, SIGKILL), 2 minutes ago' });
+    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' })).toMatchObject({
+      state: 'stopped',
+      detail: 'ended by a signal (exit code 137, SIGKILL), 2 minutes ago',
+    });
   });
 
-  const endpoint = 'driver failed programming external connectivity on endpoint reader-1 (a53b8bc391252487ffec4922d7c560b744e1d08d68333428e97d2d1e5648cc55)';
+  const endpoint =
+    'driver failed programming external connectivity on endpoint reader-1 (a53b8bc391252487ffec4922d7c560b744e1d08d68333428e97d2d1e5648cc55)';
   test.each([
-    ['Docker before 28', `${endpoint}: Error starting userland proxy: listen tcp4 127.0.0.1:8090: bind: address already in use`, 'port 127.0.0.1:8090/tcp is taken already'],
-    ['Docker 28.0', `failed to set up container networking: ${endpoint}: failed to bind host port for 127.0.0.1:8090:172.17.0.2:80/tcp: address already in use`, 'port 127.0.0.1:8090/tcp is taken already'],
-    ['Docker since, IPv6', `failed to set up container networking: ${endpoint}: failed to bind host port [::1]:53/udp: address already in use`, 'port [::1]:53/udp is taken already'],
-    ['Docker, of its own containers', `${endpoint}: Bind for 0.0.0.0:80 failed: port is already allocated`, 'port 0.0.0.0:80 is taken already'],
+    [
+      'Docker before 28',
+      `${endpoint}: Error starting userland proxy: listen tcp4 127.0.0.1:8090: bind: address already in use`,
+      'port 127.0.0.1:8090/tcp is taken already',
+    ],
+    [
+      'Docker 28.0',
+      `failed to set up container networking: ${endpoint}: failed to bind host port for 127.0.0.1:8090:172.17.0.2:80/tcp: address already in use`,
+      'port 127.0.0.1:8090/tcp is taken already',
+    ],
+    [
+      'Docker since, IPv6',
+      `failed to set up container networking: ${endpoint}: failed to bind host port [::1]:53/udp: address already in use`,
+      'port [::1]:53/udp is taken already',
+    ],
+    [
+      'Docker, of its own containers',
+      `${endpoint}: Bind for 0.0.0.0:80 failed: port is already allocated`,
+      'port 0.0.0.0:80 is taken already',
+    ],
     ['Podman', 'rootlessport listen tcp 0.0.0.0:8090: bind: address already in use', 'port 0.0.0.0:8090/tcp is taken already'],
     ['anything else', 'OCI runtime: no\x1b[31m such file\nor directory', 'OCI runtime: no such file or directory'],
   ])('failed when it could not be started, with the cause first: %s', (_engine, error, said) => {

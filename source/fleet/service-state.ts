@@ -1,6 +1,6 @@
 import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
-import { agoText, countText } from '../text/quantities.ts';
 import { cleanLine } from '../text/clean.ts';
+import { agoText, countText } from '../text/quantities.ts';
 import { cut } from '../text/width.ts';
 import type { StateName, Tone } from './model.ts';
 
@@ -58,7 +58,15 @@ const stopGraceMs = 120_000;
 const outageBeforeMs = 5_000;
 const outageAfterMs = 3_000;
 
-const signalNames: Record<number, string> = { 129: 'SIGHUP', 130: 'SIGINT', 131: 'SIGQUIT', 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' };
+const signalNames: Record<number, string> = {
+  129: 'SIGHUP',
+  130: 'SIGINT',
+  131: 'SIGQUIT',
+  134: 'SIGABRT',
+  137: 'SIGKILL',
+  139: 'SIGSEGV',
+  143: 'SIGTERM',
+};
 
 function exitText(code: number): string {
   const signal = signalNames[code];
@@ -135,7 +143,11 @@ export function serviceState(
       const looping = restarts > 0 && deaths.length >= loopDeaths;
       const seenAsLoop = young && restarts >= loopDeaths;
       // A stop and a start by hand are deaths too, but no loop.
-      const byHand = history.stopAskedMs !== undefined && startedMs !== undefined && startedMs - history.stopAskedMs < stopGraceMs && startedMs >= history.stopAskedMs;
+      const byHand =
+        history.stopAskedMs !== undefined &&
+        startedMs !== undefined &&
+        startedMs - history.stopAskedMs < stopGraceMs &&
+        startedMs >= history.stopAskedMs;
       if (young && !byHand && (looping || seenAsLoop)) {
         return { ...loop(detail), reconsiderMs: (startedMs ?? nowMs) + stableMs };
       }
@@ -166,7 +178,11 @@ export function serviceState(
     const code = known?.exitCode;
     const often = count > 0 ? `restarted ${countText(count, 'time')}` : 'restarting';
     // A running container's exit code is 0 and says nothing of the run before.
-    const why = known?.outOfMemory ? ', last ended out of memory' : code !== undefined && known?.state !== 'running' ? `, last ended with ${exitText(code)}` : '';
+    const why = known?.outOfMemory
+      ? ', last ended out of memory'
+      : code !== undefined && known?.state !== 'running'
+        ? `, last ended with ${exitText(code)}`
+        : '';
     return say('restarting', `${often}${why}`, { exitCode: known?.state === 'running' ? undefined : code, restarts: count });
   }
 
@@ -179,7 +195,9 @@ export function serviceState(
     if (detail?.outOfMemory) return say('failed', `killed because memory ran out (${exitText(exitCode ?? 137)})${when}`, more);
 
     // Nobody asks an engine that is away: what it signals before it answers again is its own tidying up.
-    const stopAskedMs = history.outagesMs?.some(([from, until]) => history.stopAskedMs !== undefined && history.stopAskedMs > from && history.stopAskedMs < until)
+    const stopAskedMs = history.outagesMs?.some(
+      ([from, until]) => history.stopAskedMs !== undefined && history.stopAskedMs > from && history.stopAskedMs < until,
+    )
       ? undefined
       : history.stopAskedMs;
     // A stop before this run began was about another one: who restarts a program has not stopped it.
@@ -187,7 +205,9 @@ export function serviceState(
     const asked = thisRun && (sinceMs === undefined || Math.abs(sinceMs - stopAskedMs) < stopGraceMs);
     const kept = detail?.restartPolicy === 'always' || detail?.restartPolicy === 'unless-stopped';
     if (detail?.stoppedByUser || asked) return say('stopped', `stopped by an operator${when}`, more);
-    const swept = sinceMs !== undefined && history.outagesMs?.some(([from, until]) => sinceMs > from - outageBeforeMs && sinceMs < until + outageAfterMs);
+    const swept =
+      sinceMs !== undefined &&
+      history.outagesMs?.some(([from, until]) => sinceMs > from - outageBeforeMs && sinceMs < until + outageAfterMs);
     // Docker 20.10 takes its own ending of leftovers after a crash for a stop on request, and leaves `unless-stopped` containers down.
     if (swept) return say('failed', `went down with the engine${when}, and was not started again`, more);
     const ends = Math.max(detail?.restartCount ?? 0, history.diedMs.filter((at) => nowMs - at < loopWindowMs).length);
@@ -197,7 +217,8 @@ export function serviceState(
     if (kept && !oneShot) return say('stopped', `stopped on request: ${detail?.restartPolicy} would have started it again${when}`, more);
     if (exitCode === 0) return say('finished', `finished its work${when}`, more);
     // These come from people and from shutdowns, not from faults of the program: what ran out of memory was told apart above.
-    if (exitCode === 143 || exitCode === 130 || exitCode === 137) return say('stopped', `ended by a signal (${exitText(exitCode)})${when}`, more);
+    if (exitCode === 143 || exitCode === 130 || exitCode === 137)
+      return say('stopped', `ended by a signal (${exitText(exitCode)})${when}`, more);
     return say('failed', `failed with ${exitCode === undefined ? 'an unknown exit code' : exitText(exitCode)}${when}`, more);
   }
 }

@@ -12,9 +12,14 @@ test('what no engine has told yet is no figure, and all components tick together
   let changes = 0;
   const counting = new StatsWatch(() => changes++);
   const silent = {
-    place: { link: { state: 'connected' }, engine: { async *stats(_id: string, signal: AbortSignal) {
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    } } },
+    place: {
+      link: { state: 'connected' },
+      engine: {
+        async *stats(_id: string, signal: AbortSignal) {
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        },
+      },
+    },
     group: { members: [{ container: containerDetail({ id: 'slow' }), service: 'slow', known: undefined, main: true }] },
   } as unknown as ComponentRuntime;
   try {
@@ -40,13 +45,23 @@ function runtimeOf(services: Record<string, { memoryBytes: number; memoryLimitBy
     yield { timeMs: 0, cpuPercent: 1, memoryBytes, memoryLimitBytes, rxBytes: 0, txBytes: 0 };
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   }
-  const members = Object.keys(services).map((id) => ({ container: containerDetail({ id, name: id }), service: id, known: undefined, main: true }));
+  const members = Object.keys(services).map((id) => ({
+    container: containerDetail({ id, name: id }),
+    service: id,
+    known: undefined,
+    main: true,
+  }));
   return { place: { link: { state: 'connected' }, engine: { stats } }, group: { members } } as unknown as ComponentRuntime;
 }
 
 test.each([
   ['all limited', { web: { memoryBytes: 10, memoryLimitBytes: 100 }, db: { memoryBytes: 20, memoryLimitBytes: 200 } }, 30, 300],
-  ['one without a limit: then there is none to be near', { web: { memoryBytes: 10, memoryLimitBytes: 100 }, db: { memoryBytes: 500, memoryLimitBytes: 0 } }, 510, 0],
+  [
+    'one without a limit: then there is none to be near',
+    { web: { memoryBytes: 10, memoryLimitBytes: 100 }, db: { memoryBytes: 500, memoryLimitBytes: 0 } },
+    510,
+    0,
+  ],
 ])('memory and limit of a component, %s', async (_, services, memoryBytes, memoryLimitBytes) => {
   const stop = watch.watch('key', runtimeOf(services));
   await vi.waitFor(() => expect(watch.history('key')?.memoryBytes.at(-1)).toBe(memoryBytes), { timeout: 3_000 });

@@ -44,7 +44,10 @@ export class StopMemory {
     try {
       // Another console may have written meanwhile.
       await this.#read(containerId);
-      const newest = [...this.#stops].filter(([, at]) => at > 0).sort(([, one], [, other]) => other - one).slice(0, kept);
+      const newest = [...this.#stops]
+        .filter(([, at]) => at > 0)
+        .sort(([, one], [, other]) => other - one)
+        .slice(0, kept);
       await writeOwnFile(this.#path, `${JSON.stringify(Object.fromEntries(newest))}\n`);
     } catch {
       // It lasts as long as the process then.

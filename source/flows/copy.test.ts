@@ -1,8 +1,8 @@
-import { mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { type Headers, extract, pack } from 'tar-stream';
+import { extract, type Headers, pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { componentOf } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
@@ -60,7 +60,9 @@ describe('cp out of a container', () => {
     expect(await readFile(here('out', 'link'), 'utf8')).toBe('go');
     expect((await stat(here('out', 'run.sh'))).mode & 0o7777).toBe(0o755);
     expect((await stat(here('out', 'sub'))).mode & 0o777).toBe(0o700);
-    expect(outcome.message).toBe(`Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Left out, neither file nor folder nor link: app/dev.`);
+    expect(outcome.message).toBe(
+      `Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Left out, neither file nor folder nor link: app/dev.`,
+    );
   });
 
   test('into a folder that exists it keeps its name; a file is not replaced, unless forced', async () => {
@@ -82,7 +84,9 @@ describe('cp out of a container', () => {
   ])('%s is refused and leaves nothing behind', async (_, entry) => {
     stage.engine.archives.set('/app', await archiveOf([{ name: 'app/', type: 'directory' }, { name: 'app/ok', content: 'ok' }, entry]));
     await mkdir(here('target'));
-    await expect(stage.run(copy, box(), { words: [':/app', here('target', 'app')] })).rejects.toMatchObject({ code: 'refused.archivePath' });
+    await expect(stage.run(copy, box(), { words: [':/app', here('target', 'app')] })).rejects.toMatchObject({
+      code: 'refused.archivePath',
+    });
     expect(await readdir(here('target'))).toEqual([]);
   });
 
@@ -120,7 +124,9 @@ describe('cp out of a container', () => {
         { name: 'app/door/authorized_keys', type: 'symlink', linkname: '/tmp/evil' },
       ]),
     );
-    await expect(stage.run(copy, box(), { words: [':/app', here('target', 'app')] })).rejects.toMatchObject({ code: 'refused.archivePath' });
+    await expect(stage.run(copy, box(), { words: [':/app', here('target', 'app')] })).rejects.toMatchObject({
+      code: 'refused.archivePath',
+    });
     expect(await readdir(here('victim'))).toEqual([]);
     expect(await readdir(here('target'))).toEqual([]);
   });
@@ -190,7 +196,10 @@ describe('the words of cp', () => {
     stage.policy = { ...stage.policy, readOnly: true };
     stage.engine.archives.set('/x', await archiveOf([{ name: 'x', content: 'x' }]));
     await writeFile(here('a'), 'A');
-    for (const words of [[':/x', here('out')], [here('a'), ':/x']]) {
+    for (const words of [
+      [':/x', here('out')],
+      [here('a'), ':/x'],
+    ]) {
       await expect(stage.run(copy, box(), { words })).rejects.toMatchObject({ code: 'refused.readOnly' });
     }
     expect(stage.engine.requests).toEqual([]);

@@ -6,7 +6,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { bytesText, countText } from '../text/quantities.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { type ServiceTarget, componentOf, hasContainer, oneTarget } from './service-targets.ts';
+import { componentOf, hasContainer, oneTarget, type ServiceTarget } from './service-targets.ts';
 import { serviceFlag } from './start.ts';
 
 const limitMs = 24 * 3_600_000;
@@ -29,7 +29,8 @@ export const copy: Flow = {
   id: 'copy',
   verb: 'cp',
   title: 'Copy files in or out',
-  summary: 'Copies a file or a folder between a container and this machine: COMPONENT:/path on one side, a path here on the other. The container need not run.',
+  summary:
+    'Copies a file or a folder between a container and this machine: COMPONENT:/path on one side, a path here on the other. The container need not run.',
   right: 'operate',
   about: 'component',
   usage: 'SOURCE TARGET',
@@ -41,7 +42,10 @@ export const copy: Flow = {
     if (words.length !== 2 || (source === undefined) === (target === undefined)) {
       throw new Fault({ code: 'usage.copy', message: `cp takes a source and a target, one of them in a container.`, remedy: usage });
     }
-    return { name: source?.name ?? target?.name, words: [source ? `:${source.path}` : (words[0] ?? ''), target ? `:${target.path}` : (words[1] ?? '')] };
+    return {
+      name: source?.name ?? target?.name,
+      words: [source ? `:${source.path}` : (words[0] ?? ''), target ? `:${target.path}` : (words[1] ?? '')],
+    };
   },
   async run(session, input, world) {
     const component = componentOf(input);
@@ -50,9 +54,14 @@ export const copy: Flow = {
     const container = await oneTarget(session, input, engine, { running: false });
     const { name } = container;
     if (!posix.isAbsolute(paths.inside)) {
-      throw new Fault({ code: 'usage.copy', message: `"${cleanLine(paths.inside)}" is no path inside ${name}.`, remedy: `It starts with a slash. ${usage}` });
+      throw new Fault({
+        code: 'usage.copy',
+        message: `"${cleanLine(paths.inside)}" is no path inside ${name}.`,
+        remedy: `It starts with a slash. ${usage}`,
+      });
     }
-    const onBytes = ({ files, bytes }: CopyCount) => session.progress({ id: 'copy', label: `Copying, ${countText(files, 'file')}, ${bytesText(bytes)}` });
+    const onBytes = ({ files, bytes }: CopyCount) =>
+      session.progress({ id: 'copy', label: `Copying, ${countText(files, 'file')}, ${bytesText(bytes)}` });
     const target = { host: input.place, component: component.key };
     const count =
       paths.direction === 'out'
@@ -60,7 +69,8 @@ export const copy: Flow = {
         : await copyIn(session, engine, container, paths, { target, onBytes });
     session.progress({ id: 'copy', label: 'Copied', fraction: 1, done: true });
     if (count === undefined) return { message: 'Rehearsed: nothing was copied.' };
-    const skipped = count.skipped.length > 0 ? ` Left out, neither file nor folder nor link: ${count.skipped.map(cleanLine).join(', ')}.` : '';
+    const skipped =
+      count.skipped.length > 0 ? ` Left out, neither file nor folder nor link: ${count.skipped.map(cleanLine).join(', ')}.` : '';
     const [from, to] = paths.direction === 'out' ? [`${name}:${paths.inside}`, paths.outside] : [paths.outside, `${name}:${paths.inside}`];
     return {
       message: `Copied ${countText(count.files, 'file')} (${bytesText(count.bytes)}) from ${cleanLine(from)} to ${cleanLine(to)}.${skipped}`,
@@ -154,7 +164,11 @@ async function placeInside(engine: Engine, id: string, inside: string, name: str
   if (kind === 'folder') return { folder: plain, root: name };
   const parent = { folder: posix.dirname(plain), root: posix.basename(plain) };
   if (kind === 'file' && source === 'folder') {
-    throw new Fault({ code: 'usage.target', message: `${cleanLine(inside)} is a file there; a folder cannot replace it.`, remedy: 'Name another target.' });
+    throw new Fault({
+      code: 'usage.target',
+      message: `${cleanLine(inside)} is a file there; a folder cannot replace it.`,
+      remedy: 'Name another target.',
+    });
   }
   if (kind === 'missing') {
     const missingParent = (await kindInside(engine, id, parent.folder, signal)) !== 'folder';
@@ -189,6 +203,7 @@ async function kindInside(engine: Engine, id: string, path: string, signal: Abor
   if (header === undefined) return 'missing';
   if (header.type === 'directory') return 'folder';
   // A link to a folder is a folder to whoever copies into it.
-  if (header.type === 'symlink') return (await look(`${path}/.`, ({ kind }) => kind === 'engine'))?.type === 'directory' ? 'folder' : 'file';
+  if (header.type === 'symlink')
+    return (await look(`${path}/.`, ({ kind }) => kind === 'engine'))?.type === 'directory' ? 'folder' : 'file';
   return 'file';
 }

@@ -69,7 +69,14 @@ export function usageItems(usage: DiskUsage): UsageItem[] {
       }),
     ),
     ...usage.buildCache.map(
-      (part): UsageItem => ({ kind: 'build-cache', id: part.id, name: cleanLine(part.id), sizeBytes: part.sizeBytes, inUse: part.inUse, note: '' }),
+      (part): UsageItem => ({
+        kind: 'build-cache',
+        id: part.id,
+        name: cleanLine(part.id),
+        sizeBytes: part.sizeBytes,
+        inUse: part.inUse,
+        note: '',
+      }),
     ),
   ];
 }
@@ -109,7 +116,8 @@ export const diskUsage: Flow = {
   id: 'df',
   verb: 'df',
   title: 'Show what takes the disk space',
-  summary: 'Shows how much room images, containers, volumes and the build cache take, how much of it nothing uses, and the largest of them.',
+  summary:
+    'Shows how much room images, containers, volumes and the build cache take, how much of it nothing uses, and the largest of them.',
   right: 'read',
   about: 'host',
   flags: { all: { meaning: 'list everything, not only the largest' } },
@@ -150,7 +158,10 @@ export const diskUsage: Flow = {
     }
     const reclaimable = rows.reduce((total, row) => total + row.reclaimableBytes, 0);
     return {
-      message: reclaimable > 0 ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune --rehearse" shows what would go, with --all also tagged images and named volumes.` : 'Nothing takes room that nothing uses.',
+      message:
+        reclaimable > 0
+          ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune --rehearse" shows what would go, with --all also tagged images and named volumes.`
+          : 'Nothing takes room that nothing uses.',
       data: { host: input.place, rows, items },
     };
   },

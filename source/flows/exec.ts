@@ -12,7 +12,8 @@ export const exec: Flow = {
   id: 'exec',
   verb: 'exec',
   title: 'Run a program inside',
-  summary: 'Runs a program in a running container and ends with its exit code. Its output goes on byte for byte. Secrets do not belong in its arguments: the engine shows them to everybody.',
+  summary:
+    'Runs a program in a running container and ends with its exit code. Its output goes on byte for byte. Secrets do not belong in its arguments: the engine shows them to everybody.',
   right: 'operate',
   about: 'component',
   usage: '-- PROGRAM [ARGUMENT...]',
@@ -28,7 +29,14 @@ export const exec: Flow = {
     const argv =
       input.words.length > 0
         ? input.words
-        : splitWords(await session.ask.text({ id: 'command', label: 'Program and arguments', sensitive: true, check: (text) => (text.trim() === '' ? 'Name a program.' : undefined) }));
+        : splitWords(
+            await session.ask.text({
+              id: 'command',
+              label: 'Program and arguments',
+              sensitive: true,
+              check: (text) => (text.trim() === '' ? 'Name a program.' : undefined),
+            }),
+          );
     const { id, name } = await oneTarget(session, input, engine, { running: true });
     if (session.rehearsing) session.show({ kind: 'text', text: `In ${name}: ${argv.map(quoted).join(' ')}` });
     const count = argv.length - 1;

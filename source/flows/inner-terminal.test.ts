@@ -1,4 +1,4 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -48,7 +48,10 @@ describe('shell', () => {
     await vi.waitFor(() => expect(Buffer.concat(stage.engine.terminal.typed).toString()).toBe('ls\r'));
     stage.engine.terminal.finish(3);
     expect((await running).message).toBe('The shell in box ended with exit code 3.');
-    expect(stage.engine.terminal.sizes).toEqual([[100, 30], [132, 30]]);
+    expect(stage.engine.terminal.sizes).toEqual([
+      [100, 30],
+      [132, 30],
+    ]);
     expect(stage.engine.requests).toHaveLength(1);
     expect(stage.engine.requests[0]).toMatch(/^terminal box \/bin\/sh -c /);
   });
@@ -164,7 +167,8 @@ describe('exec', () => {
     await stage.run(exec, box(), { words: ['mysql', '-pgeheim1'] });
     expect((await stage.audited()).map(({ request }) => request)).toEqual(Array(4).fill('exec in box: mysql, with 1 argument'));
     const files = await readdir(stage.folder, { recursive: true, withFileTypes: true });
-    for (const file of files.filter((entry) => entry.isFile())) expect(await readFile(join(file.parentPath, file.name), 'utf8')).not.toContain('geheim1');
+    for (const file of files.filter((entry) => entry.isFile()))
+      expect(await readFile(join(file.parentPath, file.name), 'utf8')).not.toContain('geheim1');
   });
 
   test('a rehearsal shows the whole command', async () => {

@@ -13,7 +13,13 @@ export type TerminalEnd = { left: false; exitCode: number } | { left: true };
  * Connects the operator's terminal with a program inside a container, both ways, until the program ends or the operator leaves. Resizes are passed on.
  * Afterwards the terminal is as it was, whatever the program did to it and however it ended.
  */
-export async function runInTerminal(writer: EngineWriter, id: string, argv: readonly string[], { input, output }: TerminalLoan, signal: AbortSignal): Promise<TerminalEnd> {
+export async function runInTerminal(
+  writer: EngineWriter,
+  id: string,
+  argv: readonly string[],
+  { input, output }: TerminalLoan,
+  signal: AbortSignal,
+): Promise<TerminalEnd> {
   const inner = await writer.openTerminal(id, argv, sizeOf(output));
   const modes = new ModeWatch();
   const wasRaw = input.isRaw;

@@ -32,7 +32,10 @@ async function faultOf(running: Promise<FlowOutcome>): Promise<Fault> {
 
 /** web needs api, api needs db. */
 function threeServices(state: 'running' | 'exited' = 'exited', apiCondition = 'service_started') {
-  const labels = (service: string, dependsOn: string) => ({ ...composeLabels('stack', service), 'com.docker.compose.depends_on': dependsOn });
+  const labels = (service: string, dependsOn: string) => ({
+    ...composeLabels('stack', service),
+    'com.docker.compose.depends_on': dependsOn,
+  });
   const details = [
     stage.engine.add('web', { state, labels: labels('web', 'api:service_started:false') }),
     stage.engine.add('api', { state, labels: labels('api', `db:${apiCondition}:false`) }),
@@ -132,7 +135,10 @@ describe('start', () => {
 
   test('a circle of dependencies ends', async () => {
     const labels = (service: string, on: string) => ({ ...composeLabels('stack', service, [on]) });
-    const details = [stage.engine.add('a', { state: 'exited', labels: labels('a', 'b') }), stage.engine.add('b', { state: 'exited', labels: labels('b', 'a') })];
+    const details = [
+      stage.engine.add('a', { state: 'exited', labels: labels('a', 'b') }),
+      stage.engine.add('b', { state: 'exited', labels: labels('b', 'a') }),
+    ];
     await stage.run(start, componentOf('a', details, 'stopped'));
     expect(stage.engine.requests.toSorted()).toEqual(['start a', 'start b']);
   });
@@ -213,28 +219,48 @@ describe('every one of them', () => {
     expect(stage.engine.requests).toEqual([]);
   });
 
-  test.each(all.map((flow) => [flow.id, flow] as const))('%s can be rehearsed: every request shown, none sent, nothing waited for', async (_, flow) => {
-    stage.policy = { ...stage.policy, rehearsing: true };
-    const outcome = await stage.run(flow, threeServices(flow === start ? 'exited' : 'running'));
-    expect(stage.engine.requests).toEqual([]);
-    expect(stage.operator.texts()).toHaveLength(3);
-    for (const text of stage.operator.texts()) expect(text).toMatch(new RegExp(`^Would do: POST /containers/(web|api|db)/${flow.id}$`));
-    expect(outcome.message).toMatch(/^Rehearsed/);
-  });
+  test.each(all.map((flow) => [flow.id, flow] as const))(
+    '%s can be rehearsed: every request shown, none sent, nothing waited for',
+    async (_, flow) => {
+      stage.policy = { ...stage.policy, rehearsing: true };
+      const outcome = await stage.run(flow, threeServices(flow === start ? 'exited' : 'running'));
+      expect(stage.engine.requests).toEqual([]);
+      expect(stage.operator.texts()).toHaveLength(3);
+      for (const text of stage.operator.texts()) expect(text).toMatch(new RegExp(`^Would do: POST /containers/(web|api|db)/${flow.id}$`));
+      expect(outcome.message).toMatch(/^Rehearsed/);
+    },
+  );
 
   test('is offered where it makes sense', () => {
-    const offered = (flow: Flow, state: Parameters<typeof componentOf>[2]) => flow.offered?.(componentOf('box', [stage.engine.add('box')], state));
+    const offered = (flow: Flow, state: Parameters<typeof componentOf>[2]) =>
+      flow.offered?.(componentOf('box', [stage.engine.add('box')], state));
     expect(['stopped', 'failed', 'finished', 'created'].map((state) => offered(start, state as never))).toEqual([true, true, true, true]);
-    expect(['running', 'healthy', 'paused', 'unknown'].map((state) => offered(start, state as never))).toEqual([false, false, false, false]);
-    expect(['running', 'unhealthy', 'restarting', 'paused'].map((state) => offered(stop, state as never))).toEqual([true, true, true, true]);
+    expect(['running', 'healthy', 'paused', 'unknown'].map((state) => offered(start, state as never))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(['running', 'unhealthy', 'restarting', 'paused'].map((state) => offered(stop, state as never))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     expect(['stopped', 'missing', 'unknown'].map((state) => offered(stop, state as never))).toEqual([false, false, false]);
-    expect([offered(pause, 'running'), offered(pause, 'stopped'), offered(unpause, 'paused'), offered(unpause, 'running')]).toEqual([true, false, true, false]);
+    expect([offered(pause, 'running'), offered(pause, 'stopped'), offered(unpause, 'paused'), offered(unpause, 'running')]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
   });
 
   test('a hostile container name cannot reach the terminal', async () => {
     const detail = stage.engine.add('evil\x1b[2J\u202ename', { state: 'running' });
     const component = componentOf('evil', [detail]);
     const outcome = await stage.run(stop, component);
-    for (const text of [outcome.message, ...(await stage.audited()).map(({ request }) => request)]) expect(text).not.toMatch(/[\x00-\x1f\u202e]/);
+    for (const text of [outcome.message, ...(await stage.audited()).map(({ request }) => request)])
+      expect(text).not.toMatch(/[\x00-\x1f\u202e]/);
   });
 });

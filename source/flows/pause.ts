@@ -1,7 +1,7 @@
+import { Fault } from '../faults/fault.ts';
+import type { Session } from '../session/session.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { componentOf, isPaused, isUp, sentenceAbout, serviceTargets } from './service-targets.ts';
-import type { Session } from '../session/session.ts';
-import { Fault } from '../faults/fault.ts';
 import { serviceFlag } from './start.ts';
 import { watchContainer } from './watch-container.ts';
 

@@ -41,7 +41,11 @@ const everyKind = ['containers', 'images', 'volumes', 'build-cache'];
 describe('prune', () => {
   test('without --all what has a name stays: tagged images and named volumes', async () => {
     await stage.run(prune, undefined, { words: everyKind });
-    expect(stage.engine.requests).toEqual(['remove c2', 'remove image sha256:dang1234567890', `remove volume ${'f'.repeat(64)}`, 'prune build-cache'].map((request) => (request === 'remove c2' ? 'remove gone force=false volumes=false' : request)));
+    expect(stage.engine.requests).toEqual(
+      ['remove c2', 'remove image sha256:dang1234567890', `remove volume ${'f'.repeat(64)}`, 'prune build-cache'].map((request) =>
+        request === 'remove c2' ? 'remove gone force=false volumes=false' : request,
+      ),
+    );
   });
 
   test('with --all unused ones go too, what is used never; every tag of an image is taken off', async () => {
@@ -57,10 +61,18 @@ describe('prune', () => {
 
   test('what goes is shown with sizes before it is confirmed', async () => {
     stage.operator.confirms = false;
-    await expect(stage.run(prune, undefined, { words: ['volumes'], options: { all: true } })).rejects.toMatchObject({ code: 'refused.notConfirmed' });
+    await expect(stage.run(prune, undefined, { words: ['volumes'], options: { all: true } })).rejects.toMatchObject({
+      code: 'refused.notConfirmed',
+    });
     expect(stage.engine.requests).toEqual([]);
     const [table] = stage.operator.shown;
-    expect(table).toMatchObject({ kind: 'table', rows: [['volume', 'precious', '7.0 KB', ''], ['volume', 'f'.repeat(64), '?', 'unnamed']] });
+    expect(table).toMatchObject({
+      kind: 'table',
+      rows: [
+        ['volume', 'precious', '7.0 KB', ''],
+        ['volume', 'f'.repeat(64), '?', 'unnamed'],
+      ],
+    });
     expect(stage.operator.confirmations[0]?.consequences[0]).toMatch(/^2 volumes \(7.0 KB\), with all data in them: precious, f+\.$/);
   });
 
@@ -70,7 +82,12 @@ describe('prune', () => {
     expect(stage.operator.asked[0]).toMatchObject({
       kind: 'several',
       initial: ['containers', 'images', 'build-cache'],
-      choices: [{ value: 'containers', detail: '1, 20 B' }, { value: 'images', detail: '1, 100 B' }, { value: 'volumes', detail: '1, 0 B' }, { value: 'build-cache' }],
+      choices: [
+        { value: 'containers', detail: '1, 20 B' },
+        { value: 'images', detail: '1, 100 B' },
+        { value: 'volumes', detail: '1, 0 B' },
+        { value: 'build-cache' },
+      ],
     });
     expect(stage.engine.requests).toHaveLength(1);
   });
@@ -82,13 +99,24 @@ describe('prune', () => {
     expect(stage.operator.asked).toEqual([]);
     expect(stage.engine.requests).toEqual([]);
     const table = stage.operator.shown.find((shown) => shown.kind === 'table');
-    expect(table).toMatchObject({ title: 'This goes', rows: [['container', 'gone', '20 B', 'exited'], expect.arrayContaining(['image']), expect.arrayContaining(['volume']), expect.arrayContaining(['piece of build cache'])] });
+    expect(table).toMatchObject({
+      title: 'This goes',
+      rows: [
+        ['container', 'gone', '20 B', 'exited'],
+        expect.arrayContaining(['image']),
+        expect.arrayContaining(['volume']),
+        expect.arrayContaining(['piece of build cache']),
+      ],
+    });
   });
 
   test('what the engine refuses is told, the rest goes on', async () => {
     stage.engine.refusals.set('remove volume precious', new Fault({ code: 'engine.conflict', message: 'volume is in use', remedy: '' }));
     const running = stage.run(prune, undefined, { words: ['volumes'], options: { all: true } });
-    await expect(running).rejects.toMatchObject({ code: 'failed.prune', message: 'Removed 1 of 2. Not removed: volume precious: volume is in use' });
+    await expect(running).rejects.toMatchObject({
+      code: 'failed.prune',
+      message: 'Removed 1 of 2. Not removed: volume precious: volume is in use',
+    });
   });
 
   test('nothing to remove: no question, no confirmation', async () => {

@@ -13,8 +13,18 @@ const namedInConfirmation = 8;
 /** A container goes before the image and the volumes that it held. */
 const order: readonly UsageKind[] = ['containers', 'images', 'volumes', 'build-cache'];
 
-const oneOf: Record<UsageKind, string> = { containers: 'container', images: 'image', volumes: 'volume', 'build-cache': 'piece of build cache' };
-const manyOf: Record<UsageKind, string> = { containers: 'containers', images: 'images', volumes: 'volumes', 'build-cache': 'pieces of build cache' };
+const oneOf: Record<UsageKind, string> = {
+  containers: 'container',
+  images: 'image',
+  volumes: 'volume',
+  'build-cache': 'piece of build cache',
+};
+const manyOf: Record<UsageKind, string> = {
+  containers: 'containers',
+  images: 'images',
+  volumes: 'volumes',
+  'build-cache': 'pieces of build cache',
+};
 
 /** What may go: what nothing uses; of images only untagged ones and of volumes only unnamed ones, unless all are asked for. */
 export function prunable(items: readonly UsageItem[], kind: UsageKind, all: boolean): UsageItem[] {
@@ -32,7 +42,8 @@ export const prune: Flow = {
   id: 'prune',
   verb: 'prune',
   title: 'Free disk space that nothing uses',
-  summary: 'Shows which stopped containers, unused images, volumes and build cache could go, and removes exactly those that were shown and confirmed. Kinds: containers, images, volumes, build-cache.',
+  summary:
+    'Shows which stopped containers, unused images, volumes and build cache could go, and removes exactly those that were shown and confirmed. Kinds: containers, images, volumes, build-cache.',
   right: 'destroy',
   about: 'host',
   usage: '[KIND...]',
@@ -45,7 +56,10 @@ export const prune: Flow = {
     session.progress({ id: 'measure', label: 'Measured', fraction: 1, done: true });
     const candidates = new Map(order.map((kind) => [kind, prunable(items, kind, all)]));
     const present = order.filter((kind) => (candidates.get(kind) ?? []).length > 0);
-    if (present.length === 0) return { message: `Nothing on ${input.place} is there to be removed.${all ? '' : ' --all looks at tagged images and named volumes too.'}` };
+    if (present.length === 0)
+      return {
+        message: `Nothing on ${input.place} is there to be removed.${all ? '' : ' --all looks at tagged images and named volumes too.'}`,
+      };
 
     const asked = kindsNamed(input);
     const chosen = new Set(
@@ -124,14 +138,20 @@ function kindsNamed(input: FlowInput): readonly UsageKind[] | undefined {
   return input.words.map((word) => {
     const kind = order.find((candidate) => candidate === word);
     if (kind) return kind;
-    throw new Fault({ code: 'usage.kind', message: `"${cleanLine(word)}" is nothing that can be pruned.`, remedy: `Name one or more of: ${order.join(', ')}.` });
+    throw new Fault({
+      code: 'usage.kind',
+      message: `"${cleanLine(word)}" is nothing that can be pruned.`,
+      remedy: `Name one or more of: ${order.join(', ')}.`,
+    });
   });
 }
 
 function namesOf(kind: UsageKind, going: readonly UsageItem[]): string[] {
   const of = going.filter((item) => item.kind === kind);
   if (of.length === 0) return [];
-  return kind === 'build-cache' ? [countText(of.length, oneOf[kind], manyOf[kind])] : [`${manyOf[kind]} ${of.map(({ name }) => name).join(', ')}`];
+  return kind === 'build-cache'
+    ? [countText(of.length, oneOf[kind], manyOf[kind])]
+    : [`${manyOf[kind]} ${of.map(({ name }) => name).join(', ')}`];
 }
 
 function consequenceOf(kind: UsageKind, going: readonly UsageItem[]): string[] {
@@ -141,7 +161,12 @@ function consequenceOf(kind: UsageKind, going: readonly UsageItem[]): string[] {
   if (kind === 'build-cache') return [`${count}: the next build starts from nothing.`];
   const names = of.slice(0, namedInConfirmation).map(({ name }) => name);
   const rest = of.length - names.length;
-  const what = { containers: 'and what was written in them', images: 'to be pulled or built again', volumes: 'with all data in them', 'build-cache': '' }[kind];
+  const what = {
+    containers: 'and what was written in them',
+    images: 'to be pulled or built again',
+    volumes: 'with all data in them',
+    'build-cache': '',
+  }[kind];
   return [`${count}, ${what}: ${names.join(', ')}${rest > 0 ? ` and ${rest} more, listed above` : ''}.`];
 }
 

@@ -21,7 +21,11 @@ const confirmed = () => stage.operator.confirmations[0]?.consequences.join('\n')
 
 describe('remove', () => {
   test('says what is lost, what stays and who makes it again, and asks first', async () => {
-    const component = componentOf('db', [stage.engine.add('db', { state: 'exited', mounts, labels: composeLabels('stack', 'db') })], 'stopped');
+    const component = componentOf(
+      'db',
+      [stage.engine.add('db', { state: 'exited', mounts, labels: composeLabels('stack', 'db') })],
+      'stopped',
+    );
     const outcome = await stage.run(remove, component);
     expect(confirmed()).toContain('db (busybox:latest): the container');
     expect(confirmed()).toContain('unnamed volume 3f2a00000000 at /data of db stays');
@@ -79,7 +83,9 @@ describe('remove', () => {
 
   test('a rehearsal shows all of it and removes nothing', async () => {
     stage.policy = { ...stage.policy, rehearsing: true };
-    await stage.run(remove, componentOf('db', [stage.engine.add('db', { state: 'exited', mounts })], 'stopped'), { options: { volumes: true } });
+    await stage.run(remove, componentOf('db', [stage.engine.add('db', { state: 'exited', mounts })], 'stopped'), {
+      options: { volumes: true },
+    });
     expect(stage.operator.texts().join('\n')).toContain('DELETE /containers/db?force=false&v=true');
     expect(stage.operator.texts().join('\n')).toContain('3f2a00000000');
     expect(stage.engine.requests).toEqual([]);

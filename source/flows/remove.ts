@@ -100,7 +100,11 @@ export function unnamedVolume(source: string): string | undefined {
   return /(?:^|\/)([0-9a-f]{64})(?:\/_data)?$/.exec(source)?.[1];
 }
 
-function consequencesOf(detail: ContainerDetail, component: ComponentView, { force, volumes }: { force: boolean; volumes: boolean }): string[] {
+function consequencesOf(
+  detail: ContainerDetail,
+  component: ComponentView,
+  { force, volumes }: { force: boolean; volumes: boolean },
+): string[] {
   const name = cleanLine(detail.name);
   const lines = [`${name} (${cleanLine(detail.image)}): the container, and what was written in it outside of volumes.`];
   if (force && !isStopped(detail)) lines.push(`${name} is running: its programs are killed.`);

@@ -60,7 +60,8 @@ export async function serviceTargets(input: FlowInput, engine: Engine, signal: A
   for (const service of meant) {
     const container = service.containerId === undefined ? undefined : containers.get(service.containerId);
     // The list is newer than the view: what is gone there is gone.
-    if (container) targets.push({ service, id: container.id, name: cleanLine(service.containerName), dependsOn: dependenciesOf(service, container) });
+    if (container)
+      targets.push({ service, id: container.id, name: cleanLine(service.containerName), dependsOn: dependenciesOf(service, container) });
   }
   if (targets.length === 0) throw noContainer(component, meant);
   return startOrder(targets, (target) => composeLabel(containers.get(target.id) as ContainerFacts, 'service') ?? target.service.name);
@@ -81,7 +82,11 @@ function dependenciesOf(service: ServiceView, container: ContainerFacts): Depend
   const found = new Map<string, Dependency['until']>((service.dependsOn ?? []).map((name) => [name, 'started']));
   for (const part of (composeLabel(container, 'depends_on') ?? '').split(',')) {
     const [name, condition] = part.split(':');
-    if (name) found.set(name, condition === 'service_healthy' ? 'healthy' : condition === 'service_completed_successfully' ? 'completed' : 'started');
+    if (name)
+      found.set(
+        name,
+        condition === 'service_healthy' ? 'healthy' : condition === 'service_completed_successfully' ? 'completed' : 'started',
+      );
   }
   return [...found].map(([name, until]) => ({ name, until }));
 }
@@ -101,7 +106,12 @@ export function startOrder(targets: readonly ServiceTarget[], serviceName: (targ
 }
 
 /** The one service that is meant: named, or the main one, or the only one, or asked for. Throws `failed.notRunning` and `usage.service`. */
-export async function oneTarget(session: Session, input: FlowInput, engine: Engine, { running }: { running: boolean }): Promise<ServiceTarget> {
+export async function oneTarget(
+  session: Session,
+  input: FlowInput,
+  engine: Engine,
+  { running }: { running: boolean },
+): Promise<ServiceTarget> {
   const component = componentOf(input);
   const targets = await serviceTargets(input, engine, session.signal);
   const [only] = targets;
@@ -121,7 +131,10 @@ export async function oneTarget(session: Session, input: FlowInput, engine: Engi
       throw new Fault({
         code: 'failed.notRunning',
         message: `${chosen.name} is not running (${detail?.state ?? 'gone'}).`,
-        remedy: detail?.state === 'paused' ? `Let it go on first: quarterdeck unpause ${component.id}` : `Start it first: quarterdeck start ${component.id}`,
+        remedy:
+          detail?.state === 'paused'
+            ? `Let it go on first: quarterdeck unpause ${component.id}`
+            : `Start it first: quarterdeck start ${component.id}`,
       });
     }
   }

@@ -14,7 +14,8 @@ export const shell: Flow = {
   id: 'shell',
   verb: 'shell',
   title: 'Open a shell inside',
-  summary: 'Opens a terminal inside a running container: bash where there is one, otherwise sh. Ctrl-] three times leaves without ending what runs.',
+  summary:
+    'Opens a terminal inside a running container: bash where there is one, otherwise sh. Ctrl-] three times leaves without ending what runs.',
   right: 'operate',
   about: 'component',
   flags: serviceFlag,

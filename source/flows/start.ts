@@ -4,7 +4,7 @@ import { pauseFor } from '../faults/waits.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
-import { type ServiceTarget, componentOf, isDown, namesText, serviceTargets } from './service-targets.ts';
+import { componentOf, isDown, namesText, type ServiceTarget, serviceTargets } from './service-targets.ts';
 import { exitText, watchContainer } from './watch-container.ts';
 
 /** A program that cannot live (a bad option, a missing file) ends within this. */
@@ -105,7 +105,12 @@ export function endedAtOnce({ name }: ServiceTarget, detail: ContainerDetail | u
   });
 }
 
-async function awaitDependencies(session: Session, engine: Engine, target: ServiceTarget, targets: readonly ServiceTarget[]): Promise<void> {
+async function awaitDependencies(
+  session: Session,
+  engine: Engine,
+  target: ServiceTarget,
+  targets: readonly ServiceTarget[],
+): Promise<void> {
   for (const { name, until } of target.dependsOn) {
     const dependency = targets.find(({ service }) => service.name === name);
     if (!dependency || until === 'started') continue;

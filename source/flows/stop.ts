@@ -5,7 +5,12 @@ import { componentOf, isPaused, isUp, namesText, sentenceAbout, serviceTargets }
 import { serviceFlag } from './start.ts';
 import { watchContainer } from './watch-container.ts';
 
-export const graceFlag = { grace: { meaning: 'how long a program may take to end before it is killed (default: as the container says, mostly 10)', value: 'SECONDS' } } as const;
+export const graceFlag = {
+  grace: {
+    meaning: 'how long a program may take to end before it is killed (default: as the container says, mostly 10)',
+    value: 'SECONDS',
+  },
+} as const;
 
 /** Longer than any grace period that a compose file sensibly declares. */
 const unknownGraceLimitMs = 300_000;
@@ -15,7 +20,11 @@ export function graceOf(input: FlowInput): number | undefined {
   const { grace } = input.options;
   if (grace === undefined) return undefined;
   if (typeof grace === 'string' && /^\d{1,5}$/.test(grace)) return Number(grace);
-  throw new Fault({ code: 'usage.grace', message: `--grace takes a number of seconds, not "${grace}".`, remedy: 'For example: --grace 30' });
+  throw new Fault({
+    code: 'usage.grace',
+    message: `--grace takes a number of seconds, not "${grace}".`,
+    remedy: 'For example: --grace 30',
+  });
 }
 
 export function stopLimitMs(graceSeconds: number | undefined): number {

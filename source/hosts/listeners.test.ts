@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { endianness, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -21,8 +21,18 @@ describe.runIf(platform() === 'linux')('on this machine', () => {
     const udp = createSocket('udp6');
     await new Promise<void>((resolve) => udp.bind(0, '::1', resolve));
     const listeners = await watch.read(signal());
-    expect(listeners).toContainEqual({ address: '127.0.0.1', port, protocol: 'tcp', process: { pid: process.pid, name: expect.any(String) } });
-    expect(listeners).toContainEqual({ address: '::1', port: udp.address().port, protocol: 'udp', process: { pid: process.pid, name: expect.any(String) } });
+    expect(listeners).toContainEqual({
+      address: '127.0.0.1',
+      port,
+      protocol: 'tcp',
+      process: { pid: process.pid, name: expect.any(String) },
+    });
+    expect(listeners).toContainEqual({
+      address: '::1',
+      port: udp.address().port,
+      protocol: 'udp',
+      process: { pid: process.pid, name: expect.any(String) },
+    });
     await new Promise((resolve) => server.close(resolve));
     udp.close();
     expect((await watch.read(signal())).some((one) => one.port === port && one.protocol === 'tcp')).toBe(false);
@@ -53,7 +63,8 @@ describe.runIf(endianness() === 'LE')('reading the kernel', () => {
   });
   afterEach(() => rm(proc, { recursive: true, force: true }));
 
-  const line = (port: number, inode: number) => `  0: 00000000:${port.toString(16).padStart(4, '0')} 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 ${inode} 1`;
+  const line = (port: number, inode: number) =>
+    `  0: 00000000:${port.toString(16).padStart(4, '0')} 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 ${inode} 1`;
   async function running(pid: number, name: string, inodes: readonly number[]): Promise<void> {
     await mkdir(join(proc, `${pid}/fd`), { recursive: true });
     await writeFile(join(proc, `${pid}/comm`), `${name}\n`);
@@ -97,7 +108,9 @@ test('elsewhere lsof is asked', async () => {
     asked.push(argv);
     return { exitCode: 1, stdout: Buffer.from('p1\nclaunchd\nf3\ntIPv4\nPTCP\nn*:22\n'), stderr: Buffer.from(''), cut: false };
   };
-  expect(await new ListenerWatch({ platform: 'darwin', exec }).read(signal())).toEqual([{ address: '0.0.0.0', port: 22, protocol: 'tcp', process: { pid: 1, name: 'launchd' } }]);
+  expect(await new ListenerWatch({ platform: 'darwin', exec }).read(signal())).toEqual([
+    { address: '0.0.0.0', port: 22, protocol: 'tcp', process: { pid: 1, name: 'launchd' } },
+  ]);
   expect(asked[0]?.slice(0, 2)).toEqual(['lsof', '-nP']);
 });
 

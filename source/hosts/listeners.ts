@@ -1,8 +1,8 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import type { ExecOptions, ExecOutcome, Listener } from './host.ts';
 import { Fault } from '../faults/fault.ts';
+import type { ExecOptions, ExecOutcome, Listener } from './host.ts';
 import { parseLsof } from './lsof.ts';
-import { parseProcNet, type KernelSocket, type ProcNetFile } from './proc-net.ts';
+import { type KernelSocket, type ProcNetFile, parseProcNet } from './proc-net.ts';
 
 const procFiles: readonly ProcNetFile[] = ['tcp', 'tcp6', 'udp', 'udp6'];
 /** Enough to keep the thread pool busy, few enough to leave it usable for others. */
@@ -44,7 +44,9 @@ export class ListenerWatch {
     const tables = await Promise.all(procFiles.map(async (file) => parseProcNet(await this.#table(file, signal), file)));
     const sockets = tables.flat();
     await this.#lookUp(sockets, signal);
-    return distinct(sockets.map(({ address, port, protocol, inode }) => listener(address, port, protocol, this.#owners.get(inode)?.process)));
+    return distinct(
+      sockets.map(({ address, port, protocol, inode }) => listener(address, port, protocol, this.#owners.get(inode)?.process)),
+    );
   }
 
   /** A kernel without IPv6 has no tcp6 and udp6. */
@@ -113,7 +115,11 @@ export class ListenerWatch {
   }
 
   async #readWithLsof(signal: AbortSignal): Promise<Listener[]> {
-    const outcome = await this.#sources.exec(['lsof', '-nP', '-iTCP', '-sTCP:LISTEN', '-iUDP', '-FpcftPn'], { signal, limitMs: 10_000, limitBytes: 8 * 1024 * 1024 });
+    const outcome = await this.#sources.exec(['lsof', '-nP', '-iTCP', '-sTCP:LISTEN', '-iUDP', '-FpcftPn'], {
+      signal,
+      limitMs: 10_000,
+      limitBytes: 8 * 1024 * 1024,
+    });
     // It ends with 1 when there is nothing to list, and when some process could not be looked into: what it wrote counts.
     return distinct(parseLsof(new TextDecoder().decode(outcome.stdout)));
   }
@@ -144,7 +150,8 @@ function distinct(listeners: readonly Listener[]): Listener[] {
     if (!other || (one.process?.pid ?? 0) < (other.process?.pid ?? 0)) byKey.set(key, one);
   }
   return [...byKey.values()].sort(
-    (a, b) => a.port - b.port || compare(a.protocol, b.protocol) || compare(a.address, b.address) || (a.process?.pid ?? 0) - (b.process?.pid ?? 0),
+    (a, b) =>
+      a.port - b.port || compare(a.protocol, b.protocol) || compare(a.address, b.address) || (a.process?.pid ?? 0) - (b.process?.pid ?? 0),
   );
 }
 

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, readlink, rename, rm, stat, syml
 import { basename, dirname, join, posix, resolve } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Headers, extract, pack } from 'tar-stream';
+import { extract, type Headers, pack } from 'tar-stream';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { reasonOf } from './local-files.ts';
@@ -40,7 +40,12 @@ function fileFault(path: string, cause: unknown): Fault {
 }
 
 /** A file or a folder as an archive whose only top entry is called `root`. Links stay links. Owners become root, as inside a container they mean nothing. */
-export function packLocal(path: string, root: string, signal: AbortSignal, onBytes: (count: CopyCount) => void = () => {}): { archive: Readable; count: CopyCount } {
+export function packLocal(
+  path: string,
+  root: string,
+  signal: AbortSignal,
+  onBytes: (count: CopyCount) => void = () => {},
+): { archive: Readable; count: CopyCount } {
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   const archive = pack();
   // Whoever reads it gets a stream of node, not one of the library's own.
@@ -165,7 +170,8 @@ export async function unpackLocal(
     const parts = partsOf(header.name);
     const [first, ...rest] = parts;
     top ??= first ?? '';
-    if ((first ?? '') !== top) throw new Fault({ code: 'refused.archivePath', message: 'The archive has more than one top entry.', remedy: 'Nothing was written.' });
+    if ((first ?? '') !== top)
+      throw new Fault({ code: 'refused.archivePath', message: 'The archive has more than one top entry.', remedy: 'Nothing was written.' });
     const at = join(workshop, 'top', ...rest);
     const mode = (header.mode ?? 0o644) & 0o777;
     if (header.type === 'directory') {
@@ -197,7 +203,12 @@ export async function unpackLocal(
     await pipeline(archive, reader, { signal });
     const linked = new Set(links.map(({ at }) => at));
     for (const { at, to } of links) {
-      if (leadsThrough(at, linked)) throw new Fault({ code: 'refused.archivePath', message: 'The archive wants to write through a link of its own.', remedy: 'Do not trust this container. Nothing was written.' });
+      if (leadsThrough(at, linked))
+        throw new Fault({
+          code: 'refused.archivePath',
+          message: 'The archive wants to write through a link of its own.',
+          remedy: 'Do not trust this container. Nothing was written.',
+        });
       await mkdir(dirname(at), { recursive: true, mode: 0o700 });
       await symlink(to, at);
     }
@@ -215,7 +226,8 @@ export async function unpackLocal(
     }
     signal.throwIfAborted();
     // Somebody may have been faster: a folder would swallow what is moved onto it.
-    if (!replace && (await localKind(whole)) !== 'missing') throw new Fault({ code: 'refused.exists', message: `${target} exists already.`, remedy: 'Name another target.' });
+    if (!replace && (await localKind(whole)) !== 'missing')
+      throw new Fault({ code: 'refused.exists', message: `${target} exists already.`, remedy: 'Name another target.' });
     await rename(join(workshop, 'top'), whole);
     return count;
   } catch (cause) {
@@ -242,7 +254,11 @@ export async function landingPlace(target: string, name: string): Promise<string
   const kind = await localKind(target);
   if (kind === 'folder') return join(target, name);
   if (target.endsWith('/') && kind === 'missing') {
-    throw new Fault({ code: 'usage.target', message: `${target} is no folder.`, remedy: 'Make it first, or leave out the slash at the end.' });
+    throw new Fault({
+      code: 'usage.target',
+      message: `${target} is no folder.`,
+      remedy: 'Make it first, or leave out the slash at the end.',
+    });
   }
   return target;
 }

@@ -15,7 +15,8 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const at = (name: string) => join(folder, name);
 const signal = new AbortController().signal;
 const grant = (limit: AbortSignal = signal) => mintGrant('test', 'operate', limit);
-const textOf = async (path: string, limitBytes?: number) => Buffer.from((await files.read(path, { signal, limitBytes })) ?? 'missing').toString();
+const textOf = async (path: string, limitBytes?: number) =>
+  Buffer.from((await files.read(path, { signal, limitBytes })) ?? 'missing').toString();
 
 describe('read', () => {
   test('whole, the first bytes, and what says that it is empty', async () => {
@@ -33,18 +34,25 @@ describe('read', () => {
 
   test('a folder, a pipe and a device are no files: said at once', async () => {
     execFileSync('mkfifo', [at('pipe')]);
-    for (const path of [folder, at('pipe'), '/dev/zero']) await expect(files.read(path, { signal })).rejects.toMatchObject({ code: 'failed.file', where: { file: path } });
+    for (const path of [folder, at('pipe'), '/dev/zero'])
+      await expect(files.read(path, { signal })).rejects.toMatchObject({ code: 'failed.file', where: { file: path } });
   });
 
   test('too big to be read whole is said, a part of it can be had', async () => {
     await writeFile(at('big'), Buffer.alloc(17 * 1024 * 1024));
-    await expect(files.read(at('big'), { signal })).rejects.toMatchObject({ code: 'failed.file', message: expect.stringContaining('16 MiB') });
+    await expect(files.read(at('big'), { signal })).rejects.toMatchObject({
+      code: 'failed.file',
+      message: expect.stringContaining('16 MiB'),
+    });
     expect((await files.read(at('big'), { signal, limitBytes: 10 }))?.length).toBe(10);
   });
 
   test.skipIf(process.getuid?.() === 0)('without permission', async () => {
     await writeFile(at('mine'), '', { mode: 0 });
-    await expect(files.read(at('mine'), { signal })).rejects.toMatchObject({ code: 'failed.file', message: expect.stringContaining('permission') });
+    await expect(files.read(at('mine'), { signal })).rejects.toMatchObject({
+      code: 'failed.file',
+      message: expect.stringContaining('permission'),
+    });
   });
 });
 
@@ -101,8 +109,13 @@ describe('write', () => {
   });
 
   test('not without a folder, not after the act', async () => {
-    await expect(files.write(grant(), at('no/such'), Buffer.from(''), { mode: 0o600 })).rejects.toMatchObject({ code: 'failed.file', message: expect.stringContaining('folder') });
-    await expect(files.write(grant(AbortSignal.abort()), at('late'), Buffer.from(''), { mode: 0o600 })).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(files.write(grant(), at('no/such'), Buffer.from(''), { mode: 0o600 })).rejects.toMatchObject({
+      code: 'failed.file',
+      message: expect.stringContaining('folder'),
+    });
+    await expect(files.write(grant(AbortSignal.abort()), at('late'), Buffer.from(''), { mode: 0o600 })).rejects.toMatchObject({
+      name: 'AbortError',
+    });
     expect(await readdir(folder)).toEqual([]);
   });
 });

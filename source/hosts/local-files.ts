@@ -16,7 +16,10 @@ export const localFiles: HostFiles = {
   write: writeFileOf,
 };
 
-async function readFileOf(path: string, { signal, limitBytes }: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined> {
+async function readFileOf(
+  path: string,
+  { signal, limitBytes }: { signal: AbortSignal; limitBytes?: number },
+): Promise<Uint8Array | undefined> {
   signal.throwIfAborted();
   try {
     // Without O_NONBLOCK a named pipe would hold the open until somebody writes to it.
@@ -86,7 +89,12 @@ function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined
   if (cause instanceof Fault || signal.aborted) throw cause;
   const code = codeOf(cause);
   if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-  throw fileFault(path, reasonOf(cause), code === 'EACCES' || code === 'EPERM' ? 'Run as a user who may read it.' : 'Check the path.', cause);
+  throw fileFault(
+    path,
+    reasonOf(cause),
+    code === 'EACCES' || code === 'EPERM' ? 'Run as a user who may read it.' : 'Check the path.',
+    cause,
+  );
 }
 
 function fileFault(path: string, reason: string, remedy: string, cause?: unknown): Fault {

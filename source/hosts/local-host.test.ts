@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -14,7 +14,13 @@ const signal = () => AbortSignal.timeout(10_000);
 
 test('facts of this machine, with the environment it was given', async () => {
   const facts = await openLocalHost({ env: { HOME: '/home/me', XDG_RUNTIME_DIR: '', A: 'b' } }).facts(signal());
-  expect(facts).toMatchObject({ home: '/home/me', runtimeDir: undefined, env: { A: 'b' }, uid: process.getuid?.(), platform: process.platform });
+  expect(facts).toMatchObject({
+    home: '/home/me',
+    runtimeDir: undefined,
+    env: { A: 'b' },
+    uid: process.getuid?.(),
+    platform: process.platform,
+  });
   expect(facts.addresses).toContain('127.0.0.1');
   expect(facts.cpus).toBeGreaterThan(0);
   expect(facts.memoryBytes).toBeGreaterThan(1024 ** 2);
@@ -26,8 +32,13 @@ describe('dial', () => {
   test('a socket and a port', async () => {
     for (const kind of ['socket', 'port'] as const) {
       const server = createServer((socket) => socket.end('hello'));
-      await new Promise<void>((resolve) => (kind === 'socket' ? server.listen(join(folder, 's'), resolve) : server.listen(0, '127.0.0.1', resolve)));
-      const connection = await host.dial(kind === 'socket' ? { socket: join(folder, 's') } : { host: '127.0.0.1', port: (server.address() as AddressInfo).port }, signal());
+      await new Promise<void>((resolve) =>
+        kind === 'socket' ? server.listen(join(folder, 's'), resolve) : server.listen(0, '127.0.0.1', resolve),
+      );
+      const connection = await host.dial(
+        kind === 'socket' ? { socket: join(folder, 's') } : { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
+        signal(),
+      );
       let seen = '';
       for await (const chunk of connection) seen += chunk;
       expect(seen).toBe('hello');
@@ -35,13 +46,21 @@ describe('dial', () => {
     }
   });
 
-  test('what cannot be reached says why, with the system\'s error behind', async () => {
-    await expect(host.dial({ socket: join(folder, 'none') }, signal())).rejects.toMatchObject({ code: 'unreachable.socket', message: expect.stringContaining('no such socket'), cause: { code: 'ENOENT' } });
+  test("what cannot be reached says why, with the system's error behind", async () => {
+    await expect(host.dial({ socket: join(folder, 'none') }, signal())).rejects.toMatchObject({
+      code: 'unreachable.socket',
+      message: expect.stringContaining('no such socket'),
+      cause: { code: 'ENOENT' },
+    });
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    await expect(host.dial({ host: '127.0.0.1', port }, signal())).rejects.toMatchObject({ code: 'unreachable.port', message: expect.stringContaining(`127.0.0.1:${port}`), cause: { code: 'ECONNREFUSED' } });
+    await expect(host.dial({ host: '127.0.0.1', port }, signal())).rejects.toMatchObject({
+      code: 'unreachable.port',
+      message: expect.stringContaining(`127.0.0.1:${port}`),
+      cause: { code: 'ECONNREFUSED' },
+    });
   });
 
   test('leaving ends it', async () => {

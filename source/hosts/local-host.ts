@@ -50,8 +50,12 @@ function factsOfThisMachine(env: Readonly<Record<string, string | undefined>>): 
 function dialFromHere(address: DialAddress, signal: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const socket: Socket = 'socket' in address ? connect({ path: address.socket }) : connect({ host: address.host, port: address.port, noDelay: true });
-    const limit = setTimeout(() => fail(Object.assign(new Error(`no connection within ${dialLimitMs / 1000} s`), { code: 'ETIMEDOUT' })), dialLimitMs);
+    const socket: Socket =
+      'socket' in address ? connect({ path: address.socket }) : connect({ host: address.host, port: address.port, noDelay: true });
+    const limit = setTimeout(
+      () => fail(Object.assign(new Error(`no connection within ${dialLimitMs / 1000} s`), { code: 'ETIMEDOUT' })),
+      dialLimitMs,
+    );
     const onAbort = () => settle(() => reject(signal.reason), true);
     const fail = (cause: Error) => settle(() => reject(notReached(address, cause)), true);
     function settle(how: () => void, close: boolean): void {

@@ -20,7 +20,8 @@ const tcp6 = `  sl  local_address                         remote_address        
    2: 0000000000000000FFFF00000100007F:2328 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 779 1 0000000000000000 100 0 0 10 0
    3: B80D01200000000067452301EFCDAB89:01BB 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 780 1 0000000000000000 100 0 0 10 0
 `;
-const places = (sockets: readonly KernelSocket[]) => sockets.map(({ address, port, protocol, inode }) => `${address} ${port}/${protocol} ${inode}`);
+const places = (sockets: readonly KernelSocket[]) =>
+  sockets.map(({ address, port, protocol, inode }) => `${address} ${port}/${protocol} ${inode}`);
 
 describe.runIf(endianness() === 'LE')('as Linux writes it', () => {
   test('TCP: who listens, not who is connected', () => {
@@ -28,10 +29,16 @@ describe.runIf(endianness() === 'LE')('as Linux writes it', () => {
     expect(parseProcNet(tcp, 'tcp')[0]?.uid).toBe(1000);
   });
 
-  test('UDP: a port of its own and nobody at the other end', () => expect(places(parseProcNet(udp, 'udp'))).toEqual(['127.0.0.53 53/udp 111']));
+  test('UDP: a port of its own and nobody at the other end', () =>
+    expect(places(parseProcNet(udp, 'udp'))).toEqual(['127.0.0.53 53/udp 111']));
 
   test('IPv6, and IPv4 in its clothes', () => {
-    expect(places(parseProcNet(tcp6, 'tcp6'))).toEqual([':: 80/tcp 777', '::1 631/tcp 778', '127.0.0.1 9000/tcp 779', '2001:db8::123:4567:89ab:cdef 443/tcp 780']);
+    expect(places(parseProcNet(tcp6, 'tcp6'))).toEqual([
+      ':: 80/tcp 777',
+      '::1 631/tcp 778',
+      '127.0.0.1 9000/tcp 779',
+      '2001:db8::123:4567:89ab:cdef 443/tcp 780',
+    ]);
   });
 });
 
@@ -54,12 +61,16 @@ test('every address and port comes back', () => {
 test('whatever stands there, nothing is thrown and nothing nameless comes out', () => {
   const word = fc.oneof(fc.string(), fc.constantFrom('0:', '0100007F:1F90', '00000000:0000', '0A', '07', '1', ':', 'ZZZZZZZZ:0050'));
   fc.assert(
-    fc.property(fc.array(fc.array(word).map((words) => words.join(' '))), fc.constantFrom<ProcNetFile>('tcp', 'tcp6', 'udp', 'udp6'), (lines, file) => {
-      for (const { address, port, inode } of parseProcNet(lines.join('\n'), file)) {
-        expect(ipaddr.isValid(address)).toBe(true);
-        expect(port).toBeGreaterThan(0);
-        expect(inode).not.toBe('');
-      }
-    }),
+    fc.property(
+      fc.array(fc.array(word).map((words) => words.join(' '))),
+      fc.constantFrom<ProcNetFile>('tcp', 'tcp6', 'udp', 'udp6'),
+      (lines, file) => {
+        for (const { address, port, inode } of parseProcNet(lines.join('\n'), file)) {
+          expect(ipaddr.isValid(address)).toBe(true);
+          expect(port).toBeGreaterThan(0);
+          expect(inode).not.toBe('');
+        }
+      },
+    ),
   );
 });

@@ -49,16 +49,26 @@ test('a program that does not read its input', async () => {
 test('ended by a signal counts as shells have it', async () => expect((await run('kill -9 $$')).exitCode).toBe(137));
 
 test('no such program, no such folder', async () => {
-  await expect(runProgram(['quarterdeck-no-such-program'], options())).rejects.toMatchObject({ code: 'unreachable.program', remedy: expect.stringContaining('PATH') });
-  await expect(run('true', { cwd: join(folder, 'none') })).rejects.toMatchObject({ code: 'unreachable.program', message: expect.stringContaining(join(folder, 'none')) });
+  await expect(runProgram(['quarterdeck-no-such-program'], options())).rejects.toMatchObject({
+    code: 'unreachable.program',
+    remedy: expect.stringContaining('PATH'),
+  });
+  await expect(run('true', { cwd: join(folder, 'none') })).rejects.toMatchObject({
+    code: 'unreachable.program',
+    message: expect.stringContaining(join(folder, 'none')),
+  });
 });
 
 // A child of the program writes its number where the test can read it, and then ignores what asks it to end.
-const stubborn = (file: string) => `(trap '' TERM; echo $$ >/dev/null; sh -c 'trap "" TERM; echo $$ > ${file}; while :; do sleep 0.05; done') & wait`;
+const stubborn = (file: string) =>
+  `(trap '' TERM; echo $$ >/dev/null; sh -c 'trap "" TERM; echo $$ > ${file}; while :; do sleep 0.05; done') & wait`;
 
 test('the limit ends the program and its children, also those that do not want to', async () => {
   const file = join(folder, 'pid');
-  await expect(run(stubborn(file), { limitMs: 700 })).rejects.toMatchObject({ code: 'failed.limit', message: expect.stringContaining('0.7 s') });
+  await expect(run(stubborn(file), { limitMs: 700 })).rejects.toMatchObject({
+    code: 'failed.limit',
+    message: expect.stringContaining('0.7 s'),
+  });
   const pid = Number(await readFile(file, 'utf8'));
   expect(pid).toBeGreaterThan(1);
   await expect.poll(() => alive(pid), { timeout: 5_000 }).toBe(false);

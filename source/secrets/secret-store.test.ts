@@ -6,7 +6,9 @@ import { auditKeyFile, keychainStore } from './secret-store.ts';
 
 test('without a D-Bus session the keychain says so at once, and is not loaded', async () => {
   const before = performance.now();
-  const fault = await keychainStore({}).get('x').catch((error: unknown) => error);
+  const fault = await keychainStore({})
+    .get('x')
+    .catch((error: unknown) => error);
   if (process.platform === 'linux') {
     expect(fault).toMatchObject({ code: 'failed.keychain', message: "The system's keychain does not answer: this session has no D-Bus." });
     expect(performance.now() - before).toBeLessThan(100);
@@ -14,11 +16,15 @@ test('without a D-Bus session the keychain says so at once, and is not loaded', 
 });
 
 test('it can be switched off', async () => {
-  await expect(keychainStore({ QUARTERDECK_KEYCHAIN: 'off', DISPLAY: ':0' }).set('x', 'y')).rejects.toMatchObject({ code: 'failed.keychain' });
+  await expect(keychainStore({ QUARTERDECK_KEYCHAIN: 'off', DISPLAY: ':0' }).set('x', 'y')).rejects.toMatchObject({
+    code: 'failed.keychain',
+  });
 });
 
 test('a bus that nobody answers on is a fault within the limit, not a hang', async () => {
-  const fault = await keychainStore({ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }).get('x').catch((error: unknown) => error);
+  const fault = await keychainStore({ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' })
+    .get('x')
+    .catch((error: unknown) => error);
   expect(fault).toMatchObject({ code: 'failed.keychain' });
 }, 10_000);
 
@@ -45,7 +51,11 @@ test('a keychain that waits for its owner is not asked again while it waits: eac
   vi.doMock('keytar', () => ({ default: { getPassword: () => new Promise((resolve) => questions.push(resolve)) } }));
   try {
     const fresh = await import('./secret-store.ts');
-    const ask = () => fresh.keychainStore({ DISPLAY: ':0' }).get('x').catch((fault: unknown) => fault);
+    const ask = () =>
+      fresh
+        .keychainStore({ DISPLAY: ':0' })
+        .get('x')
+        .catch((fault: unknown) => fault);
     const first = ask();
     await vi.waitFor(() => expect(questions).toHaveLength(1));
     await vi.advanceTimersByTimeAsync(3_000);

@@ -29,7 +29,7 @@ export function numberProblem(answer: string, { least, most }: { least?: number;
 export function addressProblem(answer: string): string | undefined {
   const text = answer.trim();
   const good = text.includes('/')
-    ? (ipaddr.IPv6.isValidCIDR(text) || (ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? '')))
+    ? ipaddr.IPv6.isValidCIDR(text) || (ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? ''))
     : ipaddr.IPv6.isValid(text) || ipaddr.IPv4.isValidFourPartDecimal(text);
   return good ? undefined : 'Write an IP address like 192.0.2.7 or 2001:db8::7, or a range like 192.0.2.0/24.';
 }

@@ -22,7 +22,16 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 function event(act: string): AuditEvent {
-  return { run: 'r1', flow: 'stop', act, phase: 'after', outcome: 'done', right: 'operate', request: `POST /containers/${act}/stop`, host: 'local' };
+  return {
+    run: 'r1',
+    flow: 'stop',
+    act,
+    phase: 'after',
+    outcome: 'done',
+    right: 'operate',
+    request: `POST /containers/${act}/stop`,
+    host: 'local',
+  };
 }
 async function written(count: number): Promise<string[]> {
   for (let number = 1; number <= count; number++) await audit.record(event(`a${number}`));
@@ -34,7 +43,10 @@ const problems = async () => (await audit.verify()).problems.map(({ line, kind }
 describe('a log that cannot be read', () => {
   test('is said with its path, to whoever reads and to whoever verifies', async () => {
     await mkdir(path);
-    await expect(audit.entries()[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'config.unreadable', where: { file: path } });
+    await expect(audit.entries()[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'config.unreadable',
+      where: { file: path },
+    });
     await expect(audit.verify()).rejects.toMatchObject({ code: 'config.unreadable', where: { file: path } });
   });
 });
@@ -97,7 +109,13 @@ describe('audit verify', () => {
 
   test.each([1, 4])('a log cut short by %i entries is told', async (missing) => {
     const lines = await written(4);
-    await writeFile(path, lines.slice(0, 4 - missing).map((line) => `${line}\n`).join(''));
+    await writeFile(
+      path,
+      lines
+        .slice(0, 4 - missing)
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
     expect(await problems()).toEqual([{ line: 4 - missing + 1, kind: 'truncated' }]);
   });
 
@@ -154,7 +172,12 @@ describe('where the key rests', () => {
     store.locked = true;
     await audit.record(event('a2'));
     await audit.record(event('a3'));
-    expect(await audit.verify()).toMatchObject({ problems: [], unchecked: 1, keptIn: 'file', away: [{ kind: 'keychain', reason: 'The keychain is locked.' }] });
+    expect(await audit.verify()).toMatchObject({
+      problems: [],
+      unchecked: 1,
+      keptIn: 'file',
+      away: [{ kind: 'keychain', reason: 'The keychain is locked.' }],
+    });
     store.locked = false;
     await audit.record(event('a4'));
     expect(await audit.verify()).toMatchObject({ entries: 4, problems: [], unchecked: 0, keptIn: 'keychain', away: [] });
@@ -195,7 +218,9 @@ describe('several at once', () => {
       ['one', 'two', 'three'].map(
         (name) =>
           new Promise<{ code: number | null; stderr: string }>((resolve) => {
-            const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, name], { stdio: ['ignore', 'ignore', 'pipe'] });
+            const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, name], {
+              stdio: ['ignore', 'ignore', 'pipe'],
+            });
             let stderr = '';
             child.stderr.on('data', (data) => {
               stderr += data;

@@ -4,7 +4,18 @@ import { withFileLock } from '../config/file-lock.ts';
 import { appendLine, dropPartialLine, readLines, readTail } from '../config/line-file.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { SecretStore } from '../secrets/secret-store.ts';
-import { type AuditEntry, type AuditEvent, type ChainHead, type ChainReport, follows, genesis, keyIdOf, parseLine, sealEntry, verifyChain } from './audit-chain.ts';
+import {
+  type AuditEntry,
+  type AuditEvent,
+  type ChainHead,
+  type ChainReport,
+  follows,
+  genesis,
+  keyIdOf,
+  parseLine,
+  sealEntry,
+  verifyChain,
+} from './audit-chain.ts';
 import type { Identity } from './identity.ts';
 
 export interface AuditReport extends ChainReport {
@@ -114,7 +125,11 @@ export function openAudit({ path, stores, identity, now = () => new Date() }: Au
       else if (last.entry.n === remembered.n + 1 && follows(last, key, remembered.mac)) previous = mac;
     }
 
-    const { line, mac } = sealEntry({ n: previous.n + 1, at: now().toISOString(), ...shortened(event), who: identity }, writer.key, previous.mac);
+    const { line, mac } = sealEntry(
+      { n: previous.n + 1, at: now().toISOString(), ...shortened(event), who: identity },
+      writer.key,
+      previous.mac,
+    );
     await appendLine(path, line);
     const head = JSON.stringify({ n: previous.n + 1, mac });
     await writer.store.set(headName, head);

@@ -51,7 +51,12 @@ describe('the journal of a run', () => {
       await journal.end(outcome);
       runs.push(journal.run);
     }
-    expect((await openRuns(folder)).map(({ run, acts }) => [run, acts])).toEqual([[runs[2], ['a']], [runs[0], ['a']]].sort((one, other) => (String(one[0]) < String(other[0]) ? 1 : -1)));
+    expect((await openRuns(folder)).map(({ run, acts }) => [run, acts])).toEqual(
+      [
+        [runs[2], ['a']],
+        [runs[0], ['a']],
+      ].sort((one, other) => (String(one[0]) < String(other[0]) ? 1 : -1)),
+    );
   });
 
   test('a name that is no run, or a run of something else, is refused', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { type Audit, openAudit } from './audit.ts';
 import { openJournal, openRuns } from './journal.ts';
-import { type SessionPolicy, openSession } from './open-session.ts';
+import { openSession, type SessionPolicy } from './open-session.ts';
 import type { Act } from './session.ts';
 
 let folder: string;
@@ -28,8 +28,19 @@ async function sessionWith({
   policy = {},
   signal = new AbortController().signal,
   resume,
-}: { operator?: OperatorDouble; policy?: Partial<SessionPolicy>; signal?: AbortSignal; resume?: string } = {}) {
-  const journal = await openJournal({ folder: join(folder, 'runs'), flow: 'stop', place: 'local', component: 'local/media/server', resume });
+}: {
+  operator?: OperatorDouble;
+  policy?: Partial<SessionPolicy>;
+  signal?: AbortSignal;
+  resume?: string;
+} = {}) {
+  const journal = await openJournal({
+    folder: join(folder, 'runs'),
+    flow: 'stop',
+    place: 'local',
+    component: 'local/media/server',
+    resume,
+  });
   const { session, end } = openSession({
     flow: 'stop',
     operator,
@@ -42,7 +53,14 @@ async function sessionWith({
 }
 
 function actOf<T>(run: (grant: Grant) => Promise<T>, more: Partial<Act<T>> = {}): Act<T> {
-  return { id: 'stop', right: 'operate', request: 'POST /containers/server/stop', target: { host: 'local', component: 'media-server' }, run, ...more };
+  return {
+    id: 'stop',
+    right: 'operate',
+    request: 'POST /containers/server/stop',
+    target: { host: 'local', component: 'media-server' },
+    run,
+    ...more,
+  };
 }
 
 async function audited() {
@@ -164,7 +182,9 @@ describe('the door for changes', () => {
     const { session, operator } = await sessionWith();
     const run = vi.fn(async () => {});
     await session.act(actOf(run, { right: 'destroy', title: 'Remove server', consequences: ['its files'] }));
-    expect(operator.confirmations).toEqual([{ id: 'stop', title: 'Remove server', request: 'POST /containers/server/stop', consequences: ['its files'] }]);
+    expect(operator.confirmations).toEqual([
+      { id: 'stop', title: 'Remove server', request: 'POST /containers/server/stop', consequences: ['its files'] },
+    ]);
     expect(run).toHaveBeenCalledOnce();
   });
 
@@ -251,7 +271,10 @@ describe('questions', () => {
     expect(written).toContain('for ada');
     expect(written).toContain('(secret)');
     expect(written).not.toContain(share);
-    expect((await audited()).at(-1)).toMatchObject({ message: 'invalid share "(secret)"', answers: { share: ['(secret)'], note: ['for ada'] } });
+    expect((await audited()).at(-1)).toMatchObject({
+      message: 'invalid share "(secret)"',
+      answers: { share: ['(secret)'], note: ['for ada'] },
+    });
   });
 
   test('a secret that a server quotes is in no fault either, nor in what caused it', async () => {
@@ -259,11 +282,18 @@ describe('questions', () => {
     operator.answers = { share: ['kX9-share-one'] };
     const { session } = await sessionWith({ operator });
     const share = await session.ask.secret({ id: 'share', label: 'Key share' });
-    const quoting = new Fault({ code: 'failed.unseal', message: `Refused: "${share}" is no share.`, remedy: `Look at ${share}.`, cause: new Error(`400 {"share":"${share}"}`) });
+    const quoting = new Fault({
+      code: 'failed.unseal',
+      message: `Refused: "${share}" is no share.`,
+      remedy: `Look at ${share}.`,
+      cause: new Error(`400 {"share":"${share}"}`),
+    });
     const fault = await faultOf(session.act(actOf(() => Promise.reject(quoting))));
     expect(fault).toMatchObject({ code: 'failed.unseal', message: 'Refused: "(secret)" is no share.', remedy: 'Look at (secret).' });
     expect(fault.cause).toBeUndefined();
-    const mistake = await session.act(actOf(() => Promise.reject(new TypeError(`no such ${share}`)), { id: 'again' })).catch((thrown: Error) => thrown);
+    const mistake = await session
+      .act(actOf(() => Promise.reject(new TypeError(`no such ${share}`)), { id: 'again' }))
+      .catch((thrown: Error) => thrown);
     expect(mistake).toMatchObject({ name: 'TypeError', message: 'no such (secret)' });
     expect((mistake as Error).stack).not.toContain(share);
     expect((mistake as Error).stack).toContain('open-session.test.ts');

@@ -50,9 +50,18 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
 
   /** What was thrown, without the secrets of this run: a screen and a crash report show it. What caused it goes when it repeats one. */
   function unquoted(thrown: unknown): unknown {
-    const quotes = (one: unknown): boolean => one instanceof Error && ([...secrets].some((secret) => `${one.message} ${one.stack} ${one instanceof Fault ? one.remedy : ''}`.includes(secret)) || quotes(one.cause));
+    const quotes = (one: unknown): boolean =>
+      one instanceof Error &&
+      ([...secrets].some((secret) => `${one.message} ${one.stack} ${one instanceof Fault ? one.remedy : ''}`.includes(secret)) ||
+        quotes(one.cause));
     if (!(thrown instanceof Error) || !quotes(thrown)) return thrown;
-    if (thrown instanceof Fault) return new Fault({ code: thrown.code, message: masked(thrown.message), remedy: masked(thrown.remedy), ...(thrown.where && { where: thrown.where }) });
+    if (thrown instanceof Fault)
+      return new Fault({
+        code: thrown.code,
+        message: masked(thrown.message),
+        remedy: masked(thrown.remedy),
+        ...(thrown.where && { where: thrown.where }),
+      });
     const copy = new Error(masked(thrown.message));
     copy.name = thrown.name;
     copy.stack = (thrown.stack ?? '').split('\n').map(masked).join('\n');
@@ -76,7 +85,10 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       }
       if (secret && part.length >= leastMaskedLength) secrets.add(part);
     }
-    answers.set(question.id, [...(answers.get(question.id) ?? []), ...(secret ? [hidden] : typeof answer === 'string' ? [answer] : answer)]);
+    answers.set(question.id, [
+      ...(answers.get(question.id) ?? []),
+      ...(secret ? [hidden] : typeof answer === 'string' ? [answer] : answer),
+    ]);
     if (!secret && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
     return answer;
   }
@@ -128,7 +140,10 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
     }
 
     if (policy.rehearsing) {
-      operator.show({ kind: 'text', text: [`Would do: ${masked(request.request)}`, ...consequences.map((line) => `  ${masked(line)}`)].join('\n') });
+      operator.show({
+        kind: 'text',
+        text: [`Would do: ${masked(request.request)}`, ...consequences.map((line) => `  ${masked(line)}`)].join('\n'),
+      });
       return undefined;
     }
 

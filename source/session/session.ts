@@ -47,7 +47,13 @@ export interface Confirmation {
 export type Shown =
   | { kind: 'text'; text: string }
   /** `align` goes with the columns; left where it says nothing. */
-  | { kind: 'table'; title?: string; columns: readonly string[]; align?: readonly ('left' | 'right')[]; rows: readonly (readonly string[])[] }
+  | {
+      kind: 'table';
+      title?: string;
+      columns: readonly string[];
+      align?: readonly ('left' | 'right')[];
+      rows: readonly (readonly string[])[];
+    }
   /** What a program inside a container wrote, byte for byte: cleaned for a screen, passed on unchanged to a pipe. */
   | { kind: 'output'; stream: 'stdout' | 'stderr'; bytes: Uint8Array }
   | { kind: 'item'; id: string; title: string; state: 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped'; evidence?: string };

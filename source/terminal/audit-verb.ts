@@ -11,10 +11,17 @@ import type { VerbContext } from './verb.ts';
 
 const shownEntries = 50;
 
-const outcomeTones = { done: 'good', already: 'idle', failed: 'bad', refused: 'warn', cancelled: 'warn' } as const satisfies Record<AuditOutcome, string>;
+const outcomeTones = { done: 'good', already: 'idle', failed: 'bad', refused: 'warn', cancelled: 'warn' } as const satisfies Record<
+  AuditOutcome,
+  string
+>;
 
 /** `audit`: what was done, newest last. `audit verify`: is the log whole? */
-export async function runAuditVerb({ output, options, paths, env }: VerbContext, action: string | undefined, all: boolean): Promise<number> {
+export async function runAuditVerb(
+  { output, options, paths, env }: VerbContext,
+  action: string | undefined,
+  all: boolean,
+): Promise<number> {
   const audit = openOwnAudit(paths, env);
   if (action === undefined) {
     if (options.json) {
@@ -46,7 +53,11 @@ export async function runAuditVerb({ output, options, paths, env }: VerbContext,
     return 0;
   }
   if (action !== 'verify') {
-    throw new Fault({ code: 'usage.audit', message: `audit knows no "${cleanLine(action)}".`, remedy: 'Use "quarterdeck audit" or "quarterdeck audit verify".' });
+    throw new Fault({
+      code: 'usage.audit',
+      message: `audit knows no "${cleanLine(action)}".`,
+      remedy: 'Use "quarterdeck audit" or "quarterdeck audit verify".',
+    });
   }
   const report = await audit.verify();
   if (options.json) output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 });
@@ -63,7 +74,8 @@ export async function runAuditVerb({ output, options, paths, env }: VerbContext,
     throw new Fault({
       code: 'failed.auditUnchecked',
       message: `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked: their key is out of reach.`,
-      remedy: 'Unlock the keychain that holds the key. If the key is gone, compare the log with a backup: from now on nothing vouches for these entries.',
+      remedy:
+        'Unlock the keychain that holds the key. If the key is gone, compare the log with a backup: from now on nothing vouches for these entries.',
     });
   }
   return 0;
@@ -78,8 +90,12 @@ function printEntries(entries: readonly AuditEntry[], total: number, output: Out
     entry.at.slice(0, 19).replace('T', ' '),
     entry.outcome ?? 'begun',
     entry.flow,
-    [entry.host, entry.component === undefined ? undefined : shortKey(entry.component, entry.host)].filter(Boolean).map((part) => cleanLine(part ?? '')).join(' '),
-    cleanLine(entry.who.sudoUser ? `${entry.who.sudoUser} as ${entry.who.user}` : entry.who.user) + (entry.who.from ? ` from ${cleanLine(entry.who.from)}` : ''),
+    [entry.host, entry.component === undefined ? undefined : shortKey(entry.component, entry.host)]
+      .filter(Boolean)
+      .map((part) => cleanLine(part ?? ''))
+      .join(' '),
+    cleanLine(entry.who.sudoUser ? `${entry.who.sudoUser} as ${entry.who.user}` : entry.who.user) +
+      (entry.who.from ? ` from ${cleanLine(entry.who.from)}` : ''),
     cleanLine(entry.message ?? entry.request),
   ]);
   const tone = (row: number) => outcomeTones[entries[row]?.outcome ?? 'cancelled'];
@@ -91,7 +107,8 @@ function printEntries(entries: readonly AuditEntry[], total: number, output: Out
     { heading: 'WHO', least: 8 },
     { heading: 'WHAT', least: 14, paint: (cell: string) => output.paint('faint', cell) },
   ];
-  for (const line of tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) })) output.line(line);
+  for (const line of tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) }))
+    output.line(line);
   if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total}; --all shows all of them.`));
 }
 
@@ -101,14 +118,24 @@ function shortKey(key: string, host: string): string {
 
 function printReport({ path, entries, problems, unchecked, keptIn, away }: AuditReport, output: Output): void {
   const prose = (text: string) => wrap(text, output.proseColumns);
-  for (const { line, kind, message } of problems) output.line(`${output.paint('bad', `${output.glyph('bad')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
+  for (const { line, kind, message } of problems)
+    output.line(`${output.paint('bad', `${output.glyph('bad')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
   if (problems.length === 0 && unchecked > 0) {
-    output.line(`${output.paint('warn', output.glyph('warn'))} ${countText(entries, 'entry', 'entries')}, none missing in between; whether any was changed is not known. ${cleanLine(path)}`);
+    output.line(
+      `${output.paint('warn', output.glyph('warn'))} ${countText(entries, 'entry', 'entries')}, none missing in between; whether any was changed is not known. ${cleanLine(path)}`,
+    );
   } else if (problems.length === 0) {
-    output.line(`${output.paint('good', output.glyph('good'))} ${entries === 0 ? 'There are no entries yet' : `${countText(entries, 'entry', 'entries')}, none changed, removed or inserted`}. ${cleanLine(path)}`);
+    output.line(
+      `${output.paint('good', output.glyph('good'))} ${entries === 0 ? 'There are no entries yet' : `${countText(entries, 'entry', 'entries')}, none changed, removed or inserted`}. ${cleanLine(path)}`,
+    );
   }
-  for (const { kind, reason } of away) for (const text of prose(`The ${kind === 'keychain' ? 'keychain' : 'key file'} was not asked: ${cleanLine(reason)}`)) output.line(output.paint('faint', text));
+  for (const { kind, reason } of away)
+    for (const text of prose(`The ${kind === 'keychain' ? 'keychain' : 'key file'} was not asked: ${cleanLine(reason)}`))
+      output.line(output.paint('faint', text));
   if (keptIn === 'file') {
-    for (const text of prose('The key rests in a file beside the log, as there is no keychain: accidents and other users are found out, the operator and root are not.')) output.line(output.paint('faint', text));
+    for (const text of prose(
+      'The key rests in a file beside the log, as there is no keychain: accidents and other users are found out, the operator and root are not.',
+    ))
+      output.line(output.paint('faint', text));
   }
 }

@@ -10,7 +10,15 @@ export function componentJson(entry: CatalogEntry) {
     deploy: entry.deploy,
     image: entry.image,
     own: entry.own,
-    ports: entry.ports.map(({ name, service, host, container, protocol, exposure, role }) => ({ name, service, host: host ?? null, container, protocol, exposure, role })),
+    ports: entry.ports.map(({ name, service, host, container, protocol, exposure, role }) => ({
+      name,
+      service,
+      host: host ?? null,
+      container,
+      protocol,
+      exposure,
+      role,
+    })),
     fields: entry.fields.map(({ name, type, secret, required, default: preset, generator }) => ({
       name,
       type,
@@ -27,12 +35,32 @@ export function componentJson(entry: CatalogEntry) {
 
 /** `catalog show ID --json`: the same, and everything else that the catalog knows. */
 export function componentDetailJson(entry: CatalogEntry) {
-  const { services, volumes, auth, websocket, states, limits, cli, errors, events, firstRun, upgrade, dependsOn, notes, sources, folder } = entry;
-  return { ...componentJson(entry), folder, services, volumes, auth, websocket, states, limits, cli, errors, events, firstRun, upgrade, dependsOn, notes, sources };
+  const { services, volumes, auth, websocket, states, limits, cli, errors, events, firstRun, upgrade, dependsOn, notes, sources, folder } =
+    entry;
+  return {
+    ...componentJson(entry),
+    folder,
+    services,
+    volumes,
+    auth,
+    websocket,
+    states,
+    limits,
+    cli,
+    errors,
+    events,
+    firstRun,
+    upgrade,
+    dependsOn,
+    notes,
+    sources,
+  };
 }
 
 /** The component's own HTTP interface, as its rows are written: with query and placeholders. */
-export function endpointsOf(entry: CatalogEntry): { method: string; path: string; auth: string; title: string; response: string | undefined }[] {
+export function endpointsOf(
+  entry: CatalogEntry,
+): { method: string; path: string; auth: string; title: string; response: string | undefined }[] {
   return Object.values(entry.calls).flatMap(({ http, endpoint, auth, title, response }) => {
     if (!http || !endpoint) return [];
     const query = Object.entries(http.query).map(([name, value]) => `${name}=${value}`);

@@ -9,7 +9,12 @@ import { tableLines } from './table.ts';
 
 /** `catalog list`: by group, in the order of the specification. */
 export function catalogLines(entries: readonly CatalogEntry[], output: Output): string[] {
-  const rows = entries.map((entry) => [`  ${cleanLine(entry.id)}${entry.own ? ' *' : ''}`, cleanLine(entry.kind), cleanLine(entry.product.name), portsText(entry.ports)]);
+  const rows = entries.map((entry) => [
+    `  ${cleanLine(entry.id)}${entry.own ? ' *' : ''}`,
+    cleanLine(entry.kind),
+    cleanLine(entry.product.name),
+    portsText(entry.ports),
+  ]);
   const columns = [
     { heading: 'COMPONENT' },
     { heading: 'WHAT IT IS', least: 24 },
@@ -23,7 +28,9 @@ export function catalogLines(entries: readonly CatalogEntry[], output: Output): 
     if (members.length > 0) lines.push(output.paint('strong', groupTitles[group]), ...members, '');
   }
   const own = entries.filter((entry) => entry.own).length;
-  lines.push(`${countText(entries.length, 'component')}${own > 0 ? `, ${own} of your own (*)` : ''}. "quarterdeck catalog show ID" tells all about one.`);
+  lines.push(
+    `${countText(entries.length, 'component')}${own > 0 ? `, ${own} of your own (*)` : ''}. "quarterdeck catalog show ID" tells all about one.`,
+  );
   return lines;
 }
 
@@ -78,7 +85,8 @@ class EntryText {
     const { name, confidence, why, alternatives, homepage } = entry.product;
     this.#prose(`${name}${confidence === 'likely' ? ' (likely)' : ''}${homepage ? `, ${homepage}` : ''}`, 0);
     if (why) this.#prose(why, 0);
-    if (alternatives.length > 0) this.#prose(`Instead of it: ${alternatives.map((other) => `${other.name}${other.image ? ` (${other.image})` : ''}`).join(', ')}.`, 0);
+    if (alternatives.length > 0)
+      this.#prose(`Instead of it: ${alternatives.map((other) => `${other.name}${other.image ? ` (${other.image})` : ''}`).join(', ')}.`, 0);
     if (entry.own) this.#prose(`From your own catalog: ${entry.folder}`, 0);
   }
 
@@ -89,46 +97,139 @@ class EntryText {
         name: `${name}${main ? ' *' : ''}`,
         text: [image, role].filter(Boolean).join('  '),
         more: [
-          [oneShot && 'ends by itself', optional && 'only in some set-ups', networkMode === 'host' && "on the host's network"].filter(Boolean).join(', '),
+          [oneShot && 'ends by itself', optional && 'only in some set-ups', networkMode === 'host' && "on the host's network"]
+            .filter(Boolean)
+            .join(', '),
           capAdd.length > 0 && `may ${capAdd.join(', ')}`,
           devices.length > 0 && `devices ${devices.join(', ')}`,
         ],
       })),
     );
-    this.#section('Ports', entry.ports.map((port) => ({ name: port.name, text: `${addressText(port)}  ${port.role}`, more: [port.fixed && 'fixed by its protocol: cannot be moved'] })));
+    this.#section(
+      'Ports',
+      entry.ports.map((port) => ({
+        name: port.name,
+        text: `${addressText(port)}  ${port.role}`,
+        more: [port.fixed && 'fixed by its protocol: cannot be moved'],
+      })),
+    );
     this.#section(
       'Fields',
       entry.fields.map(({ name, type, secret, required, default: preset, generator, enum: allowed, rule, meaning }) => {
-        const facts = [type, required && 'required', secret && type !== 'secret-string' && 'secret', preset !== undefined && `default ${JSON.stringify(preset)}`, generator && `generated (${generator})`];
+        const facts = [
+          type,
+          required && 'required',
+          secret && type !== 'secret-string' && 'secret',
+          preset !== undefined && `default ${JSON.stringify(preset)}`,
+          generator && `generated (${generator})`,
+        ];
         return { name, text: facts.filter(Boolean).join(', '), more: [meaning, rule, allowed && !rule && `one of ${allowed.join(', ')}`] };
       }),
     );
-    if (entry.oneOf.length > 0) this.#section('Only one of each', entry.oneOf.map((set) => ({ name: '', text: set.join(' or ') })));
-    this.#section('Mounts', Object.entries(entry.volumes).map(([target, { meaning }]) => ({ name: target, text: meaning })));
+    if (entry.oneOf.length > 0)
+      this.#section(
+        'Only one of each',
+        entry.oneOf.map((set) => ({ name: '', text: set.join(' or ') })),
+      );
+    this.#section(
+      'Mounts',
+      Object.entries(entry.volumes).map(([target, { meaning }]) => ({ name: target, text: meaning })),
+    );
     if (entry.dependsOn.length > 0) this.#section('Works with', [{ name: '', text: entry.dependsOn.join(', ') }]);
   }
 
   #asks(entry: CatalogEntry): void {
     this.#section('Authentication', entry.auth === 'none' ? [] : [{ name: '', text: entry.auth }]);
-    this.#section('Endpoints', endpointsOf(entry).map(({ method, path, auth, title, response }) => ({ name: `${method} ${path}`, text: title, more: [auth !== 'none' && `authenticates: ${auth}`, response && `answers: ${response}`] })));
+    this.#section(
+      'Endpoints',
+      endpointsOf(entry).map(({ method, path, auth, title, response }) => ({
+        name: `${method} ${path}`,
+        text: title,
+        more: [auth !== 'none' && `authenticates: ${auth}`, response && `answers: ${response}`],
+      })),
+    );
     const { probe } = entry;
     const calls = probe ? [probe.call, ...probe.also].map((name) => entry.calls[name]?.title ?? name).join(' · ') : '';
-    this.#section('Probe', probe ? [{ name: `every ${probe.every}`, text: calls, more: [`can say: ${[...new Set(probe.says.map(({ word }) => templateText(word)))].join(', ')}`] }] : []);
-    this.#section('Checks', entry.checks.map(({ id, level, message, remedy, rule }) => ({ name: id, text: `${level}${rule ? ` (${rule})` : ''}: ${templateText(message)}`, more: [templateText(remedy)] })));
-    this.#section('Operations', entry.operations.map(({ id, title, right, consequences }) => ({ name: id, text: `${title}${right === 'read' ? '' : ` (${right})`}`, more: consequences })));
-    this.#section('First run', entry.firstRun.map(({ id, title, detail }) => ({ name: id, text: title, more: [detail] })));
+    this.#section(
+      'Probe',
+      probe
+        ? [
+            {
+              name: `every ${probe.every}`,
+              text: calls,
+              more: [`can say: ${[...new Set(probe.says.map(({ word }) => templateText(word)))].join(', ')}`],
+            },
+          ]
+        : [],
+    );
+    this.#section(
+      'Checks',
+      entry.checks.map(({ id, level, message, remedy, rule }) => ({
+        name: id,
+        text: `${level}${rule ? ` (${rule})` : ''}: ${templateText(message)}`,
+        more: [templateText(remedy)],
+      })),
+    );
+    this.#section(
+      'Operations',
+      entry.operations.map(({ id, title, right, consequences }) => ({
+        name: id,
+        text: `${title}${right === 'read' ? '' : ` (${right})`}`,
+        more: consequences,
+      })),
+    );
+    this.#section(
+      'First run',
+      entry.firstRun.map(({ id, title, detail }) => ({ name: id, text: title, more: [detail] })),
+    );
   }
 
   #knows(entry: CatalogEntry): void {
-    this.#section('States', entry.states.map(({ from, trigger, condition, to, also }) => ({ name: '', text: `${from} -> ${to}`, more: [`by ${trigger}${condition ? `, if ${condition}` : ''}`, also] })));
-    this.#section('Limits', entry.limits.map(({ item, value, kind }) => ({ name: item, text: `${value}${kind === 'stated' ? '' : ` (${kind})`}` })));
-    this.#section('Known errors', entry.errors.map(({ condition, outcome }) => ({ name: '', text: condition, more: [outcome] })));
-    this.#section('Events', entry.events.map((text) => ({ name: '', text })));
-    this.#section('Objects', entry.objects.map(({ name, fields, note }) => ({ name, text: fields.map((field) => field.name).join(', '), more: [note] })));
-    this.#section('Commands inside', entry.cli.map((text) => ({ name: '', text })));
+    this.#section(
+      'States',
+      entry.states.map(({ from, trigger, condition, to, also }) => ({
+        name: '',
+        text: `${from} -> ${to}`,
+        more: [`by ${trigger}${condition ? `, if ${condition}` : ''}`, also],
+      })),
+    );
+    this.#section(
+      'Limits',
+      entry.limits.map(({ item, value, kind }) => ({ name: item, text: `${value}${kind === 'stated' ? '' : ` (${kind})`}` })),
+    );
+    this.#section(
+      'Known errors',
+      entry.errors.map(({ condition, outcome }) => ({ name: '', text: condition, more: [outcome] })),
+    );
+    this.#section(
+      'Events',
+      entry.events.map((text) => ({ name: '', text })),
+    );
+    this.#section(
+      'Objects',
+      entry.objects.map(({ name, fields, note }) => ({ name, text: fields.map((field) => field.name).join(', '), more: [note] })),
+    );
+    this.#section(
+      'Commands inside',
+      entry.cli.map((text) => ({ name: '', text })),
+    );
     const { upgrade } = entry;
-    this.#section('Upgrade', upgrade ? [{ name: '', text: upgrade.rollback === 'safe' ? 'Going back is safe.' : 'Going back needs a backup.', more: [...upgrade.steps, ...upgrade.notes] }] : []);
-    this.#section('Notes', entry.notes.map((text) => ({ name: '', text })));
+    this.#section(
+      'Upgrade',
+      upgrade
+        ? [
+            {
+              name: '',
+              text: upgrade.rollback === 'safe' ? 'Going back is safe.' : 'Going back needs a backup.',
+              more: [...upgrade.steps, ...upgrade.notes],
+            },
+          ]
+        : [],
+    );
+    this.#section(
+      'Notes',
+      entry.notes.map((text) => ({ name: '', text })),
+    );
     this.#section('Sources', entry.sources.length > 0 ? [{ name: '', text: entry.sources.join(', ') }] : []);
   }
 
@@ -143,12 +244,17 @@ class EntryText {
     for (const [index, { text, more = [] }] of rows.entries()) {
       const name = names[index] ?? '';
       const [first = '', ...rest] = this.#wrapped(text, indent);
-      if (textWidth(name) > column) this.lines.push(...this.#wrapped(name, 2).map((line) => `  ${this.#output.paint('accent', line)}`), `${' '.repeat(indent)}${first}`);
+      if (textWidth(name) > column)
+        this.lines.push(
+          ...this.#wrapped(name, 2).map((line) => `  ${this.#output.paint('accent', line)}`),
+          `${' '.repeat(indent)}${first}`,
+        );
       else this.lines.push(column === 0 ? `  ${first}` : `  ${this.#output.paint('accent', pad(name, column))}  ${first}`.trimEnd());
       for (const line of rest) this.lines.push(' '.repeat(indent) + line);
       for (const extra of more) {
         if (!extra) continue;
-        for (const line of this.#wrapped(extra, indent + (column === 0 ? 2 : 0))) this.lines.push(this.#output.paint('faint', ' '.repeat(indent + (column === 0 ? 2 : 0)) + line));
+        for (const line of this.#wrapped(extra, indent + (column === 0 ? 2 : 0)))
+          this.lines.push(this.#output.paint('faint', ' '.repeat(indent + (column === 0 ? 2 : 0)) + line));
       }
     }
   }

@@ -1,11 +1,11 @@
-import { defaultSettings } from '../config/settings.ts';
 import { Writable } from 'node:stream';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
 import { inventory } from '../../test/catalog/inventory.ts';
+import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { compileCatalog } from '../catalog/compile.ts';
 import { catalogOf } from '../catalog/open-catalog.ts';
+import { defaultSettings } from '../config/settings.ts';
 import { textWidth } from '../text/width.ts';
 import { runCatalogVerb } from './catalog-verb.ts';
 import { Output } from './output.ts';
@@ -19,17 +19,40 @@ afterEach(async () => {
   for (const remove of removals.splice(0)) await remove();
 });
 
-async function run(words: string[], { json = false, readOnly = false, columns = 100, entries = builtIn, ownFolder }: { json?: boolean; readOnly?: boolean; columns?: number; entries?: readonly CatalogEntry[]; ownFolder?: string } = {}) {
+async function run(
+  words: string[],
+  {
+    json = false,
+    readOnly = false,
+    columns = 100,
+    entries = builtIn,
+    ownFolder,
+  }: { json?: boolean; readOnly?: boolean; columns?: number; entries?: readonly CatalogEntry[]; ownFolder?: string } = {},
+) {
   let out = '';
   let err = '';
-  const stream = (add: (text: string) => void) => Object.assign(new Writable({ write(chunk, _, done) {
-    add(String(chunk));
-    done();
-  } }), { isTTY: true, columns }) as unknown as NodeJS.WriteStream;
-  const output = new Output({ stdout: stream((text) => (out += text)), stderr: stream((text) => (err += text)), env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
+  const stream = (add: (text: string) => void) =>
+    Object.assign(
+      new Writable({
+        write(chunk, _, done) {
+          add(String(chunk));
+          done();
+        },
+      }),
+      { isTTY: true, columns },
+    ) as unknown as NodeJS.WriteStream;
+  const output = new Output({
+    stdout: stream((text) => (out += text)),
+    stderr: stream((text) => (err += text)),
+    env: { NO_COLOR: '1', LANG: 'C.UTF-8' },
+  });
   const options = { json, readOnly, colour: false, verbose: false, rehearse: false, yes: false };
   const paths = { config: '', state: '', data: '', cache: '', run: '' };
-  const code = await runCatalogVerb({ output, options, paths, env: {} }, words, async () => ({ settings: defaultSettings, catalog: catalogOf(entries, []), ownFolder }));
+  const code = await runCatalogVerb({ output, options, paths, env: {} }, words, async () => ({
+    settings: defaultSettings,
+    catalog: catalogOf(entries, []),
+    ownFolder,
+  }));
   return { code, out, err, lines: out.trimEnd().split('\n') };
 }
 
@@ -52,10 +75,18 @@ describe('catalog list', () => {
       for (const key of ['id', 'group', 'kind', 'deploy', 'image'] as const) expect(component[key]).toBe(stated?.[key]);
       expect(typeof component['product']).toBe('string');
       expect(component['ports']).toEqual(
-        expect.arrayContaining((stated?.ports ?? []).map(({ host, container, protocol, exposure, role }) => expect.objectContaining({ host, container, protocol, exposure, role }))),
+        expect.arrayContaining(
+          (stated?.ports ?? []).map(({ host, container, protocol, exposure, role }) =>
+            expect.objectContaining({ host, container, protocol, exposure, role }),
+          ),
+        ),
       );
-      expect(component['endpoints']).toEqual(expect.arrayContaining((stated?.endpoints ?? []).map(({ method, path }) => ({ method, path }))));
-      expect(component['fields']).toEqual(expect.arrayContaining((stated?.fields ?? []).map(({ name, type, secret }) => expect.objectContaining({ name, type, secret }))));
+      expect(component['endpoints']).toEqual(
+        expect.arrayContaining((stated?.endpoints ?? []).map(({ method, path }) => ({ method, path }))),
+      );
+      expect(component['fields']).toEqual(
+        expect.arrayContaining((stated?.fields ?? []).map(({ name, type, secret }) => expect.objectContaining({ name, type, secret }))),
+      );
       for (const list of ['operations', 'checks']) for (const item of component[list] as object[]) expect(item).toHaveProperty('id');
     }
   });
@@ -64,7 +95,19 @@ describe('catalog list', () => {
 describe('catalog show', () => {
   it('tells all about one component', async () => {
     const { out } = await run(['show', 'password-vault']);
-    for (const part of ['password-vault', 'Security & identity', 'Vaultwarden', '127.0.0.1:8180/tcp to 80', 'SIGNUPS_ALLOWED', 'generated (base64:48)', 'POST /admin', '/data', 'First run', 'States']) expect(out).toContain(part);
+    for (const part of [
+      'password-vault',
+      'Security & identity',
+      'Vaultwarden',
+      '127.0.0.1:8180/tcp to 80',
+      'SIGNUPS_ALLOWED',
+      'generated (base64:48)',
+      'POST /admin',
+      '/data',
+      'First run',
+      'States',
+    ])
+      expect(out).toContain(part);
     expect(out).not.toMatch(/\{[a-z(]/);
   });
 
@@ -77,20 +120,36 @@ describe('catalog show', () => {
     }
   });
 
-  it('cleans what an operator\'s own catalog says', async () => {
+  it("cleans what an operator's own catalog says", async () => {
     const [first] = builtIn;
-    const hostile = { ...first, id: 'evil', kind: 'red \u001b[31m\u001b]0;title\u0007 \u202e', notes: ['a\nb\u001b[2J'], own: true } as CatalogEntry;
+    const hostile = {
+      ...first,
+      id: 'evil',
+      kind: 'red \u001b[31m\u001b]0;title\u0007 \u202e',
+      notes: ['a\nb\u001b[2J'],
+      own: true,
+    } as CatalogEntry;
     const { out } = await run(['show', 'evil'], { entries: [hostile] });
     expect(out).not.toMatch(/[\u001b\u0007\u202e]/);
   });
 
   it('gives the whole entry as JSON', async () => {
-    const { component } = JSON.parse((await run(['show', 'secrets-manager-path'], { json: true })).out) as { component: Record<string, unknown> };
-    expect(component).toMatchObject({ id: 'secrets-manager-path', services: expect.any(Array), limits: expect.arrayContaining([expect.objectContaining({ value: '3 of 5 keys' })]), states: expect.any(Array) });
+    const { component } = JSON.parse((await run(['show', 'secrets-manager-path'], { json: true })).out) as {
+      component: Record<string, unknown>;
+    };
+    expect(component).toMatchObject({
+      id: 'secrets-manager-path',
+      services: expect.any(Array),
+      limits: expect.arrayContaining([expect.objectContaining({ value: '3 of 5 keys' })]),
+      states: expect.any(Array),
+    });
   });
 
   it('suggests what was meant', async () => {
-    await expect(run(['show', 'pasword-vault'])).rejects.toMatchObject({ code: 'usage.component', remedy: 'Did you mean "password-vault"?' });
+    await expect(run(['show', 'pasword-vault'])).rejects.toMatchObject({
+      code: 'usage.component',
+      remedy: 'Did you mean "password-vault"?',
+    });
     await expect(run(['show'])).rejects.toMatchObject({ code: 'usage.catalog' });
     await expect(run(['lsit'])).rejects.toMatchObject({ code: 'usage.catalog', remedy: 'Did you mean "list"?' });
     await expect(run(['show', 'a', 'b'])).rejects.toMatchObject({ code: 'usage.catalog' });
@@ -122,7 +181,9 @@ describe('catalog check', () => {
       '✖ 0 components can be used, 1 error.',
     ]);
     const json = JSON.parse((await run(['check', folder], { json: true })).out) as { problems: object[] };
-    expect(json.problems).toContainEqual(expect.objectContaining({ line: 12, column: 25, field: 'ports.web.exposuer', level: 'error', remedy: 'Did you mean "exposure"?' }));
+    expect(json.problems).toContainEqual(
+      expect.objectContaining({ line: 12, column: 25, field: 'ports.web.exposuer', level: 'error', remedy: 'Did you mean "exposure"?' }),
+    );
   });
 
   it('checks the own folder when none is named, and says so when there is none', async () => {

@@ -6,8 +6,8 @@ import { nameRemedy } from '../text/nearest-name.ts';
 import { countText } from '../text/quantities.ts';
 import { componentDetailJson, componentJson } from './catalog-json.ts';
 import { catalogLines, entryLines, problemLines } from './catalog-text.ts';
-import { openOwnCatalog } from './own-catalog.ts';
 import type { Output } from './output.ts';
+import { openOwnCatalog } from './own-catalog.ts';
 import type { VerbContext } from './verb.ts';
 
 /** `catalog [list | show ID | check FOLDER]`: the components that are known. Asks no engine. */
@@ -21,7 +21,8 @@ export async function runCatalogVerb(
   const { catalog, ownFolder } = await open({ paths, env, readOnly: options.readOnly });
   switch (action) {
     case 'list':
-      if (about !== undefined) throw usage('catalog list takes no name.', `For one component: quarterdeck catalog show ${cleanLine(about)}.`);
+      if (about !== undefined)
+        throw usage('catalog list takes no name.', `For one component: quarterdeck catalog show ${cleanLine(about)}.`);
       listCatalog(catalog, output, options.json);
       return 0;
     case 'show':
@@ -29,7 +30,12 @@ export async function runCatalogVerb(
       showEntry(catalog, about, output, options.json);
       return 0;
     case 'check': {
-      if (options.readOnly) throw new Fault({ code: 'refused.readOnly', message: 'A catalog of your own is not read in read-only mode.', remedy: 'Leave --read-only out.' });
+      if (options.readOnly)
+        throw new Fault({
+          code: 'refused.readOnly',
+          message: 'A catalog of your own is not read in read-only mode.',
+          remedy: 'Leave --read-only out.',
+        });
       const folder = about ?? ownFolder;
       if (folder === undefined) throw usage('catalog check needs a folder.', 'Name one, or set catalogFolder in config.yaml.');
       return checkFolder(catalog, isAbsolute(folder) ? folder : join(process.cwd(), folder), folder, output, options.json);
@@ -48,7 +54,15 @@ function listCatalog(catalog: Catalog, output: Output, json: boolean): void {
 function showEntry(catalog: Catalog, id: string, output: Output, json: boolean): void {
   const entry = catalog.get(id);
   if (!entry) {
-    throw new Fault({ code: 'usage.component', message: `The catalog has no component "${cleanLine(id)}".`, remedy: nameRemedy(id, catalog.entries.map((known) => known.id), 'Install Quarterdeck again.') });
+    throw new Fault({
+      code: 'usage.component',
+      message: `The catalog has no component "${cleanLine(id)}".`,
+      remedy: nameRemedy(
+        id,
+        catalog.entries.map((known) => known.id),
+        'Install Quarterdeck again.',
+      ),
+    });
   }
   if (json) output.json({ schema: 1, component: componentDetailJson(entry) });
   else for (const line of entryLines(entry, output)) output.line(line);
@@ -61,7 +75,12 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
   const { entries, problems } = await loadFolder(folder, { own: true, alsoKnown: catalog.entries.map(({ id }) => id) });
   const errors = problems.filter(({ level }) => level === 'error').length;
   // Paths the way they were asked for, so that they can be clicked and copied.
-  const told = problems.map((problem) => ({ ...problem, file: problem.file.startsWith(folder) ? `${written.replace(/\/$/, '')}${problem.file.slice(folder.replace(/\/$/, '').length)}` : problem.file }));
+  const told = problems.map((problem) => ({
+    ...problem,
+    file: problem.file.startsWith(folder)
+      ? `${written.replace(/\/$/, '')}${problem.file.slice(folder.replace(/\/$/, '').length)}`
+      : problem.file,
+  }));
   if (json) {
     output.json({ schema: 1, components: entries.map(({ id }) => ({ id })), problems: told });
     return errors > 0 ? 1 : 0;
@@ -69,14 +88,20 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
   for (const line of problemLines(told, output)) output.line(line);
   if (told.length > 0) output.line();
   const sound = `${countText(entries.length, 'component')} can be used`;
-  const wrong = errors === 0 && problems.length === 0 ? 'nothing is wrong' : [errors > 0 && countText(errors, 'error'), problems.length > errors && countText(problems.length - errors, 'warning')].filter(Boolean).join(', ');
+  const wrong =
+    errors === 0 && problems.length === 0
+      ? 'nothing is wrong'
+      : [errors > 0 && countText(errors, 'error'), problems.length > errors && countText(problems.length - errors, 'warning')]
+          .filter(Boolean)
+          .join(', ');
   output.line(output.paint(errors > 0 ? 'bad' : 'good', `${output.glyph(errors > 0 ? 'bad' : 'good')} ${sound}, ${wrong}.`));
   return errors > 0 ? 1 : 0;
 }
 
 function noteProblems({ problems }: Catalog, output: Output): void {
   const errors = problems.filter(({ level }) => level === 'error').length;
-  if (errors > 0) output.note(output.paintError('warn', `Your own catalog has ${countText(errors, 'error')}; "quarterdeck catalog check" tells which.`));
+  if (errors > 0)
+    output.note(output.paintError('warn', `Your own catalog has ${countText(errors, 'error')}; "quarterdeck catalog check" tells which.`));
 }
 
 function usage(message: string, remedy = 'quarterdeck catalog [list | show ID | check FOLDER]'): Fault {

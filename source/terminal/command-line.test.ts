@@ -1,20 +1,20 @@
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { FleetDouble, componentView, placeView, portView, serviceView } from '../../test/doubles/fleet-double.ts';
-import { BrokenPipe, OutputStream, inputStream } from '../../test/doubles/streams.ts';
+import { componentView, FleetDouble, placeView, portView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { BrokenPipe, inputStream, OutputStream } from '../../test/doubles/streams.ts';
 import { ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
 import { flows } from '../flows/registry.ts';
 import type { Operator } from '../session/session.ts';
+import type { Deck, DeckOptions } from './deck.ts';
 import { openOwnAudit } from './own-audit.ts';
 import { runCommandLine } from './run-command-line.ts';
-import type { Deck, DeckOptions } from './deck.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -69,7 +69,10 @@ interface Run {
   interrupt?: AbortSignal;
 }
 
-async function run(argv: readonly string[], { facts = fleetFacts, env = {}, stdout, terminal = false, behave = async () => ({ message: 'Done.' }), openDeck, interrupt }: Run = {}) {
+async function run(
+  argv: readonly string[],
+  { facts = fleetFacts, env = {}, stdout, terminal = false, behave = async () => ({ message: 'Done.' }), openDeck, interrupt }: Run = {},
+) {
   const out = stdout ?? new OutputStream(terminal ? { columns: 80 } : undefined);
   const err = new OutputStream(terminal ? { columns: 80 } : undefined);
   const ran: Ran[] = [];
@@ -148,7 +151,8 @@ describe('options', () => {
   });
 
   test('--dry-run is --rehearse', async () => {
-    for (const option of ['--dry-run', '--rehearse']) expect((await run(['stop', 'password-vault', option])).decks[0]?.rehearsing).toBe(true);
+    for (const option of ['--dry-run', '--rehearse'])
+      expect((await run(['stop', 'password-vault', option])).decks[0]?.rehearsing).toBe(true);
   });
 
   test('what stands behind -- is not ours', async () => {
@@ -179,7 +183,9 @@ describe('exit codes', () => {
   ])('%j ends with %i (%s)', async (argv, exitCode, code) => {
     const result = await run([...argv, '--json']);
     expect(result.exitCode).toBe(exitCode);
-    const { error } = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string().min(1), remedy: z.string().min(1) }) }).parse(JSON.parse(result.stderr));
+    const { error } = z
+      .strictObject({ error: z.strictObject({ code: z.string(), message: z.string().min(1), remedy: z.string().min(1) }) })
+      .parse(JSON.parse(result.stderr));
     expect(error.code).toBe(code);
     expect(result.stdout).toBe('');
     expect(result.ran).toEqual([]);
@@ -190,15 +196,22 @@ describe('exit codes', () => {
     expect(stderr).toBe('quarterdeck: There is no verb "statsu".\n             Did you mean "status"?\n');
   });
 
-  test.each(['status', 'ports', 'stop password-vault', 'df', 'status nope'])('%s without an engine ends with 3 and says where it looked', async (line) => {
-    const { exitCode, stderr } = await run(line.split(' '), { facts: away('No engine runs at /var/run/docker.sock (default Docker socket): there is no such socket.') });
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain('/var/run/docker.sock');
-    expect(stderr).toContain('systemctl start docker');
-  });
+  test.each(['status', 'ports', 'stop password-vault', 'df', 'status nope'])(
+    '%s without an engine ends with 3 and says where it looked',
+    async (line) => {
+      const { exitCode, stderr } = await run(line.split(' '), {
+        facts: away('No engine runs at /var/run/docker.sock (default Docker socket): there is no such socket.'),
+      });
+      expect(exitCode).toBe(3);
+      expect(stderr).toContain('/var/run/docker.sock');
+      expect(stderr).toContain('systemctl start docker');
+    },
+  );
 
   test('a flow that fails ends with 1, and a program with its own code', async () => {
-    const failing = await run(['start', 'password-vault'], { behave: () => Promise.reject(new Fault({ code: 'failed.start', message: 'No.', remedy: 'Look.' })) });
+    const failing = await run(['start', 'password-vault'], {
+      behave: () => Promise.reject(new Fault({ code: 'failed.start', message: 'No.', remedy: 'Look.' })),
+    });
     expect(failing.exitCode).toBe(1);
     expect((await run(['exec', 'password-vault', '--', 'x'], { behave: async () => ({ message: '', exitCode: 42 }) })).exitCode).toBe(42);
   });
@@ -218,9 +231,21 @@ describe('exit codes', () => {
   });
 
   test('a file that the sentence names already is not named before it again', async () => {
-    const unreadable = new Fault({ code: 'config.unreadable', message: '/x/audit.jsonl cannot be read.', remedy: 'Look.', where: { file: '/x/audit.jsonl' } });
-    expect((await run(['df'], { behave: () => Promise.reject(unreadable) })).stderr.split('\n')[0]).toBe('quarterdeck: /x/audit.jsonl cannot be read.');
-    const wrong = new Fault({ code: 'config.invalid', message: '"theme" cannot be "pink".', remedy: 'Look.', where: { file: '/x/config.yaml', line: 2, column: 8 } });
+    const unreadable = new Fault({
+      code: 'config.unreadable',
+      message: '/x/audit.jsonl cannot be read.',
+      remedy: 'Look.',
+      where: { file: '/x/audit.jsonl' },
+    });
+    expect((await run(['df'], { behave: () => Promise.reject(unreadable) })).stderr.split('\n')[0]).toBe(
+      'quarterdeck: /x/audit.jsonl cannot be read.',
+    );
+    const wrong = new Fault({
+      code: 'config.invalid',
+      message: '"theme" cannot be "pink".',
+      remedy: 'Look.',
+      where: { file: '/x/config.yaml', line: 2, column: 8 },
+    });
     expect((await run(['df'], { behave: () => Promise.reject(wrong) })).stderr).toContain('/x/config.yaml:2:8: "theme"');
   });
 
@@ -234,7 +259,9 @@ describe('exit codes', () => {
 
   test('a mistake of ours is one sentence and a report without secrets', async () => {
     const secret = 'hvs.CAESIJ5VxkS0mP1hQ9wYt7';
-    const { exitCode, stderr } = await run(['start', 'password-vault'], { behave: () => Promise.reject(new TypeError(`cannot read token=${secret} of "${secret}"`)) });
+    const { exitCode, stderr } = await run(['start', 'password-vault'], {
+      behave: () => Promise.reject(new TypeError(`cannot read token=${secret} of "${secret}"`)),
+    });
     expect(exitCode).toBe(1);
     expect(stderr).not.toContain(secret);
     expect(stderr).not.toMatch(/\n\s+at /);
@@ -263,7 +290,9 @@ const statusShape = z.object({
           health: z.string(),
           since: z.iso.datetime().nullable(),
           restarts: z.number(),
-          services: z.array(z.object({ name: z.string(), image: z.string(), state: z.string(), health: z.string(), ports: z.array(z.unknown()) })),
+          services: z.array(
+            z.object({ name: z.string(), image: z.string(), state: z.string(), health: z.string(), ports: z.array(z.unknown()) }),
+          ),
         }),
       ),
     }),
@@ -288,7 +317,10 @@ const portsShape = z.object({
 describe('status', () => {
   test('--json has the documented shape', async () => {
     const { hosts } = statusShape.parse(JSON.parse((await run(['status', '--json'])).stdout));
-    expect(hosts[0]?.components.map(({ id, state }) => [id, state])).toEqual([['secrets-manager-path', 'running'], ['password-vault', 'healthy']]);
+    expect(hosts[0]?.components.map(({ id, state }) => [id, state])).toEqual([
+      ['secrets-manager-path', 'running'],
+      ['password-vault', 'healthy'],
+    ]);
     expect(hosts[0]?.components[0]?.since).toBe('2026-11-20T12:00:00.000Z');
   });
 
@@ -321,7 +353,8 @@ describe('status', () => {
   });
 
   test('colour on a terminal, none with NO_COLOR, --no-color or TERM=dumb', async () => {
-    const colours = async (argv: string[], env: Record<string, string> = {}) => (await run(argv, { terminal: true, env })).stdout.includes('\x1b[');
+    const colours = async (argv: string[], env: Record<string, string> = {}) =>
+      (await run(argv, { terminal: true, env })).stdout.includes('\x1b[');
     expect(await colours(['status'])).toBe(true);
     expect(await colours(['status'], { NO_COLOR: '1' })).toBe(false);
     expect(await colours(['status', '--no-color'])).toBe(false);
@@ -336,15 +369,32 @@ describe('status', () => {
 
   test('one component in full', async () => {
     const facts = {
-      components: [{ ...sealed, findings: [{ check: 'x', level: 'warning' as const, message: 'Signups are open.', remedy: 'Close them.', rule: 'R20' }] }],
+      components: [
+        {
+          ...sealed,
+          findings: [{ check: 'x', level: 'warning' as const, message: 'Signups are open.', remedy: 'Close them.', rule: 'R20' }],
+        },
+      ],
     };
     const { stdout } = await run(['status', 'secrets'], { facts });
-    for (const part of ['sealed 0/3', '0 of 3 key shares given', 'http://127.0.0.1:8200', '127.0.0.1:8200->8200', '▲ Signups are open. (R20)', 'Close them.']) expect(stdout).toContain(part);
+    for (const part of [
+      'sealed 0/3',
+      '0 of 3 key shares given',
+      'http://127.0.0.1:8200',
+      '127.0.0.1:8200->8200',
+      '▲ Signups are open. (R20)',
+      'Close them.',
+    ])
+      expect(stdout).toContain(part);
   });
 
   test('hostile names cannot reach the terminal', async () => {
     const evil = 'a\x1b]0;title\x07b\x1b[2J\u202e';
-    const facts = { components: [componentView(evil, { word: evil, detail: evil, tone: 'bad', group: evil, services: [serviceView(evil, { image: evil })] })] };
+    const facts = {
+      components: [
+        componentView(evil, { word: evil, detail: evil, tone: 'bad', group: evil, services: [serviceView(evil, { image: evil })] }),
+      ],
+    };
     for (const argv of [['status'], ['status', evil]]) {
       const { stdout } = await run(argv, { facts, env: { NO_COLOR: '1' }, terminal: true });
       expect(stdout).toContain('ab');
@@ -441,7 +491,9 @@ describe('--json', () => {
     const result = await run(['--json', 'df'], { terminal: true, behave: async () => ({ message: 'Done.', data: { name: hostile } }) });
     expect(result.stdout).not.toMatch(/[\u007f-\u009f\u202a-\u202e]/);
     expect(JSON.parse(result.stdout)).toMatchObject({ data: { name: hostile } });
-    const failed = await run(['--json', 'df'], { behave: () => Promise.reject(new Fault({ code: 'failed.x', message: hostile, remedy: 'Look.' })) });
+    const failed = await run(['--json', 'df'], {
+      behave: () => Promise.reject(new Fault({ code: 'failed.x', message: hostile, remedy: 'Look.' })),
+    });
     expect(failed.stderr).not.toMatch(/[\u007f-\u009f\u202a-\u202e]/);
     expect(JSON.parse(failed.stderr)).toMatchObject({ error: { message: hostile } });
   });
@@ -451,22 +503,33 @@ describe('unattended', () => {
   const confirmation = { id: 'x', title: 'Remove db', consequences: ['its data'] };
 
   test('nothing is confirmed without --yes', async () => {
-    const behave: Run['behave'] = async ({ operator }) => ({ message: String(await operator.confirm(confirmation, new AbortController().signal)) });
+    const behave: Run['behave'] = async ({ operator }) => ({
+      message: String(await operator.confirm(confirmation, new AbortController().signal)),
+    });
     const refused = await run(['remove', 'password-vault'], { behave });
     expect([refused.exitCode, refused.stderr.includes('--yes')]).toEqual([4, true]);
     expect((await run(['remove', 'password-vault', '--yes'], { behave })).stdout).toBe('true\n');
   });
 
   test('--yes is not enough for a production host: its name is needed', async () => {
-    const behave: Run['behave'] = async ({ operator }) => ({ message: String(await operator.confirm({ ...confirmation, typed: 'nas' }, new AbortController().signal)) });
-    for (const argv of [['--yes'], ['--confirm', 'nsa']]) expect((await run(['remove', 'password-vault', ...argv], { behave })).exitCode).toBe(4);
+    const behave: Run['behave'] = async ({ operator }) => ({
+      message: String(await operator.confirm({ ...confirmation, typed: 'nas' }, new AbortController().signal)),
+    });
+    for (const argv of [['--yes'], ['--confirm', 'nsa']])
+      expect((await run(['remove', 'password-vault', ...argv], { behave })).exitCode).toBe(4);
     expect((await run(['remove', 'password-vault', '--confirm', 'nas'], { behave })).exitCode).toBe(0);
   });
 
   test('a question is wrong usage, and a terminal is refused', async () => {
-    const asking = await run(['prune'], { behave: async ({ operator }) => ({ message: String(await operator.ask({ id: 'q', kind: 'text', label: 'Name?' }, new AbortController().signal)) }) });
+    const asking = await run(['prune'], {
+      behave: async ({ operator }) => ({
+        message: String(await operator.ask({ id: 'q', kind: 'text', label: 'Name?' }, new AbortController().signal)),
+      }),
+    });
     expect([asking.exitCode, asking.stderr.includes('Name?')]).toEqual([2, true]);
-    const lending = await run(['shell', 'password-vault'], { behave: async ({ operator }) => ({ message: await operator.lend(async () => 'x') }) });
+    const lending = await run(['shell', 'password-vault'], {
+      behave: async ({ operator }) => ({ message: await operator.lend(async () => 'x') }),
+    });
     expect(lending.exitCode).toBe(4);
   });
 
@@ -516,7 +579,15 @@ describe('several engines', () => {
 
 describe('audit', () => {
   const audit = () => openOwnAudit(ownPaths({ QUARTERDECK_HOME: folder }, folder), { QUARTERDECK_KEYCHAIN: 'off' });
-  const event = { run: 'r', flow: 'stop', act: 'stop db', right: 'operate' as const, request: 'POST /containers/db/stop', host: 'local', component: 'local/stack/db' };
+  const event = {
+    run: 'r',
+    flow: 'stop',
+    act: 'stop db',
+    right: 'operate' as const,
+    request: 'POST /containers/db/stop',
+    host: 'local',
+    component: 'local/stack/db',
+  };
 
   test('lists what was done, and what was begun and never ended', async () => {
     await audit().record({ ...event, phase: 'before' });
@@ -538,7 +609,11 @@ describe('audit', () => {
     const { exitCode, stdout } = await run(['audit', 'verify']);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(`changed  ${path}:2`);
-    expect(JSON.parse((await run(['audit', 'verify', '--json'])).stdout)).toMatchObject({ schema: 1, whole: false, problems: [{ line: 2, kind: 'changed' }] });
+    expect(JSON.parse((await run(['audit', 'verify', '--json'])).stdout)).toMatchObject({
+      schema: 1,
+      whole: false,
+      problems: [{ line: 2, kind: 'changed' }],
+    });
   });
 
   test('calls no log whole whose key is gone', async () => {

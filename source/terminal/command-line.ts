@@ -91,7 +91,10 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     .description('everything that can be done')
     .action(() => choose('flows', async (context) => (await import('./flows-verb.ts')).runFlowsVerb(context, flows)));
 
-  program.addHelpText('after', '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 130 interrupted.');
+  program.addHelpText(
+    'after',
+    '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 130 interrupted.',
+  );
   for (const command of [program, ...program.commands]) {
     command
       .configureHelp({
@@ -175,7 +178,10 @@ function firstLower(text: string): string {
 /** Commander's message, with its suggestion as the remedy. */
 function usageFault(error: CommanderError, argv: readonly string[]): Fault {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
-  const suggestion = rest.join(' ').trim().replace(/^\((.*)\)$/, '$1');
+  const suggestion = rest
+    .join(' ')
+    .trim()
+    .replace(/^\((.*)\)$/, '$1');
   const verb = argv.find((word) => /^[a-z]/.test(word));
   const inside = verb === 'exec' ? 'Put "--" before the program: quarterdeck exec COMPONENT -- PROGRAM --its-option' : '';
   const sentence = cleanLine(first);

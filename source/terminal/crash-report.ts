@@ -26,7 +26,10 @@ export function withoutSecrets(text: string): string {
 /** `at name (file:line:column)` and nothing else: a stack begins with the message. */
 function framesOf(thrown: unknown): string[] {
   if (!(thrown instanceof Error)) return [];
-  return (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)).map(cleanLine);
+  return (thrown.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .map(cleanLine);
 }
 
 export function reportText({ verb, version, thrown, at }: CrashReport): string {
@@ -36,7 +39,11 @@ export function reportText({ verb, version, thrown, at }: CrashReport): string {
   ];
   for (let one: unknown = thrown, depth = 0; one !== undefined && depth < 5; depth++) {
     const name = one instanceof Error ? one.name : typeof one;
-    lines.push('', `${depth === 0 ? '' : 'Caused by '}${name}: ${withoutSecrets(one instanceof Error ? one.message : String(one))}`, ...framesOf(one));
+    lines.push(
+      '',
+      `${depth === 0 ? '' : 'Caused by '}${name}: ${withoutSecrets(one instanceof Error ? one.message : String(one))}`,
+      ...framesOf(one),
+    );
     one = one instanceof Error ? one.cause : undefined;
   }
   return `${lines.join('\n')}\n`;

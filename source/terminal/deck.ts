@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Fleet } from '../fleet/model.ts';
 import type { Logs } from '../fleet/log-store.ts';
+import type { Fleet } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 

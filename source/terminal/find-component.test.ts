@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FleetDouble, componentView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { componentView, FleetDouble, serviceView } from '../../test/doubles/fleet-double.ts';
 import { Fault } from '../faults/fault.ts';
 import { findComponent } from './find-component.ts';
 
@@ -8,7 +8,9 @@ const component = (id: string, project: string, containers: string[], host = 'lo
     key: `${host}/${project}/${id}`,
     host,
     project,
-    services: containers.map((name, index) => serviceView(name.split('-')[1] ?? name, { containerName: name, containerId: `${name}0123456789abcdef`, main: index === 0 })),
+    services: containers.map((name, index) =>
+      serviceView(name.split('-')[1] ?? name, { containerName: name, containerId: `${name}0123456789abcdef`, main: index === 0 }),
+    ),
   });
 const { current } = new FleetDouble({
   components: [

@@ -14,7 +14,12 @@ import type { VerbContext } from './verb.ts';
 const stdinLimitBytes = 64 * 1024 * 1024;
 
 /** Runs a flow of the registry as a plain command. */
-export async function runFlowVerb(context: VerbContext, flow: Flow, words: readonly string[], flags: FlowInput['options']): Promise<number> {
+export async function runFlowVerb(
+  context: VerbContext,
+  flow: Flow,
+  words: readonly string[],
+  flags: FlowInput['options'],
+): Promise<number> {
   const { output, options, signal } = context;
   // Said before anything is looked at: not even a question is put in read-only mode.
   if (options.readOnly && flow.right !== 'read') throw await readOnlyRefusal(context, flow);
@@ -61,7 +66,17 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow)
   const { openOwnAudit } = await import('./own-audit.ts');
   // The refusal stands, whether or not it can be written down. Arguments are left out: nobody has looked at them yet.
   await openOwnAudit(paths, env)
-    .record({ run: '', flow: flow.id, act: flow.id, phase: 'after', outcome: 'refused', right: flow.right, request: `quarterdeck ${flow.verb}`, host: options.host ?? 'local', message })
+    .record({
+      run: '',
+      flow: flow.id,
+      act: flow.id,
+      phase: 'after',
+      outcome: 'refused',
+      right: flow.right,
+      request: `quarterdeck ${flow.verb}`,
+      host: options.host ?? 'local',
+      message,
+    })
     .catch(() => {});
   return new Fault({ code: 'refused.readOnly', message, remedy: 'Run it without --read-only.' });
 }
@@ -110,7 +125,11 @@ function operatorOf({ output, options, stdin, stdout }: VerbContext, sink: JsonS
 
 async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal): Promise<Uint8Array> {
   if (stdin.isTTY) {
-    throw new Fault({ code: 'usage.stdin', message: '--stdin takes what is piped in, and the input is a terminal.', remedy: 'Pipe something in, or use --tty for a program that asks.' });
+    throw new Fault({
+      code: 'usage.stdin',
+      message: '--stdin takes what is piped in, and the input is a terminal.',
+      remedy: 'Pipe something in, or use --tty for a program that asks.',
+    });
   }
   const chunks: Buffer[] = [];
   let size = 0;
@@ -118,7 +137,11 @@ async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal): Promise<U
     const bytes = Buffer.from(chunk as Buffer);
     size += bytes.length;
     if (size > stdinLimitBytes) {
-      throw new Fault({ code: 'usage.stdin', message: 'More than 64 MB were piped in.', remedy: 'Copy it in with quarterdeck cp, and let the program read the file.' });
+      throw new Fault({
+        code: 'usage.stdin',
+        message: 'More than 64 MB were piped in.',
+        remedy: 'Copy it in with quarterdeck cp, and let the program read the file.',
+      });
     }
     chunks.push(bytes);
   }

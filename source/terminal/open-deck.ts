@@ -22,8 +22,14 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   const paths = ownPaths(env, env.HOME || homedir());
   const host = openLocalHost();
   const wanted = options.host;
-  const [{ settings, catalog }, allPlaces] = await Promise.all([openOwnCatalog({ paths, env, readOnly: options.readOnly }), placesOn(host, options.signal)]);
-  const places = wanted === undefined || wanted === 'all' || wanted === host.name ? allPlaces : allPlaces.filter(({ name }) => name === wanted || name === `${host.name}/${wanted}`);
+  const [{ settings, catalog }, allPlaces] = await Promise.all([
+    openOwnCatalog({ paths, env, readOnly: options.readOnly }),
+    placesOn(host, options.signal),
+  ]);
+  const places =
+    wanted === undefined || wanted === 'all' || wanted === host.name
+      ? allPlaces
+      : allPlaces.filter(({ name }) => name === wanted || name === `${host.name}/${wanted}`);
   if (places.length === 0) {
     throw new Fault({
       code: 'usage.host',
@@ -31,9 +37,20 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       remedy: `Only this machine can be operated so far; its engines are ${allPlaces.map((place) => place.name).join(', ')}.`,
     });
   }
-  const fleet = openFleet({ places, catalog, stackFolder: settings.stackFolder, execAllowed: !options.readOnly, probeIntervalMs: settings.probeIntervalMs, stopsFile: join(paths.state, 'stops.json') });
+  const fleet = openFleet({
+    places,
+    catalog,
+    stackFolder: settings.stackFolder,
+    execAllowed: !options.readOnly,
+    probeIntervalMs: settings.probeIntervalMs,
+    stopsFile: join(paths.state, 'stops.json'),
+  });
   const logs = openLogs(fleet);
-  const production = new Set(places.filter((place) => settings.productionHosts.some((name) => name === place.name || name === place.host.name)).map((place) => place.name));
+  const production = new Set(
+    places
+      .filter((place) => settings.productionHosts.some((name) => name === place.name || name === place.host.name))
+      .map((place) => place.name),
+  );
 
   const world = {
     fleet,

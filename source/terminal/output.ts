@@ -158,7 +158,11 @@ export class Output {
 
   #plainEnough(text: string): string {
     if (!this.ascii) return text;
-    return text.replaceAll('·', '-').replaceAll('…', '>').replaceAll('→', '->').replace(/[^\x00-\x7f]/g, '?');
+    return text
+      .replaceAll('·', '-')
+      .replaceAll('…', '>')
+      .replaceAll('→', '->')
+      .replace(/[^\x00-\x7f]/g, '?');
   }
 }
 

@@ -19,6 +19,9 @@ export async function openOwnCatalog({
   const settings = await loadSettings(paths, env['HOME'] || homedir());
   // Somebody else's catalog can run programs inside containers: not where only reading is allowed.
   const ownFolder = readOnly ? undefined : settings.catalogFolder;
-  const catalog = await openCatalog({ compiledFile: join(installationFolder(), 'dist', 'catalog.json'), ...(ownFolder !== undefined && { ownFolder }) });
+  const catalog = await openCatalog({
+    compiledFile: join(installationFolder(), 'dist', 'catalog.json'),
+    ...(ownFolder !== undefined && { ownFolder }),
+  });
   return { settings, catalog, ownFolder };
 }

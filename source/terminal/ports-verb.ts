@@ -1,10 +1,10 @@
 import type { PortView, Tone } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import { wrap } from '../text/width.ts';
+import type { Output } from './output.ts';
 import { portsJson } from './status-json.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import { type TableColumn, tableLines } from './table.ts';
-import type { Output } from './output.ts';
 import type { VerbContext } from './verb.ts';
 
 const exposures: Record<PortView['exposure'], { word: string; tone: Tone }> = {
@@ -40,11 +40,15 @@ export async function runPortsVerb({ output, options, signal, deck }: VerbContex
 
 export function portLines(ports: readonly PortView[], output: Output): string[] {
   if (ports.length === 0) return ['No ports are open or published.'];
-  const toneOf = ({ conflictWith, open, exposure }: PortView): Tone => (conflictWith.length > 0 ? 'bad' : open ? exposures[exposure].tone : 'idle');
+  const toneOf = ({ conflictWith, open, exposure }: PortView): Tone =>
+    conflictWith.length > 0 ? 'bad' : open ? exposures[exposure].tone : 'idle';
   const rows = ports.map((port) => {
     const address = port.address.includes(':') ? `[${port.address}]` : port.address;
     const state = port.conflictWith.length > 0 ? 'conflict' : port.open ? exposures[port.exposure].word : 'not open';
-    const serves = [port.role, port.containerPort !== undefined && port.containerPort !== port.port ? `to ${port.containerPort}` : undefined].filter((part) => part !== undefined);
+    const serves = [
+      port.role,
+      port.containerPort !== undefined && port.containerPort !== port.port ? `to ${port.containerPort}` : undefined,
+    ].filter((part) => part !== undefined);
     const conflict = port.conflictWith.length > 0 ? `also wanted by ${port.conflictWith.join(', ')}` : '';
     return [
       `${output.glyph(toneOf(port))} ${cleanLine(address)}:${port.port}/${port.protocol}`,

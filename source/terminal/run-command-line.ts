@@ -1,5 +1,5 @@
 import type { OwnPaths } from '../config/paths.ts';
-import { Fault, exitCodeOf, messageOf } from '../faults/fault.ts';
+import { exitCodeOf, Fault, messageOf } from '../faults/fault.ts';
 import type { ParsedLine, PrintedLine } from './command-line.ts';
 import type { Deck } from './deck.ts';
 import type { GlobalOptions } from './global-options.ts';
@@ -27,7 +27,9 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
   const output = new Output(around);
   const control = new AbortController();
   const deafen = around.onSignal(() => {
-    control.abort(new Fault({ code: 'interrupted.signal', message: 'Interrupted.', remedy: 'Look at the status: what was begun may have happened.' }));
+    control.abort(
+      new Fault({ code: 'interrupted.signal', message: 'Interrupted.', remedy: 'Look at the status: what was begun may have happened.' }),
+    );
   });
   // Read before they are known, so that a fault of the line itself is told the way it was asked for.
   const end = argv.indexOf('--');
@@ -79,7 +81,13 @@ async function parse(argv: readonly string[], { version }: Surroundings, output:
   return parseCommandLine(argv, { flows, version, columns: output.proseColumns });
 }
 
-function contextOf(around: Surroundings, output: Output, options: GlobalOptions, signal: AbortSignal, deck: () => Promise<Deck>): VerbContext {
+function contextOf(
+  around: Surroundings,
+  output: Output,
+  options: GlobalOptions,
+  signal: AbortSignal,
+  deck: () => Promise<Deck>,
+): VerbContext {
   const { stdin, stdout, env, paths } = around;
   return { output, options, signal, stdin, stdout, env, paths, deck };
 }
@@ -129,12 +137,17 @@ async function mistakeFault(thrown: unknown, verb: string, { paths, version }: P
   return new Fault({
     code: 'failed.unexpected',
     message: `A mistake in Quarterdeck itself: ${withoutSecrets(messageOf(thrown))}`,
-    remedy: report === undefined ? 'Please report it, with what you did before.' : `Please report it with ${report}, which holds no secrets.`,
+    remedy:
+      report === undefined ? 'Please report it, with what you did before.' : `Please report it with ${report}, which holds no secrets.`,
   });
 }
 
 /** For what was thrown where nobody waits for it, out of a timer or a stream: the verb cannot be gone on with. Answers the exit code. */
-export async function tellMistake(thrown: unknown, argv: readonly string[], around: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'paths' | 'version'>): Promise<number> {
+export async function tellMistake(
+  thrown: unknown,
+  argv: readonly string[],
+  around: Pick<Surroundings, 'stdout' | 'stderr' | 'env' | 'paths' | 'version'>,
+): Promise<number> {
   const verb = argv.find((word) => /^[a-z]/.test(word)) ?? '';
   printFault(await mistakeFault(thrown, verb, around), new Output(around), { json: argv.includes('--json'), verbose: false });
   return 1;

@@ -2,14 +2,24 @@ import { StringDecoder } from 'node:string_decoder';
 import { Fault } from '../faults/fault.ts';
 
 export function cancelled(): Fault {
-  return new Fault({ code: 'interrupted.cancelled', message: 'Cancelled, nothing further was done.', remedy: 'Run it again whenever you like.' });
+  return new Fault({
+    code: 'interrupted.cancelled',
+    message: 'Cancelled, nothing further was done.',
+    remedy: 'Run it again whenever you like.',
+  });
 }
 
 /**
  * Reads a secret from a terminal, a mark for each character. Typed or pasted; backspace takes one back, Ctrl-U all, Ctrl-C walks away. The terminal is as
  * it was afterwards. What was typed is in no buffer of ours when this returns, except in the answer.
  */
-export function readSecret(input: NodeJS.ReadStream, output: NodeJS.WriteStream, prompt: string, signal: AbortSignal, mark = '*'): Promise<string> {
+export function readSecret(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  prompt: string,
+  signal: AbortSignal,
+  mark = '*',
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const decoder = new StringDecoder('utf8');
     const wasRaw = input.isRaw;

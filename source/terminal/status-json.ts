@@ -57,7 +57,13 @@ export function statusJson({ places, components }: FleetSnapshot, keys?: Readonl
           restarts: component.restarts,
           url: component.url ?? null,
           services: component.services.map(serviceJson),
-          findings: component.findings.map(({ check, level, message, remedy, rule }) => ({ check, level, message, remedy, rule: rule ?? null })),
+          findings: component.findings.map(({ check, level, message, remedy, rule }) => ({
+            check,
+            level,
+            message,
+            remedy,
+            rule: rule ?? null,
+          })),
         })),
     })),
   };
@@ -68,20 +74,22 @@ export function portsJson({ ports, components }: FleetSnapshot) {
   const ids = new Map(components.map(({ key, id }) => [key, id]));
   return {
     schema: 1,
-    ports: ports.map(({ host, address, port, protocol, exposure, owner, component, service, containerPort, role, open, conflictWith, note }) => ({
-      host,
-      address,
-      port,
-      protocol,
-      exposure,
-      owner,
-      ...(component !== undefined && { component: ids.get(component) ?? component }),
-      ...(service !== undefined && { service }),
-      ...(containerPort !== undefined && { containerPort }),
-      ...(role !== undefined && { role }),
-      open,
-      ...(conflictWith.length > 0 && { conflictWith }),
-      ...(note !== undefined && { note }),
-    })),
+    ports: ports.map(
+      ({ host, address, port, protocol, exposure, owner, component, service, containerPort, role, open, conflictWith, note }) => ({
+        host,
+        address,
+        port,
+        protocol,
+        exposure,
+        owner,
+        ...(component !== undefined && { component: ids.get(component) ?? component }),
+        ...(service !== undefined && { service }),
+        ...(containerPort !== undefined && { containerPort }),
+        ...(role !== undefined && { role }),
+        open,
+        ...(conflictWith.length > 0 && { conflictWith }),
+        ...(note !== undefined && { note }),
+      }),
+    ),
   };
 }

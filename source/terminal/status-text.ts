@@ -13,8 +13,12 @@ const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', '']);
 
 function placeLine(place: PlaceView, components: readonly ComponentView[], output: Output): string {
   const { engine, link } = place;
-  const kind = engine.kind === undefined ? 'no engine' : `${engineNames[engine.kind]} ${engine.version}${engine.rootless ? ' rootless' : ''}`.trim();
-  const counts = link.state === 'connected' ? summary(components, output) : output.paint('bad', `${output.glyph('unknown')} ${link.state === 'away' ? 'not reachable' : 'connecting'}`);
+  const kind =
+    engine.kind === undefined ? 'no engine' : `${engineNames[engine.kind]} ${engine.version}${engine.rootless ? ' rootless' : ''}`.trim();
+  const counts =
+    link.state === 'connected'
+      ? summary(components, output)
+      : output.paint('bad', `${output.glyph('unknown')} ${link.state === 'away' ? 'not reachable' : 'connecting'}`);
   return [output.paint('strong', cleanLine(place.name)), kind, counts].filter(Boolean).join('  ');
 }
 
@@ -67,7 +71,8 @@ export function statusLines({ places, components }: FleetSnapshot, output: Outpu
     lines.push(placeLine(place, here, output));
     if (place.link.message !== undefined) {
       for (const text of wrap(cleanLine(place.link.message), output.proseColumns - 2)) lines.push(`  ${text}`);
-      for (const text of wrap(cleanLine(place.link.remedy ?? ''), output.proseColumns - 2)) if (text) lines.push(output.paint('faint', `  ${text}`));
+      for (const text of wrap(cleanLine(place.link.remedy ?? ''), output.proseColumns - 2))
+        if (text) lines.push(output.paint('faint', `  ${text}`));
     }
     // One table over all groups, so that the columns stand under each other.
     const rows = here.map((component) => [
@@ -112,7 +117,10 @@ function groupLine(group: string, members: readonly ComponentView[], width: numb
 
 /** One component, in full. */
 export function componentLines(component: ComponentView, output: Output, nowMs: number): string[] {
-  const since = component.sinceMs === undefined ? '' : `, ${agoText(nowMs - component.sinceMs) === 'just now' ? 'just now' : `for ${agoText(nowMs - component.sinceMs).replace(/ ago$/, '')}`}`;
+  const since =
+    component.sinceMs === undefined
+      ? ''
+      : `, ${agoText(nowMs - component.sinceMs) === 'just now' ? 'just now' : `for ${agoText(nowMs - component.sinceMs).replace(/ ago$/, '')}`}`;
   const version = component.probe?.version ? ` ${cleanLine(component.probe.version)}` : '';
   const lines = [
     `${output.paint(component.tone, output.glyph(component.tone))} ${output.paint('strong', cleanLine(component.id))}  ${output.paint(component.tone, cleanLine(component.word))}${since}`,
@@ -134,7 +142,12 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
   lines.push('', ...serviceLines(component.services, output, nowMs));
   for (const { level, message, remedy, rule } of component.findings) {
     const tone: Tone = level === 'error' ? 'bad' : level === 'warning' ? 'warn' : 'idle';
-    lines.push('', ...wrap(`${output.glyph(tone)} ${cleanLine(message)}${rule ? ` (${rule})` : ''}`, output.proseColumns).map((text) => output.paint(tone, text)));
+    lines.push(
+      '',
+      ...wrap(`${output.glyph(tone)} ${cleanLine(message)}${rule ? ` (${rule})` : ''}`, output.proseColumns).map((text) =>
+        output.paint(tone, text),
+      ),
+    );
     for (const text of wrap(cleanLine(remedy), output.proseColumns - 2)) lines.push(`  ${text}`);
   }
   return lines;
@@ -150,7 +163,11 @@ function serviceLines(services: readonly ServiceView[], output: Output, nowMs: n
   ]);
   const toneOf = (row: number) => services[row]?.tone ?? 'unknown';
   const columns: TableColumn[] = [
-    { heading: `  ${countText(services.length, 'SERVICE')}`.toUpperCase(), least: 14, paint: (cell, row) => output.paint(toneOf(row), cell.slice(0, 1)) + cell.slice(1) },
+    {
+      heading: `  ${countText(services.length, 'SERVICE')}`.toUpperCase(),
+      least: 14,
+      paint: (cell, row) => output.paint(toneOf(row), cell.slice(0, 1)) + cell.slice(1),
+    },
     { heading: 'STATE', paint: (cell, row) => output.paint(toneOf(row), cell) },
     { heading: 'SINCE', align: 'right' },
     { heading: 'IMAGE', least: 16 },

@@ -3,14 +3,23 @@ import { expect, test } from 'vitest';
 import { textWidth } from '../text/width.ts';
 import { tableLines } from './table.ts';
 
-const columns = [{ heading: 'NAME', least: 8 }, { heading: 'SIZE', align: 'right' as const }, { heading: 'NOTE', least: 4 }];
+const columns = [
+  { heading: 'NAME', least: 8 },
+  { heading: 'SIZE', align: 'right' as const },
+  { heading: 'NOTE', least: 4 },
+];
 
 test('columns stand under each other, numbers on the right, nothing behind the last', () => {
-  expect(tableLines(columns, [['db', '9 MB', 'x'], ['cache', '120 MB', '']], { width: 80, heading: (text) => text })).toEqual([
-    'NAME     SIZE  NOTE',
-    'db       9 MB  x',
-    'cache  120 MB',
-  ]);
+  expect(
+    tableLines(
+      columns,
+      [
+        ['db', '9 MB', 'x'],
+        ['cache', '120 MB', ''],
+      ],
+      { width: 80, heading: (text) => text },
+    ),
+  ).toEqual(['NAME     SIZE  NOTE', 'db       9 MB  x', 'cache  120 MB']);
 });
 
 test('what does not fit is cut where it may be, and says so', () => {
@@ -25,8 +34,12 @@ test('a table that cannot be made narrow enough loses columns from the right', (
 test('no line is ever wider than the terminal', () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'ß', '漢', '🦊', '-', ' ') });
   fc.assert(
-    fc.property(fc.array(fc.tuple(cell, fc.constantFrom('1 B', '120 MB'), cell), { maxLength: 8 }), fc.integer({ min: 20, max: 120 }), (rows, width) => {
-      for (const line of tableLines(columns, rows, { width })) expect(textWidth(line)).toBeLessThanOrEqual(width);
-    }),
+    fc.property(
+      fc.array(fc.tuple(cell, fc.constantFrom('1 B', '120 MB'), cell), { maxLength: 8 }),
+      fc.integer({ min: 20, max: 120 }),
+      (rows, width) => {
+        for (const line of tableLines(columns, rows, { width })) expect(textWidth(line)).toBeLessThanOrEqual(width);
+      },
+    ),
   );
 });

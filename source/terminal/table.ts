@@ -15,7 +15,11 @@ const gap = 2;
  * Rows in aligned columns, at most `width` wide: columns with a `least` are cut, and those that still do not fit are left out from the right.
  * The last column is not padded, so that a copied line has no spaces at its end.
  */
-export function tableLines(columns: readonly TableColumn[], rows: readonly (readonly string[])[], { width, heading }: { width: number; heading?: (text: string) => string }): string[] {
+export function tableLines(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  { width, heading }: { width: number; heading?: (text: string) => string },
+): string[] {
   const titles = columns.map((column) => column.heading);
   const withTitles = heading ? [titles, ...rows] : rows;
   const widths = columns.map((_, index) => Math.max(0, ...withTitles.map((row) => textWidth(row[index] ?? ''))));
@@ -25,10 +29,18 @@ export function tableLines(columns: readonly TableColumn[], rows: readonly (read
   while (taken() > width) {
     const [widest] = columns
       .slice(0, shown)
-      .map((column, index) => ({ index, room: column.least === undefined ? 0 : (widths[index] ?? 0) - column.least, width: widths[index] ?? 0 }))
+      .map((column, index) => ({
+        index,
+        room: column.least === undefined ? 0 : (widths[index] ?? 0) - column.least,
+        width: widths[index] ?? 0,
+      }))
       .filter(({ room }) => room > 0)
       .sort((one, other) => other.width - one.width);
-    if (widest) widths[widest.index] = Math.max(columns[widest.index]?.least ?? 0, widest.width - Math.max(1, Math.min(taken() - width, Math.ceil(widest.room / 4))));
+    if (widest)
+      widths[widest.index] = Math.max(
+        columns[widest.index]?.least ?? 0,
+        widest.width - Math.max(1, Math.min(taken() - width, Math.ceil(widest.room / 4))),
+      );
     else if (shown > 1) shown -= 1;
     else break;
   }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { OutputStream, type TypingStream, inputStream } from '../../test/doubles/streams.ts';
+import { inputStream, OutputStream, type TypingStream } from '../../test/doubles/streams.ts';
 import type { Choice } from '../session/session.ts';
 import { Output } from './output.ts';
 import { readSecret } from './secret-entry.ts';
@@ -18,7 +18,15 @@ beforeEach(() => {
 
 function operatorWith(options: Partial<TerminalOperatorOptions> = {}) {
   const output = new Output({ stdout: stdout as never, stderr: stderr as never, env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
-  return new TerminalOperator({ stdin: input as never, stdout: stdout as never, stderr: stderr as never, output, sink: new TextSink(output), yes: false, ...options });
+  return new TerminalOperator({
+    stdin: input as never,
+    stdout: stdout as never,
+    stderr: stderr as never,
+    output,
+    sink: new TextSink(output),
+    yes: false,
+    ...options,
+  });
 }
 const sees = (text: string) => vi.waitFor(() => expect(stderr.text).toContain(text));
 /** Types when the text is on the screen, once each. */
@@ -51,7 +59,10 @@ describe('a secret', () => {
     expect(await reading).toBe('grü');
   });
 
-  test.each([['Ctrl-C', '\x03'], ['Ctrl-D', '\x04']])('%s walks away, and the terminal is restored', async (_, key) => {
+  test.each([
+    ['Ctrl-C', '\x03'],
+    ['Ctrl-D', '\x04'],
+  ])('%s walks away, and the terminal is restored', async (_, key) => {
     const reading = read();
     input.write(`${key}`);
     await expect(reading).rejects.toMatchObject({ code: 'interrupted.cancelled' });
@@ -83,7 +94,10 @@ describe('questions', () => {
   });
 
   test('an answer that does not pass is asked for again, with the reason', async () => {
-    const asking = operatorWith().ask({ kind: 'text', id: 'n', label: 'Port', check: (text) => (text === '80' ? undefined : 'Write 80.') }, never);
+    const asking = operatorWith().ask(
+      { kind: 'text', id: 'n', label: 'Port', check: (text) => (text === '80' ? undefined : 'Write 80.') },
+      never,
+    );
     await types(['Port: ', '8\r'], ['Write 80.', '80\r']);
     expect(await asking).toBe('80');
   });
@@ -99,7 +113,12 @@ describe('questions', () => {
   });
 
   test('several, all and none; nonsense is asked for again', async () => {
-    for (const [answer, expected] of [['1,2', ['images', 'volumes']], ['all', ['images', 'volumes']], ['none', []], ['volumes', ['volumes']]] as const) {
+    for (const [answer, expected] of [
+      ['1,2', ['images', 'volumes']],
+      ['all', ['images', 'volumes']],
+      ['none', []],
+      ['volumes', ['volumes']],
+    ] as const) {
       stderr.text = '';
       const asking = operatorWith().ask({ kind: 'several', id: 'k', label: 'Kinds', choices }, never);
       await types(['Kinds: ', '7\r'], ['each one that you choose', `${answer}\r`]);
@@ -121,9 +140,20 @@ describe('questions', () => {
 });
 
 describe('a confirmation', () => {
-  const confirmation = { id: 'x', title: 'Remove db', request: 'DELETE /containers/db?force=false&v=false', consequences: ['its data', 'evil\x1b[2J'] };
+  const confirmation = {
+    id: 'x',
+    title: 'Remove db',
+    request: 'DELETE /containers/db?force=false&v=false',
+    consequences: ['its data', 'evil\x1b[2J'],
+  };
 
-  test.each([['y', true], ['yes', true], ['', false], ['n', false], ['yep', false]])('"%s" is %s', async (answer, confirmed) => {
+  test.each([
+    ['y', true],
+    ['yes', true],
+    ['', false],
+    ['n', false],
+    ['yep', false],
+  ])('"%s" is %s', async (answer, confirmed) => {
     const confirming = operatorWith().confirm(confirmation, never);
     await types(['Go on? [y/N] ', `${answer}\r`]);
     expect(await confirming).toBe(confirmed);
@@ -135,7 +165,11 @@ describe('a confirmation', () => {
     expect(stderr.text).toContain('its data');
   });
 
-  test.each([['nas', true], ['NAS', false], ['y', false]])('a production host wants its name: "%s" is %s, --yes or not', async (answer, confirmed) => {
+  test.each([
+    ['nas', true],
+    ['NAS', false],
+    ['y', false],
+  ])('a production host wants its name: "%s" is %s, --yes or not', async (answer, confirmed) => {
     const confirming = operatorWith({ yes: true }).confirm({ ...confirmation, typed: 'nas' }, never);
     await types(['Type nas to go on: ', `${answer}\r`]);
     expect(await confirming).toBe(confirmed);

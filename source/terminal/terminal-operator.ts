@@ -33,7 +33,8 @@ export class TerminalOperator implements Operator {
   async ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
     const { output, stdin, stderr } = this.#options;
     output.endProgress();
-    if (question.help) for (const line of wrap(cleanLine(question.help), output.proseColumns)) output.note(output.paintError('faint', line));
+    if (question.help)
+      for (const line of wrap(cleanLine(question.help), output.proseColumns)) output.note(output.paintError('faint', line));
     const choices = 'choices' in question ? question.choices : undefined;
     if (choices) this.#list(choices);
     for (;;) {
@@ -42,10 +43,16 @@ export class TerminalOperator implements Operator {
       if (question.kind === 'secret') {
         answer = await readSecret(stdin, stderr, `${label}: `, signal, output.ascii ? '*' : '•');
       } else {
-        const initial = question.initial === undefined ? '' : typeof question.initial === 'string' ? question.initial : question.initial.join(' ');
+        const initial =
+          question.initial === undefined ? '' : typeof question.initial === 'string' ? question.initial : question.initial.join(' ');
         const line = (await this.#readLine(`${label}${initial === '' ? '' : ` [${initial}]`}: `, signal)).trim();
         const written = line === '' ? initial : line;
-        answer = question.kind === 'choice' ? chosen(written, question.choices) : question.kind === 'several' ? several(written, question.choices) : written;
+        answer =
+          question.kind === 'choice'
+            ? chosen(written, question.choices)
+            : question.kind === 'several'
+              ? several(written, question.choices)
+              : written;
       }
       const problem =
         answer === undefined
@@ -62,7 +69,8 @@ export class TerminalOperator implements Operator {
     const { output, yes, typed: given } = this.#options;
     output.endProgress();
     output.note(output.paintError('strong', cleanLine(title)));
-    if (request !== undefined) for (const line of wrap(cleanLine(request), output.proseColumns - 2)) output.note(output.paintError('faint', `  ${line}`));
+    if (request !== undefined)
+      for (const line of wrap(cleanLine(request), output.proseColumns - 2)) output.note(output.paintError('faint', `  ${line}`));
     for (const consequence of consequences) {
       const [first = '', ...more] = wrap(cleanLine(consequence), output.proseColumns - 4);
       output.note(`  - ${first}`);
@@ -86,7 +94,13 @@ export class TerminalOperator implements Operator {
   progress({ label, fraction, done }: Progress): void {
     const { output } = this.#options;
     if (done) output.endProgress();
-    else output.progress(cut(`${fraction === undefined ? '' : `${String(Math.round(fraction * 100)).padStart(3)} %  `}${cleanLine(label)}`, output.progressColumns));
+    else
+      output.progress(
+        cut(
+          `${fraction === undefined ? '' : `${String(Math.round(fraction * 100)).padStart(3)} %  `}${cleanLine(label)}`,
+          output.progressColumns,
+        ),
+      );
   }
 
   async lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
@@ -100,7 +114,9 @@ export class TerminalOperator implements Operator {
     const { output } = this.#options;
     for (const [index, { value, label, detail }] of choices.entries()) {
       const name = label.toLowerCase() === value ? label : `${label} (${value})`;
-      output.note(`  ${String(index + 1).padStart(2)}  ${cleanLine(name)}${detail ? output.paintError('faint', `  ${cleanLine(detail)}`) : ''}`);
+      output.note(
+        `  ${String(index + 1).padStart(2)}  ${cleanLine(name)}${detail ? output.paintError('faint', `  ${cleanLine(detail)}`) : ''}`,
+      );
     }
   }
 
@@ -140,6 +156,9 @@ function chosen(written: string, choices: readonly Choice[]): string | undefined
 function several(written: string, choices: readonly Choice[]): readonly string[] | undefined {
   if (written === 'all') return choices.map(({ value }) => value);
   if (written === 'none') return [];
-  const found = written.split(/[\s,]+/).filter(Boolean).map((word) => chosen(word, choices));
+  const found = written
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((word) => chosen(word, choices));
   return found.length > 0 && found.every((value) => value !== undefined) ? [...new Set(found)] : undefined;
 }

@@ -3,7 +3,24 @@ import { describe, expect, test } from 'vitest';
 import { cleanColoured, cleanLine, cleanLines, jsonText } from './clean.ts';
 
 const anything = fc.string({ unit: 'binary', maxLength: 200 });
-const hostilePiece = fc.constantFrom('\x1b', '\x9b', '\x1b]52;c;', '\x07', '\x1b\\', '\x1b[2J', '\x1bP', '\x9d', 'm', '[', '31;8', ';', '\r', '\u202e', '\u200b', 'text');
+const hostilePiece = fc.constantFrom(
+  '\x1b',
+  '\x9b',
+  '\x1b]52;c;',
+  '\x07',
+  '\x1b\\',
+  '\x1b[2J',
+  '\x1bP',
+  '\x9d',
+  'm',
+  '[',
+  '31;8',
+  ';',
+  '\r',
+  '\u202e',
+  '\u200b',
+  'text',
+);
 const hostile = fc.array(hostilePiece, { maxLength: 30 }).map((pieces) => pieces.join(''));
 
 describe('cleanLine', () => {

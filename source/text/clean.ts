@@ -56,7 +56,9 @@ export function cleanLines(raw: string): string[] {
  * is escaped.
  */
 export function jsonText(value: unknown, indent?: number): string {
-  return JSON.stringify(value, undefined, indent).replace(/[\x7f-\x9f\u2028\u2029]/g, escapeUnits).replace(invisible, escapeUnits);
+  return JSON.stringify(value, undefined, indent)
+    .replace(/[\x7f-\x9f\u2028\u2029]/g, escapeUnits)
+    .replace(invisible, escapeUnits);
 }
 
 function escapeUnits(character: string): string {
@@ -76,7 +78,8 @@ function plainColour(parameters: string): string {
     if (code === 38 || code === 48) {
       const length = parts[index + 1] === '5' ? 3 : parts[index + 1] === '2' ? 5 : 1;
       const numbers = parts.slice(index, index + length);
-      if (code === 38 && length > 1 && numbers.length === length && numbers.every((number) => /^\d{1,3}$/.test(number))) kept.push(...numbers);
+      if (code === 38 && length > 1 && numbers.length === length && numbers.every((number) => /^\d{1,3}$/.test(number)))
+        kept.push(...numbers);
       index += length - 1;
     } else if (code <= 4 || (code >= 22 && code <= 24) || (code >= 30 && code <= 37) || code === 39 || (code >= 90 && code <= 97)) {
       kept.push(String(code));

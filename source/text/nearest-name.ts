@@ -9,7 +9,9 @@ export function nearestName(written: string, known: Iterable<string>): string | 
   if (whole !== undefined && whole.steps <= tolerance) return whole.name;
   if (wanted.length < 4) return undefined;
   // Somebody who writes `vault` or `pasword` means password-vault.
-  const part = nearest(names, (candidate) => Math.min(...[candidate.slice(0, wanted.length), ...candidate.split(/[^a-z0-9]+/)].map((piece) => stepsBetween(wanted, piece))));
+  const part = nearest(names, (candidate) =>
+    Math.min(...[candidate.slice(0, wanted.length), ...candidate.split(/[^a-z0-9]+/)].map((piece) => stepsBetween(wanted, piece))),
+  );
   return part !== undefined && part.steps <= Math.floor(wanted.length / 4) ? part.name : undefined;
 }
 

@@ -36,7 +36,21 @@ describe('width', () => {
 });
 
 test('quantities read well', () => {
-  expect([0, 999, 1000, 1_230_000, 86_000_000, 999_999_999].map(bytesText)).toEqual(['0 B', '999 B', '1.0 KB', '1.2 MB', '86 MB', '1.0 GB']);
-  expect([0, 59_000, 60_000, 3_600_000, 47 * 3_600_000, 12 * 86_400_000].map(durationText)).toEqual(['0s', '59s', '1m', '1h', '47h', '12d']);
+  expect([0, 999, 1000, 1_230_000, 86_000_000, 999_999_999].map(bytesText)).toEqual([
+    '0 B',
+    '999 B',
+    '1.0 KB',
+    '1.2 MB',
+    '86 MB',
+    '1.0 GB',
+  ]);
+  expect([0, 59_000, 60_000, 3_600_000, 47 * 3_600_000, 12 * 86_400_000].map(durationText)).toEqual([
+    '0s',
+    '59s',
+    '1m',
+    '1h',
+    '47h',
+    '12d',
+  ]);
   expect([0, 61_000, 2 * 3_600_000, 3 * 86_400_000].map(agoText)).toEqual(['just now', '1 minute ago', '2 hours ago', '3 days ago']);
 });

@@ -14,11 +14,16 @@ test('every character that is taken for plain is one column wide to the real lib
 test('text is cut as Intl.Segmenter cuts it, plain or not', () => {
   const real = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   const ours = new PlainSegmenter(undefined, { granularity: 'grapheme' });
-  const piece = fc.oneof(fc.constantFrom(...plain), fc.constantFrom('\x1b[31m', '\n', '\r', '\r\n', '\u200d', '\ufe0f', '👩', 'é', 'e\u0301', '日', '🇩🇪'), fc.string({ unit: 'binary', maxLength: 2 }));
+  const piece = fc.oneof(
+    fc.constantFrom(...plain),
+    fc.constantFrom('\x1b[31m', '\n', '\r', '\r\n', '\u200d', '\ufe0f', '👩', 'é', 'e\u0301', '日', '🇩🇪'),
+    fc.string({ unit: 'binary', maxLength: 2 }),
+  );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
       const text = pieces.join('');
-      const cut = (segmenter: { segment(text: string): Iterable<{ segment: string; index: number }> }) => [...segmenter.segment(text)].map(({ segment, index }) => [index, segment]);
+      const cut = (segmenter: { segment(text: string): Iterable<{ segment: string; index: number }> }) =>
+        [...segmenter.segment(text)].map(({ segment, index }) => [index, segment]);
       expect(cut(ours)).toEqual(cut(real));
     }),
     { numRuns: 500 },

@@ -30,7 +30,9 @@ const plain = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').replac
 /** Only the given keys, so that a failure shows what differs and nothing else. */
 function pick(value: object, keys: readonly string[]): Record<string, unknown> {
   const record = value as Record<string, unknown>;
-  return Object.fromEntries(keys.flatMap((key) => (record[key] === undefined ? [] : [[key, typeof record[key] === 'string' ? plain(record[key]) : record[key]]])));
+  return Object.fromEntries(
+    keys.flatMap((key) => (record[key] === undefined ? [] : [[key, typeof record[key] === 'string' ? plain(record[key]) : record[key]]])),
+  );
 }
 
 /** Every expected row must be among the actual ones; the failure shows the nearest by name. */
@@ -51,8 +53,21 @@ describe('the catalog', () => {
   it('has the components of the specification that are asked for first', () => {
     expect(here.map(({ id }) => id)).toEqual(
       expect.arrayContaining([
-        'password-vault', 'sso-portal', 'idp-enterprise', 'ldap-directory', 'intrusion-prevention', 'secrets-manager-path', 'vulnerability-scanner', 'model-runtime',
-        'llm-proxy', 'media-server', 'mesh-control-server', 'dns-filter-second', 'file-sync', 'rss-reader', 'reverse-proxy',
+        'password-vault',
+        'sso-portal',
+        'idp-enterprise',
+        'ldap-directory',
+        'intrusion-prevention',
+        'secrets-manager-path',
+        'vulnerability-scanner',
+        'model-runtime',
+        'llm-proxy',
+        'media-server',
+        'mesh-control-server',
+        'dns-filter-second',
+        'file-sync',
+        'rss-reader',
+        'reverse-proxy',
       ]),
     );
   });
@@ -63,8 +78,12 @@ describe('the catalog', () => {
   });
 
   it('publishes beyond loopback exactly what the inventory does (R7)', () => {
-    const wide = [...entries.values()].flatMap(({ id, ports }) => ports.filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`));
-    const stated = here.flatMap(({ id, ports }) => (ports ?? []).filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`));
+    const wide = [...entries.values()].flatMap(({ id, ports }) =>
+      ports.filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`),
+    );
+    const stated = here.flatMap(({ id, ports }) =>
+      (ports ?? []).filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`),
+    );
     expect(wide.sort()).toEqual(stated.sort());
   });
 });
@@ -89,11 +108,16 @@ describe.each(here.map((component) => [component.id, component] as const))('%s',
       expect(service?.capAdd).toEqual(expect.arrayContaining(capAdd ?? []));
     }
     for (const capability of component.cap_add ?? []) expect(services.flatMap(({ capAdd }) => capAdd)).toContain(capability.split(' ')[0]);
-    for (const device of component.devices ?? []) expect(services.flatMap(({ devices }) => devices.map((mapping) => mapping.split(':')[0]))).toContain(device.split(' ')[0]);
+    for (const device of component.devices ?? [])
+      expect(services.flatMap(({ devices }) => devices.map((mapping) => mapping.split(':')[0]))).toContain(device.split(' ')[0]);
   });
 
   it('has exactly the ports of the table (R87)', () => {
-    const rows = (ports: readonly object[]) => ports.map((port) => pick(port, ['host', 'container', 'protocol', 'exposure', 'role'])).map((row) => JSON.stringify(row)).sort();
+    const rows = (ports: readonly object[]) =>
+      ports
+        .map((port) => pick(port, ['host', 'container', 'protocol', 'exposure', 'role']))
+        .map((row) => JSON.stringify(row))
+        .sort();
     expect(rows(entryOf(component).ports)).toEqual(rows(component.ports ?? []));
   });
 
@@ -118,10 +142,14 @@ describe.each(here.map((component) => [component.id, component] as const))('%s',
   it('offers every endpoint row exactly as it stands there (R33, R35)', () => {
     const offered = Object.values(entryOf(component).calls).flatMap(({ http, endpoint, line }) => {
       if (!http || !endpoint) return [];
-      const query = Object.entries(http.query).map(([name, value]) => `${name}=${value}`).join('&');
+      const query = Object.entries(http.query)
+        .map(([name, value]) => `${name}=${value}`)
+        .join('&');
       return [`${http.method} ${http.path}${query === '' ? '' : `?${query}`} line ${line ?? ''}`];
     });
-    expect(offered).toEqual(expect.arrayContaining((component.endpoints ?? []).map(({ method, path, line }) => `${method} ${path} line ${line ?? ''}`)));
+    expect(offered).toEqual(
+      expect.arrayContaining((component.endpoints ?? []).map(({ method, path, line }) => `${method} ${path} line ${line ?? ''}`)),
+    );
   });
 
   it('authenticates as the table says (R41)', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ConditionFacts, fillTemplate, holds, sayingOf, evaluate } from '../../source/calls/conditions.ts';
+import { type ConditionFacts, evaluate, fillTemplate, holds, sayingOf } from '../../source/calls/conditions.ts';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
 
@@ -36,7 +36,10 @@ interface Situation {
   ports?: ConditionFacts['ports'];
 }
 
-function factsOf(entry: CatalogEntry, { answer, calls = {}, age = 43_200, env = {}, services = {}, ports = [] }: Situation): ConditionFacts {
+function factsOf(
+  entry: CatalogEntry,
+  { answer, calls = {}, age = 43_200, env = {}, services = {}, ports = [] }: Situation,
+): ConditionFacts {
   const own = entry.probe === undefined ? {} : { [entry.probe.call]: answer };
   const failure = answer.ok ? '' : 'No answer within 3 s.';
   return { answer: { ...answer, failure }, ageSeconds: age, env, fields: {}, ports, calls: { ...own, ...calls }, services };
@@ -62,7 +65,11 @@ function versionOf(id: string, situation: Situation): unknown {
 function findingsOf(id: string, calls: Record<string, Answer>, more: Partial<Situation> = {}): string[] {
   const entry = entryOf(id);
   const { answer: _, ...facts } = factsOf(entry, { answer: silent, ...more });
-  return entry.checks.filter((check) => holds(check.when, { ...facts, calls: Object.fromEntries(check.calls.map((name) => [name, calls[name] ?? silent])) }).holds).map((check) => check.id);
+  return entry.checks
+    .filter(
+      (check) => holds(check.when, { ...facts, calls: Object.fromEntries(check.calls.map((name) => [name, calls[name] ?? silent])) }).holds,
+    )
+    .map((check) => check.id);
 }
 
 type Case = [what: string, situation: Situation, word: string | undefined, tone?: string, detail?: RegExp];
@@ -84,21 +91,90 @@ function table(id: string, cases: Case[]) {
 const garbage = answered(200, '<html><title>nginx</title></html>');
 
 const sealed = (fields: object) =>
-  answered(200, JSON.stringify({ type: 'shamir', initialized: true, sealed: true, t: 3, n: 5, progress: 0, nonce: '', version: '2.6.2', commit_date: '2026-08-18T10:00:00Z', migration: false, recovery_seal: false, storage_type: 'raft', ...fields }));
+  answered(
+    200,
+    JSON.stringify({
+      type: 'shamir',
+      initialized: true,
+      sealed: true,
+      t: 3,
+      n: 5,
+      progress: 0,
+      nonce: '',
+      version: '2.6.2',
+      commit_date: '2026-08-18T10:00:00Z',
+      migration: false,
+      recovery_seal: false,
+      storage_type: 'raft',
+      ...fields,
+    }),
+  );
 const health = (status: number, fields: object) =>
-  answered(status, JSON.stringify({ initialized: true, sealed: false, standby: false, performance_standby: false, server_time_utc: 1795000000, version: '2.6.2', ...fields }));
+  answered(
+    status,
+    JSON.stringify({
+      initialized: true,
+      sealed: false,
+      standby: false,
+      performance_standby: false,
+      server_time_utc: 1795000000,
+      version: '2.6.2',
+      ...fields,
+    }),
+  );
 
 table('secrets-manager-path', [
-  ['not initialised', { answer: sealed({ initialized: false, t: 0, n: 0 }), calls: { health: health(501, { initialized: false, sealed: true }) } }, 'not initialised', 'warn', /losing them loses every secret/],
-  ['sealed, nothing given (R59)', { answer: sealed({}), calls: { health: health(503, { sealed: true }) }, age: 120 }, 'sealed 0/3', 'warn', /^0 of 3 key shares given \(5 exist\)\. Restarted 2 minutes ago, seals on every restart\.$/],
-  ['sealed, one given (R59)', { answer: sealed({ progress: 1, nonce: 'b0c0' }), age: 30 }, 'sealed 1/3', 'warn', /^1 of 3 key shares given \(5 exist\)\. Restarted 30 seconds ago/],
+  [
+    'not initialised',
+    { answer: sealed({ initialized: false, t: 0, n: 0 }), calls: { health: health(501, { initialized: false, sealed: true }) } },
+    'not initialised',
+    'warn',
+    /losing them loses every secret/,
+  ],
+  [
+    'sealed, nothing given (R59)',
+    { answer: sealed({}), calls: { health: health(503, { sealed: true }) }, age: 120 },
+    'sealed 0/3',
+    'warn',
+    /^0 of 3 key shares given \(5 exist\)\. Restarted 2 minutes ago, seals on every restart\.$/,
+  ],
+  [
+    'sealed, one given (R59)',
+    { answer: sealed({ progress: 1, nonce: 'b0c0' }), age: 30 },
+    'sealed 1/3',
+    'warn',
+    /^1 of 3 key shares given \(5 exist\)\. Restarted 30 seconds ago/,
+  ],
   ['sealed for long', { answer: sealed({ progress: 2 }) }, 'sealed 2/3', 'warn', /Seals on every restart\.$/],
   ['sealed although it unseals itself', { answer: sealed({ type: 'awskms', recovery_seal: true }) }, 'sealed', 'bad', /awskms/],
   ['sealed in the middle of a migration', { answer: sealed({ migration: true, progress: 1 }) }, 'sealed 1/3', 'warn', /migration/],
   ['unsealed and active', { answer: sealed({ sealed: false, cluster_name: 'c' }), calls: { health: health(200, {}) } }, 'healthy', 'good'],
-  ['unsealed, standing by', { answer: sealed({ sealed: false }), calls: { health: health(429, { standby: true }) } }, 'unsealed standby', 'good'],
-  ['HashiCorp Vault, performance standby (R86)', { answer: sealed({ sealed: false, version: '2.0.1', removed_from_cluster: false, build_date: 'x' }), calls: { health: health(473, {}) } }, 'unsealed secondary', 'good'],
-  ['HashiCorp Vault, sealed (R86)', { answer: answered(200, '{"type":"shamir","initialized":true,"sealed":true,"t":3,"n":5,"progress":2,"nonce":"x","version":"1.19.0","build_date":"2025-03-04","migration":false,"recovery_seal":false,"storage_type":"raft","removed_from_cluster":false}') }, 'sealed 2/3', 'warn'],
+  [
+    'unsealed, standing by',
+    { answer: sealed({ sealed: false }), calls: { health: health(429, { standby: true }) } },
+    'unsealed standby',
+    'good',
+  ],
+  [
+    'HashiCorp Vault, performance standby (R86)',
+    {
+      answer: sealed({ sealed: false, version: '2.0.1', removed_from_cluster: false, build_date: 'x' }),
+      calls: { health: health(473, {}) },
+    },
+    'unsealed secondary',
+    'good',
+  ],
+  [
+    'HashiCorp Vault, sealed (R86)',
+    {
+      answer: answered(
+        200,
+        '{"type":"shamir","initialized":true,"sealed":true,"t":3,"n":5,"progress":2,"nonce":"x","version":"1.19.0","build_date":"2025-03-04","migration":false,"recovery_seal":false,"storage_type":"raft","removed_from_cluster":false}',
+      ),
+    },
+    'sealed 2/3',
+    'warn',
+  ],
   ['unsealed, its role unknown', { answer: sealed({ sealed: false }), calls: { health: silent } }, 'unsealed', 'good'],
   ['speaks TLS', { answer: answered(400, 'Client sent an HTTP request to an HTTPS server.\n') }, 'speaks https', 'warn'],
   ['another server', { answer: garbage }, 'strange answer', 'warn'],
@@ -108,23 +184,83 @@ table('secrets-manager-path', [
 ]);
 
 table('vulnerability-scanner', [
-  ['copying feeds (R60)', { answer: answered(200, '<html>'), calls: { tests: silent }, age: 720, services: { 'vulnerability-tests': { state: 'running', health: 'starting', uptime: 720 } } }, 'loading 12/30 min', 'busy', /15 to 30 minutes/],
-  ['loading tests into the database (R60)', { answer: answered(200, '<html>'), calls: { tests: exited(0, '0 0\n') }, age: 1200, services: { 'vulnerability-tests': running } }, 'loading 20/30 min', 'busy', /go into the database/],
-  ['tests there, scan configurations not yet (R60)', { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 0\n') }, age: 1700 }, 'loading 28/30 min', 'busy'],
-  ['no tables yet (R60)', { answer: answered(200, '<html>'), calls: { tests: exited(1, 'ERROR:  relation "nvts" does not exist') }, age: 300 }, 'loading 5/30 min', 'busy'],
+  [
+    'copying feeds (R60)',
+    {
+      answer: answered(200, '<html>'),
+      calls: { tests: silent },
+      age: 720,
+      services: { 'vulnerability-tests': { state: 'running', health: 'starting', uptime: 720 } },
+    },
+    'loading 12/30 min',
+    'busy',
+    /15 to 30 minutes/,
+  ],
+  [
+    'loading tests into the database (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '0 0\n') }, age: 1200, services: { 'vulnerability-tests': running } },
+    'loading 20/30 min',
+    'busy',
+    /go into the database/,
+  ],
+  [
+    'tests there, scan configurations not yet (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 0\n') }, age: 1700 },
+    'loading 28/30 min',
+    'busy',
+  ],
+  [
+    'no tables yet (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(1, 'ERROR:  relation "nvts" does not exist') }, age: 300 },
+    'loading 5/30 min',
+    'busy',
+  ],
   ['page away while loading (R60)', { answer: silent, calls: { tests: exited(0, '0 0\n') }, age: 1799 }, 'loading 29/30 min', 'busy'],
-  ['still nothing after half an hour (R60)', { answer: answered(200, '<html>'), calls: { tests: exited(0, '0 0\n') }, age: 1800 }, 'feeds not loaded', 'warn', /30 minutes/],
+  [
+    'still nothing after half an hour (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '0 0\n') }, age: 1800 },
+    'feeds not loaded',
+    'warn',
+    /30 minutes/,
+  ],
   ['ready', { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8\n') }, age: 900 }, 'ready', 'good', /94211 tests/],
   ['read-only, after a day', { answer: answered(200, '<html>'), calls: { tests: silent } }, undefined],
   ['page away later', { answer: silent, calls: { tests: exited(0, '94211 8\n') } }, 'not answering', 'warn'],
-  ['database down', { answer: answered(200, '<html>'), services: { 'pg-gvm': { state: 'exited', health: 'none', uptime: 0 } } }, 'database away', 'bad'],
+  [
+    'database down',
+    { answer: answered(200, '<html>'), services: { 'pg-gvm': { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'bad',
+  ],
   ['page fails', { answer: answered(502, 'Bad Gateway'), calls: { tests: exited(0, '94211 8\n') } }, 'failing', 'bad'],
 ]);
 
 table('password-vault', [
-  ['signups open (R20)', { answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":false},"environment":{}}'), calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') } }, 'signups open', 'warn'],
-  ['signups closed (R20)', { answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true},"environment":{}}'), calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') } }, 'healthy', 'good'],
-  ['database away', { answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true}}'), calls: { alive: answered(500, '{}') } }, 'database away', 'bad', /status 500/],
+  [
+    'signups open (R20)',
+    {
+      answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":false},"environment":{}}'),
+      calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') },
+    },
+    'signups open',
+    'warn',
+  ],
+  [
+    'signups closed (R20)',
+    {
+      answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true},"environment":{}}'),
+      calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') },
+    },
+    'healthy',
+    'good',
+  ],
+  [
+    'database away',
+    { answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true}}'), calls: { alive: answered(500, '{}') } },
+    'database away',
+    'bad',
+    /status 500/,
+  ],
   ['refuses', { answer: answered(429, 'Too Many Requests') }, 'busy', 'warn'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
@@ -133,8 +269,19 @@ table('password-vault', [
 
 table('sso-portal', [
   ['well: the container speaks for itself', { answer: answered(200, '{"status":"OK"}'), services: { redis: running } }, undefined],
-  ['cache down', { answer: answered(200, '{"status":"OK"}'), services: { redis: { state: 'restarting', health: 'none', uptime: 0 } } }, 'sessions away', 'bad'],
-  ['database unhealthy', { answer: answered(200, '{"status":"OK"}'), services: { db: { state: 'running', health: 'unhealthy', uptime: 9 } } }, 'database away', 'bad', /is unhealthy/],
+  [
+    'cache down',
+    { answer: answered(200, '{"status":"OK"}'), services: { redis: { state: 'restarting', health: 'none', uptime: 0 } } },
+    'sessions away',
+    'bad',
+  ],
+  [
+    'database unhealthy',
+    { answer: answered(200, '{"status":"OK"}'), services: { db: { state: 'running', health: 'unhealthy', uptime: 9 } } },
+    'database away',
+    'bad',
+    /is unhealthy/,
+  ],
   ['rate limited', { answer: answered(429, '{"status":"KO","message":"Authentication failed. Check your credentials."}') }, 'busy', 'warn'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
@@ -146,11 +293,27 @@ const started = (...argv: string[]) => answered(0, JSON.stringify({ state: 'runn
 
 table('idp-enterprise', [
   ['well', { answer: issuer('https://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start') } }, undefined],
-  ['development mode (R23)', { answer: issuer('https://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start-dev') } }, 'development mode', 'warn'],
-  ['plain http issuer', { answer: issuer('http://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start') } }, 'issuer is plain http', 'warn', /http:\/\/id\.example\.org/],
+  [
+    'development mode (R23)',
+    { answer: issuer('https://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start-dev') } },
+    'development mode',
+    'warn',
+  ],
+  [
+    'plain http issuer',
+    { answer: issuer('http://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start') } },
+    'issuer is plain http',
+    'warn',
+    /http:\/\/id\.example\.org/,
+  ],
   ['first start', { answer: silent, age: 45 }, 'starting', 'busy'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
-  ['database down', { answer: answered(500, '{"error":"unknown_error"}'), services: { db: { state: 'exited', health: 'none', uptime: 0 } } }, 'database away', 'bad'],
+  [
+    'database down',
+    { answer: answered(500, '{"error":"unknown_error"}'), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'bad',
+  ],
   ['cannot use the database', { answer: answered(500, '{"error":"unknown_error"}') }, 'failing', 'bad'],
   ['another path', { answer: answered(404, '{"error":"Unable to find matching target resource method"}') }, 'no master realm', 'warn'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
@@ -174,28 +337,67 @@ table('intrusion-prevention', [
   ['silent', { answer: silent }, 'API away', 'bad'],
 ]);
 
-const tags = (...names: string[]) => answered(200, JSON.stringify({ models: names.map((name) => ({ name, model: name, size: 2_019_393_189, digest: 'a80c4f17acd5', modified_at: '2026-11-01T10:00:00Z' })) }));
+const tags = (...names: string[]) =>
+  answered(
+    200,
+    JSON.stringify({
+      models: names.map((name) => ({
+        name,
+        model: name,
+        size: 2_019_393_189,
+        digest: 'a80c4f17acd5',
+        modified_at: '2026-11-01T10:00:00Z',
+      })),
+    }),
+  );
 
 table('model-runtime', [
   ['no model', { answer: tags() }, 'needs a model', 'warn', /8 GB/],
   ['null models', { answer: answered(200, '{"models":null}') }, 'needs a model', 'warn'],
-  ['one model', { answer: tags('llama3.2:latest'), calls: { loaded: answered(200, '{"models":[]}') } }, '1 model', 'good', /1 model is here, none is in memory/],
-  ['two models, one loaded', { answer: tags('a', 'b'), calls: { loaded: answered(200, '{"models":[{"name":"a","size":5,"size_vram":5}]}') } }, '2 models, 1 loaded', 'good', /a is in memory/],
+  [
+    'one model',
+    { answer: tags('llama3.2:latest'), calls: { loaded: answered(200, '{"models":[]}') } },
+    '1 model',
+    'good',
+    /1 model is here, none is in memory/,
+  ],
+  [
+    'two models, one loaded',
+    { answer: tags('a', 'b'), calls: { loaded: answered(200, '{"models":[{"name":"a","size":5,"size_vram":5}]}') } },
+    '2 models, 1 loaded',
+    'good',
+    /a is in memory/,
+  ],
   ['a login in front', { answer: answered(401, 'Unauthorized') }, 'up, login needed', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
   ['busy', { answer: answered(503, '{"error":"server busy"}') }, 'busy', 'warn'],
 ]);
 
-const ready = (fields: object) => answered(200, JSON.stringify({ status: 'healthy', db: 'connected', cache: null, litellm_version: '1.80.0', success_callbacks: [], ...fields }));
+const ready = (fields: object) =>
+  answered(
+    200,
+    JSON.stringify({ status: 'healthy', db: 'connected', cache: null, litellm_version: '1.80.0', success_callbacks: [], ...fields }),
+  );
 
 table('llm-proxy', [
   ['ready', { answer: ready({}), services: { db: running } }, 'ready', 'good'],
-  ['ready with traces (R57)', { answer: ready({ success_callbacks: ['langfuse', 'sync_deployment_callback_on_success'] }) }, 'ready', 'good', /observability server/],
+  [
+    'ready with traces (R57)',
+    { answer: ready({ success_callbacks: ['langfuse', 'sync_deployment_callback_on_success'] }) },
+    'ready',
+    'good',
+    /observability server/,
+  ],
   ['older word for the same', { answer: answered(200, '{"status":"connected","db":"connected"}') }, 'ready', 'good'],
   ['database lost', { answer: ready({ db: 'disconnected' }) }, 'database away', 'bad'],
   ['without a database', { answer: ready({ db: 'Not connected' }) }, 'no database', 'warn'],
-  ['database container down', { answer: ready({}), services: { db: { state: 'exited', health: 'none', uptime: 0 } } }, 'database away', 'bad'],
+  [
+    'database container down',
+    { answer: ready({}), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'bad',
+  ],
   ['not ready', { answer: answered(503, '{"detail":"Service Unhealthy (...)"}') }, 'not ready', 'bad'],
   ['wants a key', { answer: answered(401, '{"error":{"message":"Authentication Error","code":"401"}}') }, 'up, key needed', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
@@ -203,14 +405,30 @@ table('llm-proxy', [
   ['silent', { answer: silent }, 'not answering', 'bad'],
 ]);
 
-const info = (done: boolean, version = '10.11.2') => answered(200, JSON.stringify({ LocalAddress: 'http://172.18.0.2:8096', ServerName: 'nas', Version: version, ProductName: 'Jellyfin Server', Id: 'x', StartupWizardCompleted: done }));
+const info = (done: boolean, version = '10.11.2') =>
+  answered(
+    200,
+    JSON.stringify({
+      LocalAddress: 'http://172.18.0.2:8096',
+      ServerName: 'nas',
+      Version: version,
+      ProductName: 'Jellyfin Server',
+      Id: 'x',
+      StartupWizardCompleted: done,
+    }),
+  );
 
 table('media-server', [
   ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'good'],
   ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'needs set-up', 'warn'],
   ['degraded', { answer: answered(200, 'Degraded'), calls: { public: info(true) } }, 'degraded', 'warn'],
   ['unhealthy', { answer: answered(503, 'Unhealthy'), calls: { public: info(true) } }, 'unhealthy', 'bad'],
-  ['migrating after an upgrade', { answer: answered(503, 'Jellyfin Server is loading. Please try again shortly.'), age: 60 }, 'starting', 'busy'],
+  [
+    'migrating after an upgrade',
+    { answer: answered(503, 'Jellyfin Server is loading. Please try again shortly.'), age: 60 },
+    'starting',
+    'busy',
+  ],
   ['base URL', { answer: answered(404, '') }, 'up, other path', 'warn'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
@@ -221,8 +439,18 @@ const pass = answered(200, '{"status":"pass"}', { 'content-type': 'application/h
 table('mesh-control-server', [
   ['pass', { answer: pass, calls: { page: answered(200, '{"status":"OK"}') }, services: { ui: running } }, 'healthy', 'good'],
   ['fail', { answer: answered(500, '{"status":"fail"}') }, 'failing', 'bad', /database/],
-  ['web page cannot reach it', { answer: pass, calls: { page: answered(500, '{"status":"ERROR"}') }, services: { ui: running } }, 'web page degraded', 'warn'],
-  ['web page in a loop', { answer: pass, calls: { page: silent }, services: { ui: { state: 'restarting', health: 'none', uptime: 0 } } }, 'web page away', 'warn'],
+  [
+    'web page cannot reach it',
+    { answer: pass, calls: { page: answered(500, '{"status":"ERROR"}') }, services: { ui: running } },
+    'web page degraded',
+    'warn',
+  ],
+  [
+    'web page in a loop',
+    { answer: pass, calls: { page: silent }, services: { ui: { state: 'restarting', health: 'none', uptime: 0 } } },
+    'web page away',
+    'warn',
+  ],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
@@ -230,13 +458,33 @@ table('mesh-control-server', [
 ]);
 
 table('dns-filter-second', [
-  ['never set up', { answer: answered(302, '<a href="/install.html">Found</a>.', { location: '/install.html' }), calls: { dns: silent } }, 'needs set-up', 'warn'],
-  ['never set up, relative redirect of newer releases', { answer: answered(302, '', { location: 'install.html' }), calls: { dns: silent } }, 'needs set-up', 'warn'],
+  [
+    'never set up',
+    { answer: answered(302, '<a href="/install.html">Found</a>.', { location: '/install.html' }), calls: { dns: silent } },
+    'needs set-up',
+    'warn',
+  ],
+  [
+    'never set up, relative redirect of newer releases',
+    { answer: answered(302, '', { location: 'install.html' }), calls: { dns: silent } },
+    'needs set-up',
+    'warn',
+  ],
   ['set up, wants a login', { answer: answered(401, ''), calls: { dns: opened } }, 'healthy', 'good'],
   ['older refusal', { answer: answered(403, 'Forbidden'), calls: { dns: opened } }, 'healthy', 'good'],
   ['login blocked', { answer: answered(429, 'auth: blocked for 15m'), calls: { dns: opened } }, 'logins blocked', 'warn'],
-  ['no login, filtering', { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":true}'), calls: { dns: opened } }, 'no login', 'warn'],
-  ['no login, protection off', { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":false}'), calls: { dns: opened } }, 'protection off', 'warn'],
+  [
+    'no login, filtering',
+    { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":true}'), calls: { dns: opened } },
+    'no login',
+    'warn',
+  ],
+  [
+    'no login, protection off',
+    { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":false}'), calls: { dns: opened } },
+    'protection off',
+    'warn',
+  ],
   ['DNS closed', { answer: answered(401, ''), calls: { dns: silent } }, 'DNS closed', 'bad'],
   ['page moved away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warn'],
   ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'bad'],
@@ -257,7 +505,13 @@ table('file-sync', [
 table('rss-reader', [
   ['ready', { answer: answered(200, 'OK'), services: { db: running } }, 'ready', 'good'],
   ['database away', { answer: answered(503, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') }, 'database away', 'bad'],
-  ['database container down', { answer: silent, age: 5, services: { db: { state: 'exited', health: 'none', uptime: 0 } } }, 'database away', 'bad', /exited/],
+  [
+    'database container down',
+    { answer: silent, age: 5, services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'bad',
+    /exited/,
+  ],
   ['behind another path', { answer: answered(404, '404 page not found\n') }, 'healthy', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['migrating', { answer: silent, age: 8 }, 'starting', 'busy'],
@@ -267,10 +521,42 @@ table('rss-reader', [
 const rules = (text: string) => exited(0, text);
 
 table('reverse-proxy', [
-  ['proxying', { answer: answered(404, 'There is no site of this name here.', { server: 'Caddy' }), calls: { https: opened, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":443"]},"srv1":{"listen":[":80"]}}}}}') } }, 'proxying', 'good'],
-  ['no site yet', { answer: answered(404, 'There is no site of this name here.'), calls: { https: silent, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":80"]}}}}}') } }, 'no sites yet', 'idle'],
-  ['rules on disk broken', { answer: answered(404, ''), calls: { https: opened, sites: exited(1, 'Error: adapting config using caddyfile: /etc/caddy/sites/a.caddy:3: unrecognized directive: revers_proxy') } }, 'rules broken', 'warn'],
-  ['443 closed', { answer: answered(308, '', { location: 'https://127.0.0.1/' }), calls: { https: silent, sites: rules('{"listen":[":443"]}') } }, 'HTTPS closed', 'warn'],
+  [
+    'proxying',
+    {
+      answer: answered(404, 'There is no site of this name here.', { server: 'Caddy' }),
+      calls: { https: opened, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":443"]},"srv1":{"listen":[":80"]}}}}}') },
+    },
+    'proxying',
+    'good',
+  ],
+  [
+    'no site yet',
+    {
+      answer: answered(404, 'There is no site of this name here.'),
+      calls: { https: silent, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":80"]}}}}}') },
+    },
+    'no sites yet',
+    'idle',
+  ],
+  [
+    'rules on disk broken',
+    {
+      answer: answered(404, ''),
+      calls: {
+        https: opened,
+        sites: exited(1, 'Error: adapting config using caddyfile: /etc/caddy/sites/a.caddy:3: unrecognized directive: revers_proxy'),
+      },
+    },
+    'rules broken',
+    'warn',
+  ],
+  [
+    '443 closed',
+    { answer: answered(308, '', { location: 'https://127.0.0.1/' }), calls: { https: silent, sites: rules('{"listen":[":443"]}') } },
+    'HTTPS closed',
+    'warn',
+  ],
   ['80 closed', { answer: silent, calls: { https: opened } }, 'port 80 closed', 'warn'],
   ['silent', { answer: silent, calls: { https: silent } }, 'not answering', 'bad'],
   ['a component behind it is away', { answer: answered(502, ''), calls: { https: opened } }, 'proxying', 'good'],
@@ -292,7 +578,14 @@ describe('version that the product tells', () => {
     ['media-server', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, '10.11.2'],
     ['mesh-control-server', { answer: pass, calls: { version: answered(200, '{"version":"v0.29.2","commit":"x"}') } }, 'v0.29.2'],
     ['mesh-control-server', { answer: pass, calls: { version: answered(404, '404 page not found') } }, ''],
-    ['file-sync', { answer: answered(200, '{"status":"OK"}'), calls: { program: exited(0, 'syncthing v1.19.2 "Fermium Flea" (go1.19.8 linux-amd64)\n') } }, 'v1.19.2'],
+    [
+      'file-sync',
+      {
+        answer: answered(200, '{"status":"OK"}'),
+        calls: { program: exited(0, 'syncthing v1.19.2 "Fermium Flea" (go1.19.8 linux-amd64)\n') },
+      },
+      'v1.19.2',
+    ],
     ['rss-reader', { answer: answered(200, 'OK'), calls: { program: exited(0, '2.3.3\n') } }, '2.3.3'],
     ['reverse-proxy', { answer: answered(404, ''), calls: { version: exited(0, 'v2.11.2 h1:abc\n') } }, 'v2.11.2'],
     ['reverse-proxy', { answer: answered(404, ''), calls: { version: exited(0, '2.6.2\n') } }, '2.6.2'],
@@ -303,18 +596,24 @@ describe('version that the product tells', () => {
 });
 
 describe('what is asked without being asked to', () => {
-  const asked = (entry: CatalogEntry) => [...new Set([...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []), ...entry.checks.flatMap(({ calls }) => calls)])];
+  const asked = (entry: CatalogEntry) => [
+    ...new Set([...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []), ...entry.checks.flatMap(({ calls }) => calls)]),
+  ];
 
-  it.each(entries.filter(({ deploy }) => deploy === 'compose').map((entry) => [entry.id, entry] as const))('%s only reads, and logs in nowhere', (_, entry) => {
-    expect(entry.probe).toBeDefined();
-    for (const name of asked(entry)) {
-      const call = entry.calls[name];
-      expect(call, name).toMatchObject({ reads: true, auth: 'none' });
-      expect(call?.http?.basic, name).toBeUndefined();
-      for (const header of Object.keys(call?.http?.headers ?? {})) expect(header.toLowerCase(), name).not.toMatch(/^(?:authorization|cookie|x-.*(?:key|token))$/);
-      if (call?.http) expect(['GET', 'HEAD'], name).toContain(call.http.method);
-    }
-  });
+  it.each(entries.filter(({ deploy }) => deploy === 'compose').map((entry) => [entry.id, entry] as const))(
+    '%s only reads, and logs in nowhere',
+    (_, entry) => {
+      expect(entry.probe).toBeDefined();
+      for (const name of asked(entry)) {
+        const call = entry.calls[name];
+        expect(call, name).toMatchObject({ reads: true, auth: 'none' });
+        expect(call?.http?.basic, name).toBeUndefined();
+        for (const header of Object.keys(call?.http?.headers ?? {}))
+          expect(header.toLowerCase(), name).not.toMatch(/^(?:authorization|cookie|x-.*(?:key|token))$/);
+        if (call?.http) expect(['GET', 'HEAD'], name).toContain(call.http.method);
+      }
+    },
+  );
 
   it.each(entries.map((entry) => [entry.id, entry] as const))('%s runs programs inside containers at most once a minute', (_, entry) => {
     for (const name of asked(entry)) {
@@ -347,13 +646,23 @@ describe('checks', () => {
   });
 
   it('signups that are still open are a standing warning (R20)', () => {
-    const config = (closed: boolean) => ({ config: answered(200, JSON.stringify({ version: 'x', settings: { disableUserRegistration: closed } })) });
+    const config = (closed: boolean) => ({
+      config: answered(200, JSON.stringify({ version: 'x', settings: { disableUserRegistration: closed } })),
+    });
     expect(findingsOf('password-vault', config(false))).toEqual(['signups-open']);
     expect(findingsOf('password-vault', config(true))).toEqual([]);
   });
 
   it('a security component beyond loopback is an error (R9)', () => {
-    for (const [id, port] of [['password-vault', 'web'], ['sso-portal', 'web'], ['idp-enterprise', 'web'], ['ldap-directory', 'ldap'], ['intrusion-prevention', 'api'], ['secrets-manager-path', 'api'], ['vulnerability-scanner', 'web']] as const) {
+    for (const [id, port] of [
+      ['password-vault', 'web'],
+      ['sso-portal', 'web'],
+      ['idp-enterprise', 'web'],
+      ['ldap-directory', 'ldap'],
+      ['intrusion-prevention', 'api'],
+      ['secrets-manager-path', 'api'],
+      ['vulnerability-scanner', 'web'],
+    ] as const) {
       expect(findingsOf(id, {}, lan(port)), id).toContain('wider-than-loopback');
       expect(findingsOf(id, {}), id).not.toContain('wider-than-loopback');
     }
@@ -364,16 +673,31 @@ describe('checks', () => {
   });
 
   it('localhost in an address that is used inside a container is an error (R14)', () => {
-    expect(findingsOf('idp-enterprise', {}, { env: { KC_DB_URL: 'jdbc:postgresql://localhost:5432/keycloak' } })).toContain('database-url-is-localhost');
+    expect(findingsOf('idp-enterprise', {}, { env: { KC_DB_URL: 'jdbc:postgresql://localhost:5432/keycloak' } })).toContain(
+      'database-url-is-localhost',
+    );
     expect(findingsOf('idp-enterprise', {}, { env: { KC_DB_URL: 'jdbc:postgresql://db:5432/keycloak' } })).toEqual([]);
-    expect(findingsOf('rss-reader', {}, { env: { DATABASE_URL: 'postgres://miniflux:x@127.0.0.1/miniflux' } })).toContain('database-at-localhost');
+    expect(findingsOf('rss-reader', {}, { env: { DATABASE_URL: 'postgres://miniflux:x@127.0.0.1/miniflux' } })).toContain(
+      'database-at-localhost',
+    );
     expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://localhost:3890' } })).toContain('ldap-from-localhost');
-    expect(findingsOf('llm-proxy', { configuration: answered(0, 'model_list:\n  - model_name: a\n    litellm_params:\n      model: ollama/a\n      api_base: http://localhost:11434\n') })).toEqual(['runtime-at-localhost']);
+    expect(
+      findingsOf('llm-proxy', {
+        configuration: answered(
+          0,
+          'model_list:\n  - model_name: a\n    litellm_params:\n      model: ollama/a\n      api_base: http://localhost:11434\n',
+        ),
+      }),
+    ).toEqual(['runtime-at-localhost']);
   });
 
   it('users and storage of the portal are one or the other (R21)', () => {
-    expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://ldap:3890', USERS_FILE: '/config/users.yml' } })).toContain('both-user-stores');
-    expect(findingsOf('sso-portal', {}, { env: { STORAGE_LOCAL_PATH: '/config/db', STORAGE_POSTGRES_HOST: 'db' } })).toContain('both-storages');
+    expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://ldap:3890', USERS_FILE: '/config/users.yml' } })).toContain(
+      'both-user-stores',
+    );
+    expect(findingsOf('sso-portal', {}, { env: { STORAGE_LOCAL_PATH: '/config/db', STORAGE_POSTGRES_HOST: 'db' } })).toContain(
+      'both-storages',
+    );
     expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://ldap:3890', USERS_FILE: '' } })).toEqual([]);
   });
 
@@ -381,14 +705,22 @@ describe('checks', () => {
     const traced = { configuration: answered(0, 'model_list: []\nlitellm_settings:\n  success_callback: [langfuse]\n') };
     expect(findingsOf('llm-proxy', traced)).toEqual(['traces-without-keys']);
     expect(findingsOf('llm-proxy', traced, { env: { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk' } })).toEqual([]);
-    expect(findingsOf('llm-proxy', { configuration: answered(0, 'model_list: []\n') }, { env: { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk' } })).toEqual(['keys-without-traces']);
+    expect(
+      findingsOf(
+        'llm-proxy',
+        { configuration: answered(0, 'model_list: []\n') },
+        { env: { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk' } },
+      ),
+    ).toEqual(['keys-without-traces']);
   });
 
   it('the delivered configuration of the LLM proxy is free of complaints, one with a key or without the prefix is not (R25)', async () => {
     const { readFile } = await import('node:fs/promises');
     const delivered = await readFile(new URL('../../catalog/ai/llm-proxy/files/config.yaml', import.meta.url), 'utf8');
     expect(findingsOf('llm-proxy', { configuration: answered(0, delivered) })).toEqual([]);
-    expect(findingsOf('llm-proxy', { configuration: answered(0, delivered.replace('os.environ/LITELLM_MASTER_KEY', 'sk-1234567890abcdef')) })).toEqual(['key-in-configuration']);
+    expect(
+      findingsOf('llm-proxy', { configuration: answered(0, delivered.replace('os.environ/LITELLM_MASTER_KEY', 'sk-1234567890abcdef')) }),
+    ).toEqual(['key-in-configuration']);
     expect(findingsOf('llm-proxy', { configuration: answered(0, delivered.replaceAll('ollama/', '')) })).toEqual(['model-without-prefix']);
   });
 
@@ -407,8 +739,20 @@ describe('checks', () => {
   });
 
   it('bans that nobody enforces are a warning', () => {
-    expect(findingsOf('intrusion-prevention', { bouncers: exited(0, 'null'), machines: exited(0, '[{"machineId":"localhost"}]'), capi: exited(0, '') })).toEqual(['no-bouncer']);
-    expect(findingsOf('intrusion-prevention', { bouncers: exited(0, '[{"name":"firewall"}]'), machines: exited(0, '[{"machineId":"localhost"}]'), capi: exited(0, '') })).toEqual([]);
+    expect(
+      findingsOf('intrusion-prevention', {
+        bouncers: exited(0, 'null'),
+        machines: exited(0, '[{"machineId":"localhost"}]'),
+        capi: exited(0, ''),
+      }),
+    ).toEqual(['no-bouncer']);
+    expect(
+      findingsOf('intrusion-prevention', {
+        bouncers: exited(0, '[{"name":"firewall"}]'),
+        machines: exited(0, '[{"machineId":"localhost"}]'),
+        capi: exited(0, ''),
+      }),
+    ).toEqual([]);
   });
 
   it('a rule that removes Upgrade breaks websockets (R54)', () => {
@@ -432,7 +776,10 @@ describe('checks', () => {
     const check = entry.checks.find(({ id }) => id === 'unsealing-under-way');
     const { answer: _, ...facts } = factsOf(entry, { answer: silent, calls: { seal } });
     expect(fillTemplate(check?.message ?? '', facts)).toBe('Somebody is unsealing: 1 of 3 shares are given.');
-    expect(findingsOf('secrets-manager-path', { seal: sealed({ sealed: false, t: 1, n: 1 }) })).toEqual(['not-the-stated-threshold', 'single-key']);
+    expect(findingsOf('secrets-manager-path', { seal: sealed({ sealed: false, t: 1, n: 1 }) })).toEqual([
+      'not-the-stated-threshold',
+      'single-key',
+    ]);
   });
 
   it.each(entries.map((entry) => [entry.id, entry] as const))('%s finds nothing when nothing answers and nothing is known', (_, entry) => {
@@ -441,13 +788,17 @@ describe('checks', () => {
 });
 
 describe('operations', () => {
-  it.each(entries.map((entry) => [entry.id, entry] as const))('%s puts no secret into the arguments of a program, and says what is lost', (_, entry) => {
-    for (const operation of entry.operations) {
-      const call = entry.calls[operation.call];
-      const argv = call?.exec?.argv.join(' ') ?? '';
-      for (const [name, input] of Object.entries(call?.inputs ?? {})) if (input.secret) expect(argv, operation.id).not.toContain(`<${name}>`);
-      if (operation.right === 'destroy') expect(operation.consequences.length, operation.id).toBeGreaterThan(0);
-      if (operation.right === 'read') expect(call?.reads, operation.id).toBe(true);
-    }
-  });
+  it.each(entries.map((entry) => [entry.id, entry] as const))(
+    '%s puts no secret into the arguments of a program, and says what is lost',
+    (_, entry) => {
+      for (const operation of entry.operations) {
+        const call = entry.calls[operation.call];
+        const argv = call?.exec?.argv.join(' ') ?? '';
+        for (const [name, input] of Object.entries(call?.inputs ?? {}))
+          if (input.secret) expect(argv, operation.id).not.toContain(`<${name}>`);
+        if (operation.right === 'destroy') expect(operation.consequences.length, operation.id).toBeGreaterThan(0);
+        if (operation.right === 'read') expect(call?.reads, operation.id).toBe(true);
+      }
+    },
+  );
 });

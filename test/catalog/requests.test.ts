@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { CatalogEntry } from '../../source/catalog/catalog.ts';
-import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { buildRequest } from '../../source/calls/http-call.ts';
 import { Inputs } from '../../source/calls/inputs.ts';
+import type { CatalogEntry } from '../../source/catalog/catalog.ts';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
 
 // Requests exactly as the rows of the specification's endpoint table say (R35): method, path, query, header names, body.
 
@@ -18,26 +18,116 @@ async function requestOf(id: string, name: string, values: Record<string, string
 const json = { 'content-type': 'application/json' };
 
 describe('requests of the endpoint table (R35)', () => {
-  it.each<[line: number, id: string, call: string, values: Record<string, string>, request: string, headers: Record<string, string>, body: unknown]>([
-    [267, 'password-vault', 'admin', { ADMIN_TOKEN: 'a&b' }, 'POST /admin', { 'content-type': 'application/x-www-form-urlencoded' }, 'token=a%26b'],
+  it.each<
+    [
+      line: number,
+      id: string,
+      call: string,
+      values: Record<string, string>,
+      request: string,
+      headers: Record<string, string>,
+      body: unknown,
+    ]
+  >([
+    [
+      267,
+      'password-vault',
+      'admin',
+      { ADMIN_TOKEN: 'a&b' },
+      'POST /admin',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      'token=a%26b',
+    ],
     [268, 'password-vault', 'hub', {}, 'GET /notifications/hub', {}, undefined],
-    [269, 'sso-portal', 'firstfactor', { username: 'john', password: 'p"w' }, 'POST /api/firstfactor', json, { username: 'john', password: 'p"w', keepMeLoggedIn: false }],
-    [270, 'sso-portal', 'verify', { portal_url: 'https://auth.example.org/' }, 'GET /api/verify?rd=https%3A%2F%2Fauth.example.org%2F', {}, undefined],
+    [
+      269,
+      'sso-portal',
+      'firstfactor',
+      { username: 'john', password: 'p"w' },
+      'POST /api/firstfactor',
+      json,
+      { username: 'john', password: 'p"w', keepMeLoggedIn: false },
+    ],
+    [
+      270,
+      'sso-portal',
+      'verify',
+      { portal_url: 'https://auth.example.org/' },
+      'GET /api/verify?rd=https%3A%2F%2Fauth.example.org%2F',
+      {},
+      undefined,
+    ],
     [271, 'media-server', 'health', {}, 'GET /health', {}, undefined],
-    [272, 'media-server', 'refresh', { API_KEY: 'k1' }, 'POST /Library/Refresh', { 'x-media-token': 'k1', authorization: 'MediaBrowser Token="k1"' }, undefined],
+    [
+      272,
+      'media-server',
+      'refresh',
+      { API_KEY: 'k1' },
+      'POST /Library/Refresh',
+      { 'x-media-token': 'k1', authorization: 'MediaBrowser Token="k1"' },
+      undefined,
+    ],
     [273, 'media-server', 'info', { API_KEY: 'k1' }, 'GET /System/Info?api_key=k1', {}, undefined],
     [277, 'file-sync', 'connections', { API_KEY: 'k1' }, 'GET /rest/system/connections', { 'x-api-key': 'k1' }, undefined],
     [277, 'file-sync', 'version', {}, 'GET /rest/system/version', {}, undefined],
     [278, 'file-sync', 'folder', { API_KEY: 'k1', folder_id: 'a b' }, 'GET /rest/db/status?folder=a%20b', { 'x-api-key': 'k1' }, undefined],
     [279, 'file-sync', 'rescan', { API_KEY: 'k1', folder_id: 'docs' }, 'POST /rest/db/scan?folder=docs', { 'x-api-key': 'k1' }, undefined],
     [284, 'rss-reader', 'export', { API_KEY: 'k1' }, 'GET /v1/export', { 'x-auth-token': 'k1' }, undefined],
-    [285, 'dns-filter-second', 'stats', { user: 'admin', password: 'pä:ss' }, 'GET /control/stats', { authorization: `Basic ${Buffer.from('admin:pä:ss').toString('base64')}` }, undefined],
-    [286, 'dns-filter-second', 'refresh', { user: 'admin', password: 'x' }, 'POST /control/filtering/refresh', { ...json, authorization: 'Basic YWRtaW46eA==' }, { whitelist: false }],
-    [287, 'dns-filter-second', 'rewrite', { user: 'admin', password: 'x', domain: 'nas.lan', answer: '192.168.1.2' }, 'POST /control/rewrite/add', { ...json, authorization: 'Basic YWRtaW46eA==' }, { domain: 'nas.lan', answer: '192.168.1.2' }],
-    [288, 'model-runtime', 'generate', { model: 'llama3.2', prompt: 'Say "hi"' }, 'POST /api/generate', json, { model: 'llama3.2', prompt: 'Say "hi"', stream: false }],
+    [
+      285,
+      'dns-filter-second',
+      'stats',
+      { user: 'admin', password: 'pä:ss' },
+      'GET /control/stats',
+      { authorization: `Basic ${Buffer.from('admin:pä:ss').toString('base64')}` },
+      undefined,
+    ],
+    [
+      286,
+      'dns-filter-second',
+      'refresh',
+      { user: 'admin', password: 'x' },
+      'POST /control/filtering/refresh',
+      { ...json, authorization: 'Basic YWRtaW46eA==' },
+      { whitelist: false },
+    ],
+    [
+      287,
+      'dns-filter-second',
+      'rewrite',
+      { user: 'admin', password: 'x', domain: 'nas.lan', answer: '192.168.1.2' },
+      'POST /control/rewrite/add',
+      { ...json, authorization: 'Basic YWRtaW46eA==' },
+      { domain: 'nas.lan', answer: '192.168.1.2' },
+    ],
+    [
+      288,
+      'model-runtime',
+      'generate',
+      { model: 'llama3.2', prompt: 'Say "hi"' },
+      'POST /api/generate',
+      json,
+      { model: 'llama3.2', prompt: 'Say "hi"', stream: false },
+    ],
     [289, 'model-runtime', 'tags', {}, 'GET /api/tags', {}, undefined],
-    [290, 'model-runtime', 'chat', { model: 'm', content: 'hi' }, 'POST /v1/chat/completions', json, { model: 'm', messages: [{ role: 'user', content: 'hi' }] }],
-    [290, 'llm-proxy', 'chat', { API_KEY: 'sk-1', model: 'm', content: 'hi' }, 'POST /v1/chat/completions', { ...json, authorization: 'Bearer sk-1' }, { model: 'm', messages: [{ role: 'user', content: 'hi' }] }],
+    [
+      290,
+      'model-runtime',
+      'chat',
+      { model: 'm', content: 'hi' },
+      'POST /v1/chat/completions',
+      json,
+      { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+    ],
+    [
+      290,
+      'llm-proxy',
+      'chat',
+      { API_KEY: 'sk-1', model: 'm', content: 'hi' },
+      'POST /v1/chat/completions',
+      { ...json, authorization: 'Bearer sk-1' },
+      { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+    ],
     [297, 'idp-enterprise', 'discovery', {}, 'GET /.well-known/openid-configuration', {}, undefined],
   ])('line %i: %s %s', async (_, id, call, values, line, headers, body) => {
     const request = await requestOf(id, call, values);
@@ -46,7 +136,11 @@ describe('requests of the endpoint table (R35)', () => {
     if (typeof body === 'object') expect(JSON.parse(request.body ?? 'null')).toEqual(body);
     else expect(request.body).toBe(body);
     const credentials = Object.keys(request.headers).filter((name) => /^(?:authorization|cookie|x-.*)$/.test(name));
-    expect(credentials.sort()).toEqual(Object.keys(headers).filter((name) => name !== 'content-type').sort());
+    expect(credentials.sort()).toEqual(
+      Object.keys(headers)
+        .filter((name) => name !== 'content-type')
+        .sort(),
+    );
   });
 
   it('line 283: the feeds are sent as a file', async () => {

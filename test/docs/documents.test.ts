@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { Fault } from '../../source/faults/fault.ts';
 import { flows } from '../../source/flows/registry.ts';
-import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { componentJson } from '../../source/terminal/catalog-json.ts';
 import { parseCommandLine } from '../../source/terminal/command-line.ts';
 import { portsJson, statusJson } from '../../source/terminal/status-json.ts';
@@ -12,7 +12,14 @@ import { readmePath, withGeneratedBlocks } from './generated-blocks.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 
 /** Every path of keys in a value; lists count as one of their kind. */
 function keyPaths(value: unknown, path = ''): Set<string> {
@@ -56,7 +63,9 @@ test.each(documents)('%s: every link to a file leads to one', (file) => {
 });
 
 test.each(documents)('%s: every file of the checkout that it names exists', (file) => {
-  const named = [...read(file).matchAll(/(?:^|[`\s])((?:source|test|bin|catalog|bundle|docs|dist|\.ci)\/[\w./-]+)(?=[`\s])/gm)].map((match) => match[1] ?? '');
+  const named = [...read(file).matchAll(/(?:^|[`\s])((?:source|test|bin|catalog|bundle|docs|dist|\.ci)\/[\w./-]+)(?=[`\s])/gm)].map(
+    (match) => match[1] ?? '',
+  );
   // The component that the walk-through adds.
   const missing = named.filter((path) => !existsSync(resolve(root, path)) && path !== 'catalog/media/request-manager');
   expect(missing).toEqual([]);
@@ -76,7 +85,16 @@ describe('docs/json.md', () => {
     settled: true,
     places: [place],
     components: [componentView('rss-reader', { services: [service], findings: [finding] })],
-    ports: [portView(1, 'rss-reader', { component: 'local/stack/rss-reader', service: 'reader', containerPort: 2, role: 'r', conflictWith: ['x'], note: 'n' })],
+    ports: [
+      portView(1, 'rss-reader', {
+        component: 'local/stack/rss-reader',
+        service: 'reader',
+        containerPort: 2,
+        role: 'r',
+        conflictWith: ['x'],
+        note: 'n',
+      }),
+    ],
   };
 
   test('shows the shape of status', () => {
@@ -89,7 +107,9 @@ describe('docs/json.md', () => {
 
   test('shows the shape of the catalog', async () => {
     const { entries } = await openCatalog({ compiledFile: join(root, 'dist/catalog.json') });
-    expect(keyPaths(documented('catalog'))).toEqual(keyPaths({ schema: 1, components: JSON.parse(JSON.stringify(entries.map(componentJson))) }));
+    expect(keyPaths(documented('catalog'))).toEqual(
+      keyPaths({ schema: 1, components: JSON.parse(JSON.stringify(entries.map(componentJson))) }),
+    );
   });
 
   test('shows the shape of a fault', () => {

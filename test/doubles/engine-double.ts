@@ -10,7 +10,6 @@ import type {
   ExecResult,
   ImageFacts,
   LogLine,
-  
   StatsSample,
   TerminalSession,
 } from '../../source/engine/engine.ts';

@@ -88,7 +88,12 @@ export function portView(port: number, owner: string, overrides: Partial<PortVie
 }
 
 /** The view of containers that an engine double has, one component of them all. */
-export function componentOf(id: string, details: readonly ContainerDetail[], state: StateName = 'running', tone: Tone = 'good'): ComponentView {
+export function componentOf(
+  id: string,
+  details: readonly ContainerDetail[],
+  state: StateName = 'running',
+  tone: Tone = 'good',
+): ComponentView {
   return componentView(id, {
     state,
     services: details.map((detail, index) => serviceView(detail.name, { containerId: detail.id, state, tone, main: index === 0 })),

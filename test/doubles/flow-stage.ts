@@ -6,7 +6,7 @@ import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../../source/flows
 import { openAudit } from '../../source/session/audit.ts';
 import type { AuditEntry } from '../../source/session/audit-chain.ts';
 import { openJournal } from '../../source/session/journal.ts';
-import { type SessionPolicy, openSession } from '../../source/session/open-session.ts';
+import { openSession, type SessionPolicy } from '../../source/session/open-session.ts';
 import { EngineDouble } from './engine-double.ts';
 import { FleetDouble } from './fleet-double.ts';
 import { OperatorDouble } from './operator-double.ts';
@@ -40,7 +40,12 @@ export class FlowStage {
     };
   }
 
-  async run(flow: Flow, component: ComponentView | undefined, input: Partial<FlowInput> = {}, signal = new AbortController().signal): Promise<FlowOutcome> {
+  async run(
+    flow: Flow,
+    component: ComponentView | undefined,
+    input: Partial<FlowInput> = {},
+    signal = new AbortController().signal,
+  ): Promise<FlowOutcome> {
     const { session } = openSession({
       flow: flow.id,
       operator: this.operator,

@@ -32,7 +32,8 @@ export class LiveEngine extends EngineDouble {
     try {
       for (;;) {
         yield* stream.queue.splice(0);
-        if (stream.broken) throw new Fault({ code: 'unreachable.engine', message: 'The engine closed the connection.', remedy: 'Start it.' });
+        if (stream.broken)
+          throw new Fault({ code: 'unreachable.engine', message: 'The engine closed the connection.', remedy: 'Start it.' });
         if (options?.signal.aborted) return;
         await new Promise<void>((resolve) => {
           stream.wake = resolve;
@@ -76,7 +77,8 @@ export class LiveEngine extends EngineDouble {
   }
 
   #check(): void {
-    if (!this.reachable) throw new Fault({ code: 'unreachable.engine', message: 'Nobody listens on the socket.', remedy: 'Start the engine.' });
+    if (!this.reachable)
+      throw new Fault({ code: 'unreachable.engine', message: 'Nobody listens on the socket.', remedy: 'Start the engine.' });
   }
 }
 
@@ -99,8 +101,15 @@ export function hostDouble({ listeners = [], files = {} }: { listeners?: Listene
     }),
     files: {
       read: async (path) => (path in files ? new TextEncoder().encode(files[path]) : undefined),
-      facts: async (path) => (path in files ? { kind: 'file', sizeBytes: files[path]?.length ?? 0, modifiedMs: 0, device: 1, inode: 1 } : undefined),
-      list: async (path) => [...new Set(Object.keys(files).filter((file) => file.startsWith(`${path}/`)).map((file) => file.slice(path.length + 1).split('/')[0] ?? ''))],
+      facts: async (path) =>
+        path in files ? { kind: 'file', sizeBytes: files[path]?.length ?? 0, modifiedMs: 0, device: 1, inode: 1 } : undefined,
+      list: async (path) => [
+        ...new Set(
+          Object.keys(files)
+            .filter((file) => file.startsWith(`${path}/`))
+            .map((file) => file.slice(path.length + 1).split('/')[0] ?? ''),
+        ),
+      ],
       write: async () => {
         throw new Error('nothing is written here');
       },

@@ -58,7 +58,8 @@ export async function serve(recording: Recording): Promise<RecordedEngine> {
     void read(raw).then((request) => {
       requests.push(request);
       for (const [name, value] of Object.entries(recording.headers)) response.setHeader(name, value);
-      const refused = request.version === undefined || request.path.startsWith('/libpod/') ? undefined : recording.refuses?.(request.version);
+      const refused =
+        request.version === undefined || request.path.startsWith('/libpod/') ? undefined : recording.refuses?.(request.version);
       if (refused) return json(refused.status, refused.body)(request, response, raw);
       const answer = find(recording.answers, request);
       if (answer === undefined) return json(404, { message: 'page not found' })(request, response, raw);
@@ -75,7 +76,9 @@ export async function serve(recording: Recording): Promise<RecordedEngine> {
       requests.push(request);
       const answer = find(recording.upgrades ?? {}, request);
       if (!answer) return stream.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n');
-      stream.write('HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n');
+      stream.write(
+        'HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n',
+      );
       answer(request, stream);
     });
   });
@@ -111,7 +114,9 @@ function find<T>(answers: Readonly<Record<string, T>>, { method, path }: EngineR
   return Object.entries(answers).find(([key]) => {
     const [wanted, pattern = ''] = key.split(' ');
     const wantedParts = pattern.split('/');
-    return wanted === method && wantedParts.length === parts.length && wantedParts.every((part, index) => part === '*' || part === parts[index]);
+    return (
+      wanted === method && wantedParts.length === parts.length && wantedParts.every((part, index) => part === '*' || part === parts[index])
+    );
   })?.[1];
 }
 

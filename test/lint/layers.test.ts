@@ -6,7 +6,22 @@ import { afterAll, describe, expect, test } from 'vitest';
 
 // The house, top to bottom (CONTRIBUTING.md, "The house").
 const layers = [
-  ...['console', 'terminal', 'flows', 'session', 'stack', 'fleet', 'products', 'cluster', 'calls', 'catalog', 'engine', 'hosts', 'secrets', 'config'],
+  ...[
+    'console',
+    'terminal',
+    'flows',
+    'session',
+    'stack',
+    'fleet',
+    'products',
+    'cluster',
+    'calls',
+    'catalog',
+    'engine',
+    'hosts',
+    'secrets',
+    'config',
+  ],
   ...['faults', 'grants', 'text'],
 ];
 const bottom = new Set(['faults', 'grants', 'text']);
@@ -31,7 +46,9 @@ function refused(files: Record<string, string>): string[] {
     { cwd: folder, encoding: 'utf8' },
   );
   const report = JSON.parse(stdout) as { diagnostics: { location: { path: string | { file: string } } }[] };
-  return [...new Set(report.diagnostics.map(({ location }) => (typeof location.path === 'string' ? location.path : location.path.file)))].sort();
+  return [
+    ...new Set(report.diagnostics.map(({ location }) => (typeof location.path === 'string' ? location.path : location.path.file))),
+  ].sort();
 }
 
 describe('the lint rule for layers', () => {
@@ -46,20 +63,30 @@ describe('the lint rule for layers', () => {
         if (below < above && !(bottom.has(upper) && bottom.has(lower))) expected.push(path);
       }
     }
-    const found = refused(files).filter((path) => !(bottom.has(path.split('/')[1] ?? '') && bottom.has(/imports-(.*)\.ts/.exec(path)?.[1] ?? '')));
+    const found = refused(files).filter(
+      (path) => !(bottom.has(path.split('/')[1] ?? '') && bottom.has(/imports-(.*)\.ts/.exec(path)?.[1] ?? '')),
+    );
     expect(found).toEqual(expected.sort());
   });
 
   test('lets nobody but the session make grants', () => {
-    const mint = (layer: string) => ({ [`source/${layer}/x.ts`]: "import { mintGrant } from '../grants/mint.ts';\nexport const it = mintGrant;\n" });
-    expect(refused({ ...mint('session'), ...mint('flows'), ...mint('engine'), ...mint('console') })).toEqual(['source/console/x.ts', 'source/engine/x.ts', 'source/flows/x.ts']);
+    const mint = (layer: string) => ({
+      [`source/${layer}/x.ts`]: "import { mintGrant } from '../grants/mint.ts';\nexport const it = mintGrant;\n",
+    });
+    expect(refused({ ...mint('session'), ...mint('flows'), ...mint('engine'), ...mint('console') })).toEqual([
+      'source/console/x.ts',
+      'source/engine/x.ts',
+      'source/flows/x.ts',
+    ]);
   });
 
   test('lets only hosts/ touch files, sockets and programs of the operated machine', () => {
     const uses = (layer: string, module: string) => ({
       [`source/${layer}/uses-${module.replace(/\W/g, '-')}.ts`]: `import * as it from '${module}';\nexport const used = it;\n`,
     });
-    const files = ['node:fs', 'node:fs/promises', 'node:net', 'node:child_process'].flatMap((module) => ['console', 'flows', 'fleet', 'engine', 'hosts'].map((layer) => uses(layer, module)));
+    const files = ['node:fs', 'node:fs/promises', 'node:net', 'node:child_process'].flatMap((module) =>
+      ['console', 'flows', 'fleet', 'engine', 'hosts'].map((layer) => uses(layer, module)),
+    );
     const found = refused(Object.assign({}, ...files));
     expect(found).toHaveLength(16);
     expect(found.filter((path) => path.startsWith('source/hosts/'))).toEqual([]);

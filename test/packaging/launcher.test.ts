@@ -29,9 +29,16 @@ async function withNode(script: string) {
 
 test('an older node is told as such, not as an option that it does not know', async () => {
   const node20 = 'case "$*" in *--disable-sigusr1*) echo "node: bad option: --disable-sigusr1" >&2; exit 9;; *) echo v20.19.0;; esac';
-  expect(await withNode(node20)).toEqual({ exitCode: 1, stdout: '', stderr: 'quarterdeck: needs Node.js 22.14 or newer, and the node on PATH is v20.19.0\n' });
+  expect(await withNode(node20)).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'quarterdeck: needs Node.js 22.14 or newer, and the node on PATH is v20.19.0\n',
+  });
 });
 
 test('a newer one runs the program with its arguments', async () => {
-  expect(await withNode('echo "$*"')).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/--disable-sigusr1 .*dist\/main\.js status\n$/) });
+  expect(await withNode('echo "$*"')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/--disable-sigusr1 .*dist\/main\.js status\n$/),
+  });
 });

@@ -16,10 +16,15 @@ describe('coverage of the specification', () => {
   });
 
   it('reports as a table and as JSON, and never fails the build', () => {
-    const run = (...args: string[]) => execFileSync(process.execPath, ['--import', 'tsx', 'test/spec/coverage.ts', ...args], { encoding: 'utf8' });
+    const run = (...args: string[]) =>
+      execFileSync(process.execPath, ['--import', 'tsx', 'test/spec/coverage.ts', ...args], { encoding: 'utf8' });
     expect(run()).toMatch(/^Rules: \d+ of 89 with a test\./m);
     expect(run()).toMatch(/^Components: \d+ of \d+ with a catalog folder\.$/m);
-    const json = JSON.parse(run('--json')) as { schema: number; rules: { rule: string; tests: unknown[] }[]; components: { id: string; folder: boolean }[] };
+    const json = JSON.parse(run('--json')) as {
+      schema: number;
+      rules: { rule: string; tests: unknown[] }[];
+      components: { id: string; folder: boolean }[];
+    };
     expect(json.schema).toBe(1);
     expect(json.rules.find(({ rule }) => rule === 'R19')?.tests.length).toBeGreaterThan(0);
     expect(json.components).toContainEqual({ id: 'password-vault', group: 'security', folder: true });

@@ -15,7 +15,10 @@ interface Row {
 const root = new URL('../../', import.meta.url).pathname;
 
 export function readRules(markdown: string): { rule: string; title: string }[] {
-  return [...markdown.matchAll(/^- \*\*(R\d+)\*\* (?:\(L[^)]*\) )?(.*)$/gm)].map(([, rule = '', text = '']) => ({ rule, title: (text.split(/ Test: |(?<=\w{3}\.) (?=[A-Z])/, 1)[0] ?? '').replace(/\.$/, '') }));
+  return [...markdown.matchAll(/^- \*\*(R\d+)\*\* (?:\(L[^)]*\) )?(.*)$/gm)].map(([, rule = '', text = '']) => ({
+    rule,
+    title: (text.split(/ Test: |(?<=\w{3}\.) (?=[A-Z])/, 1)[0] ?? '').replace(/\.$/, ''),
+  }));
 }
 
 /** Titles of tests that name rules: `(R63)`, `(R1, R2)`; found in the text, so that nothing has to run. */
@@ -30,7 +33,9 @@ export function readTitles(source: string): { title: string; rules: string[] }[]
 }
 
 function collect(): { rules: Row[]; components: { id: string; group: string; folder: boolean }[]; unknown: string[] } {
-  const rows = new Map<string, Row>(readRules(readFileSync(`${root}test/spec/rules.md`, 'utf8')).map(({ rule, title }) => [rule, { rule, title, tests: [] }]));
+  const rows = new Map<string, Row>(
+    readRules(readFileSync(`${root}test/spec/rules.md`, 'utf8')).map(({ rule, title }) => [rule, { rule, title, tests: [] }]),
+  );
   const unknown = new Set<string>();
   const files = globSync(['source/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'], { cwd: root }).sort();
   for (const file of files) {
@@ -46,24 +51,34 @@ function collect(): { rules: Row[]; components: { id: string; group: string; fol
   const components = inventory
     // `embedded` means: a service inside other components, no folder of its own.
     .filter(({ deploy }) => deploy !== 'embedded')
-    .map(({ id, group }) => ({ id, group, folder: statSync(`${root}catalog/${group}/${id}`, { throwIfNoEntry: false })?.isDirectory() ?? false }));
+    .map(({ id, group }) => ({
+      id,
+      group,
+      folder: statSync(`${root}catalog/${group}/${id}`, { throwIfNoEntry: false })?.isDirectory() ?? false,
+    }));
   return { rules: [...rows.values()], components, unknown: [...unknown] };
 }
 
 function report(): string {
   const { rules, components, unknown } = collect();
   const lines = ['Rule   Tests  What it says'];
-  for (const { rule, title, tests } of rules) lines.push(`${rule.padEnd(6)} ${String(tests.length || '-').padStart(5)}  ${title.length > 110 ? `${title.slice(0, 109)}>` : title}`);
+  for (const { rule, title, tests } of rules)
+    lines.push(`${rule.padEnd(6)} ${String(tests.length || '-').padStart(5)}  ${title.length > 110 ? `${title.slice(0, 109)}>` : title}`);
   const untested = rules.filter(({ tests }) => tests.length === 0);
   const missing = components.filter(({ folder }) => !folder);
   const byGroup = Map.groupBy(missing, ({ group }) => group);
   lines.push('', 'Components without a catalog folder:');
   for (const [group, members] of byGroup) lines.push(`  ${group} (${members.length}): ${members.map(({ id }) => id).join(', ')}`);
   if (missing.length === 0) lines.push('  none');
-  if (unknown.length > 0) lines.push('', 'Rules that tests name but the specification does not have:', ...unknown.map((line) => `  ${line}`));
-  lines.push('', `Rules: ${rules.length - untested.length} of ${rules.length} with a test. Without: ${untested.map(({ rule }) => rule).join(', ') || 'none'}.`);
+  if (unknown.length > 0)
+    lines.push('', 'Rules that tests name but the specification does not have:', ...unknown.map((line) => `  ${line}`));
+  lines.push(
+    '',
+    `Rules: ${rules.length - untested.length} of ${rules.length} with a test. Without: ${untested.map(({ rule }) => rule).join(', ') || 'none'}.`,
+  );
   lines.push(`Components: ${components.length - missing.length} of ${components.length} with a catalog folder.`);
   return lines.join('\n');
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) console.log(process.argv.includes('--json') ? JSON.stringify({ schema: 1, ...collect() }, null, 2) : report());
+if (process.argv[1] === new URL(import.meta.url).pathname)
+  console.log(process.argv.includes('--json') ? JSON.stringify({ schema: 1, ...collect() }, null, 2) : report());
