@@ -76,6 +76,7 @@ export function createCommands(options: Options): Commands {
     if (deck.options.readOnly && flow.right !== 'read') return `This session is read-only: "${flow.title}" is not available.`;
     if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0 ? undefined : 'No engine has answered yet.';
     if (!component) return 'No component is selected.';
+    if (component.state === 'unknown') return `The engine is away: "${flow.title}" has to wait until it is back.`;
     return isOffered(deck, flow, component) ? undefined : `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`;
   }
 

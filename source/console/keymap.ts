@@ -130,6 +130,13 @@ function badKey(field: string, message: string, remedy: string): Fault {
   return new Fault({ code: 'usage.keys', message, remedy, where: { field: `keys.${field}` } });
 }
 
+function sharedByDesign(one: KeyBinding, other: KeyBinding, key: string): boolean {
+  return [one, other].every(
+    ({ id, flow }) =>
+      flow !== undefined && bindings.some((binding) => binding.id === id && (binding.keys as readonly string[]).includes(key)),
+  );
+}
+
 /**
  * The table with the operator's own keys: command id to key or keys.
  * Throws `usage.keys` for a command or a key that does not exist, and for a key that would have two meanings.
@@ -163,8 +170,8 @@ export function createKeymap(overrides: Readonly<Record<string, string | readonl
       if (!contexts.includes(binding.context)) continue;
       for (const key of binding.keys) {
         const other = taken.get(key);
-        // Flows may share a key: of pause and unpause only one is ever offered.
-        if (other && !(other.flow && binding.flow)) {
+        // Of pause and unpause only one is ever offered, so the table lets them share a key; settings may not make others do so.
+        if (other && !sharedByDesign(binding, other, key)) {
           const [mine, theirs] = binding.id in overrides ? [binding, other] : [other, binding];
           throw badKey(
             mine.id,

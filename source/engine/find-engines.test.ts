@@ -141,7 +141,7 @@ describe('DOCKER_HOST', () => {
   test('ssh is not for here', async () => {
     await expect(find({ DOCKER_HOST: 'ssh://me@nas' })).rejects.toMatchObject({
       code: 'unreachable.remoteEngine',
-      remedy: expect.stringContaining('quarterdeck hosts'),
+      remedy: expect.stringContaining('ssh -N -L'),
     });
   });
 

@@ -156,9 +156,8 @@ function addressOf(text: string, origin: string): EngineAddress {
   if (text.startsWith('ssh://')) {
     throw new Fault({
       code: 'unreachable.remoteEngine',
-      message: `${origin} names an engine behind ssh (${shown}), which is not supported here yet.`,
-      remedy:
-        'Remote hosts are added with quarterdeck hosts; until then unset it, or forward the socket: ssh -L /tmp/engine.sock:/var/run/docker.sock HOST.',
+      message: `${origin} names an engine behind ssh (${shown}), which cannot be operated yet.`,
+      remedy: 'Unset it, or forward the socket and name that: ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST.',
     });
   }
   // `DOCKER_HOST=nas:2375` is TCP too.

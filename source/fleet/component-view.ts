@@ -109,7 +109,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       role: known?.role,
     });
   }
-  services.sort((one, other) => Number(other.main) - Number(one.main) || one.name.localeCompare(other.name));
+  services.sort((one, other) => Number(other.main) - Number(one.main) || one.name.localeCompare(other.name, undefined, { numeric: true }));
 
   const main = services.find((service) => service.main) ?? services[0];
   if (!main) throw new RangeError('a group has at least one service');
@@ -239,7 +239,7 @@ function urlOf(entry: CatalogEntry | undefined, all: readonly ServiceView[], gro
 export function compareComponents(one: ComponentView, other: ComponentView): number {
   return (
     groupRank(one.group) - groupRank(other.group) ||
-    one.id.localeCompare(other.id) ||
+    one.id.localeCompare(other.id, undefined, { numeric: true }) ||
     one.host.localeCompare(other.host) ||
     one.key.localeCompare(other.key)
   );

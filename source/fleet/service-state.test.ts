@@ -100,6 +100,11 @@ describe('a container that ended (R5)', () => {
     );
   });
 
+  test('failed for good after the restarts that its policy allows', () => {
+    const failed = stateOf({ ...ended, exitCode: 1, restartPolicy: 'on-failure', restartCount: 5 });
+    expect(failed.detail).toBe('failed with exit code 1, after 5 restarts, 2 minutes ago');
+  });
+
   test('failed when a stop long ago has nothing to do with it', () => {
     expect(stateOf({ ...ended, exitCode: 1, restartPolicy: 'no' }, { stopAskedMs: nowMs - 3_600_000 }).state).toBe('failed');
   });

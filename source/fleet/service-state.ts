@@ -219,6 +219,10 @@ export function serviceState(
     // These come from people and from shutdowns, not from faults of the program: what ran out of memory was told apart above.
     if (exitCode === 143 || exitCode === 130 || exitCode === 137)
       return say('stopped', `ended by a signal (${exitText(exitCode)})${when}`, more);
-    return say('failed', `failed with ${exitCode === undefined ? 'an unknown exit code' : exitText(exitCode)}${when}`, more);
+    return say(
+      'failed',
+      `failed with ${exitCode === undefined ? 'an unknown exit code' : exitText(exitCode)}${restarts > 0 ? `, after ${countText(restarts, 'restart')}` : ''}${when}`,
+      more,
+    );
   }
 }

@@ -26,6 +26,13 @@ export const exec: Flow = {
   async run(session, input, world) {
     const component = componentOf(input);
     const engine = world.engineOf(input.place);
+    if (input.words.length === 0 && !session.attended) {
+      throw new Fault({
+        code: 'usage.program',
+        message: 'exec needs a program to run.',
+        remedy: `For example: quarterdeck exec ${component.id} -- ls /`,
+      });
+    }
     const argv =
       input.words.length > 0
         ? input.words
