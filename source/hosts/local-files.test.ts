@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { asOrdinaryUser } from '../../test/doubles/ordinary-user.ts';
 import { mintGrant } from '../grants/mint.ts';
 import { localFiles as files } from './local-files.ts';
 
@@ -47,12 +48,14 @@ describe('read', () => {
     expect((await files.read(at('big'), { signal, limitBytes: 10 }))?.length).toBe(10);
   });
 
-  test.skipIf(process.getuid?.() === 0)('without permission', async () => {
+  test('without permission', async () => {
     await writeFile(at('mine'), '', { mode: 0 });
-    await expect(files.read(at('mine'), { signal })).rejects.toMatchObject({
-      code: 'failed.file',
-      message: expect.stringContaining('permission'),
-    });
+    await asOrdinaryUser(() =>
+      expect(files.read(at('mine'), { signal })).rejects.toMatchObject({
+        code: 'failed.file',
+        message: expect.stringContaining('permission'),
+      }),
+    );
   });
 });
 
