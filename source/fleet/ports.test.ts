@@ -88,6 +88,13 @@ describe('ports', () => {
     expect(views[0]).toMatchObject({ owner: 'sshd', component: undefined, exposure: 'lan', port: 22 });
   });
 
+  test('a socket whose program cannot be seen says so', () => {
+    expect(ports([], [{ address: '0.0.0.0', port: 2024, protocol: 'tcp' }])[0]).toMatchObject({
+      owner: 'unknown',
+      note: expect.stringContaining('cannot be seen'),
+    });
+  });
+
   test('a program on the port of a stopped component is a conflict, both ways (R88)', () => {
     const views = ports(
       [component('dns-filter', [published(53, '0.0.0.0', 'udp')], 'stopped')],

@@ -162,7 +162,7 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
       role: listener.process ? `process ${listener.process.pid}` : undefined,
       open: true,
       conflictWith: [],
-      note: listener.process ? undefined : 'another user’s program: run as root to see which',
+      note: listener.process ? undefined : 'its program cannot be seen: another user’s (root would see it), or in another namespace',
     });
   }
 
