@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { asOrdinaryUser } from '../../test/doubles/ordinary-user.ts';
 import type { ExecOptions } from './host.ts';
 import { runProgram } from './program.ts';
 
@@ -47,6 +48,20 @@ test('a program that does not read its input', async () => {
 });
 
 test('ended by a signal counts as shells have it', async () => expect((await run('kill -9 $$')).exitCode).toBe(137));
+
+test('no such program, with a folder in PATH that may not be read', async () => {
+  await mkdir(join(folder, 'closed'), { mode: 0 });
+  await chmod(folder, 0o755);
+  const before = process.env.PATH;
+  process.env.PATH = `${join(folder, 'closed')}:${before}`;
+  try {
+    await asOrdinaryUser(() =>
+      expect(runProgram(['quarterdeck-no-such-program'], options())).rejects.toMatchObject({ remedy: expect.stringContaining('PATH') }),
+    );
+  } finally {
+    process.env.PATH = before;
+  }
+});
 
 test('no such program, no such folder', async () => {
   await expect(runProgram(['quarterdeck-no-such-program'], options())).rejects.toMatchObject({

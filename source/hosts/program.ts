@@ -156,7 +156,9 @@ function tooSlow(program: string, limitMs: number): Fault {
 }
 
 function notStarted(program: string, cwd: string | undefined, cause: NodeJS.ErrnoException): Fault {
-  const missing = cause.code === 'ENOENT';
+  // A name is looked up in PATH, and one folder there that may not be read makes the system say EACCES for a program that is in none of them.
+  const lookedUp = !program.includes('/');
+  const missing = cause.code === 'ENOENT' || (cause.code === 'EACCES' && lookedUp);
   return new Fault({
     code: 'unreachable.program',
     message: missing
