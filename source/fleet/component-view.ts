@@ -4,7 +4,7 @@ import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/e
 import { cleanLine } from '../text/clean.ts';
 import { type ContainerGroup, composeLabel, dependenciesOf } from './grouping.ts';
 import type { ComponentView, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
-import { type ContainerHistory, serviceState, toneOfState } from './service-state.ts';
+import { type ContainerHistory, isServing, isUpState, serviceState, toneOfState } from './service-state.ts';
 
 /** What is known of one container beyond the list. */
 export interface ContainerKnowledge {
@@ -174,7 +174,7 @@ interface Summary {
 function summarise(main: ServiceView, services: readonly ServiceView[], group: ContainerGroup): Summary {
   const optional = new Set(group.entry?.services.filter((service) => service.optional).map((service) => service.name));
   const others = services.filter((service) => !service.main && !optional.has(service.name) && service.state !== 'finished');
-  const mainUp = ['healthy', 'running', 'starting', 'unhealthy', 'restarting'].includes(main.state);
+  const mainUp = isUpState(main.state);
   const worst = others
     .filter(
       (service) =>
@@ -216,7 +216,7 @@ function originOf(group: ContainerGroup): string {
 
 /** The page for people: the first annotated web port that is really published. */
 function urlOf(entry: CatalogEntry | undefined, all: readonly ServiceView[], group: ContainerGroup): string | undefined {
-  const services = all.filter((service) => ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state));
+  const services = all.filter((service) => isServing(service.state));
   for (const port of entry?.ports.filter((candidate) => candidate.web) ?? []) {
     const onHost = group.members.some(
       ({ container, known }) => known?.name === port.service && container.networkMode === 'host' && container.state === 'running',

@@ -4,6 +4,7 @@ import type { EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { ComponentView, PortView } from './model.ts';
+import { isServing } from './service-state.ts';
 
 type Exposure = PortView['exposure'];
 
@@ -86,7 +87,7 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
       for (const port of service.ports) {
         if (port.hostPort === undefined) continue;
         const address = port.address ?? '0.0.0.0';
-        const up = ['healthy', 'running', 'unhealthy', 'starting', 'paused'].includes(service.state);
+        const up = isServing(service.state) || service.state === 'paused';
         const sockets = listening(address, port.hostPort, port.protocol);
         // While the engine is away, or between two starts of a loop, a forwarder that still holds the port open is the container's all the same.
         const between = service.state === 'unknown' || service.state === 'restarting' || service.state === 'removing';
@@ -121,7 +122,7 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
       const sockets = listeners.filter(
         (listener) => listener.port === port.host && listener.protocol === port.protocol && !claimed.has(listener),
       );
-      const up = ['healthy', 'running', 'unhealthy', 'starting'].includes(service.state);
+      const up = isServing(service.state);
       if (up) for (const socket of sockets) claimed.add(socket);
       const address = sockets[0]?.address ?? '0.0.0.0';
       views.push({

@@ -41,6 +41,18 @@ const tones: Record<StateName, Tone> = {
   unknown: 'unknown',
 };
 
+const serving: ReadonlySet<StateName> = new Set(['healthy', 'running', 'unhealthy', 'starting']);
+
+/** Do its programs run now, well or not? */
+export function isServing(state: StateName): boolean {
+  return serving.has(state);
+}
+
+/** Do its programs run, or will the engine start them again by itself? */
+export function isUpState(state: StateName): boolean {
+  return serving.has(state) || state === 'restarting';
+}
+
 export function toneOfState(state: StateName): Tone {
   return tones[state];
 }

@@ -2,6 +2,7 @@ import type { ContainerFacts, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView, ServiceView, StateName } from '../fleet/model.ts';
+import { isUpState } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput } from './flow.ts';
@@ -22,10 +23,9 @@ export interface ServiceTarget {
   dependsOn: readonly Dependency[];
 }
 
-const upStates: ReadonlySet<StateName> = new Set(['healthy', 'running', 'unhealthy', 'starting', 'restarting']);
 const downStates: ReadonlySet<StateName> = new Set(['stopped', 'failed', 'finished', 'created']);
 
-export const isUp = (service: ServiceView) => service.containerId !== undefined && upStates.has(service.state);
+export const isUp = (service: ServiceView) => service.containerId !== undefined && isUpState(service.state);
 export const isDown = (service: ServiceView) => service.containerId !== undefined && downStates.has(service.state);
 export const isPaused = (service: ServiceView) => service.containerId !== undefined && service.state === 'paused';
 export const hasContainer = (service: ServiceView) => service.containerId !== undefined && service.state !== 'unknown';

@@ -1,5 +1,6 @@
 import { useRef } from 'react';
 import type { ComponentView, PlaceView, StatsHistory } from '../../fleet/model.ts';
+import { isUpState } from '../../fleet/service-state.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, durationText } from '../../text/quantities.ts';
 import { cut, pad, wrap } from '../../text/width.ts';
@@ -26,7 +27,6 @@ interface Columns {
 const ageColumns = 4;
 const loadColumns = 16;
 /** States in which a container uses the processor at all. */
-const working: ReadonlySet<string> = new Set(['healthy', 'running', 'unhealthy', 'starting', 'restarting']);
 
 /** Which columns fit. The name and the state come first, then where it belongs, what it costs, what it is. */
 export function columnsFor(width: number): Columns {
@@ -141,7 +141,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const columns = columnsFor(width);
   const visible = rows.slice(start.current, start.current + height);
   const stats = useStats(
-    columns.load ? visible.flatMap((row) => (row.kind === 'component' && working.has(row.component.state) ? [row.component.key] : [])) : [],
+    columns.load ? visible.flatMap((row) => (row.kind === 'component' && isUpState(row.component.state) ? [row.component.key] : [])) : [],
   );
   const context: RowContext = { theme, width, columns, nowMs, focused, stats, names: namesOf(components) };
   const lines =
