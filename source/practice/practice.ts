@@ -1,0 +1,56 @@
+import type { RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** What `practice serve --json` prints: where everything of a practice stack is, and what opens it. All of it is made up anew at every start. */
+export interface PracticeFacts {
+  schema: 1;
+  /** The engine's socket: `unix:///run/user/1000/quarterdeck/practice-4711/engine.sock`. */
+  engine: string;
+  /**
+   * Where the products answer, by component id. `address` is a socket URL (`unix://...`); `published` is what the component believes to be
+   * published at (`http://127.0.0.1:8200`): nothing listens there, so a practice stack never meets a real one.
+   */
+  products: Readonly<Record<string, { address: string; published: string }>>;
+  /** Key shares of the practice secrets manager, hex. */
+  shares: readonly string[];
+  /** How many of them unseal it. */
+  threshold: number;
+  rootToken: string;
+  /** A file: the practice cluster. */
+  kubeconfig: string;
+  /** Names for `POST /practice/incidents/<name>` on the engine's socket. */
+  incidents: readonly { name: string; title: string; summary: string }[];
+}
+
+export interface PracticeOptions {
+  /** A folder for its sockets and files, made with mode 0700 and removed at the end. */
+  folder: string;
+}
+
+export interface Practice {
+  readonly facts: PracticeFacts;
+  close(): Promise<void>;
+}
+
+/** What a practice product is given by the container that it plays in. */
+export interface ProductSurroundings {
+  /** Writes a line to the container's log. */
+  log(line: string, stream?: 'stdout' | 'stderr'): void;
+  now(): number;
+  signal: AbortSignal;
+}
+
+/** A product behind a practice container: it answers while the container runs, and its memory of a run ends with it. */
+export interface PracticeProduct {
+  /** By container port; HTTP. The engine puts a server in front. */
+  readonly listeners: Readonly<Record<number, RequestListener>>;
+  /** For what is no HTTP, or upgrades: raw connections by container port. */
+  readonly raw?: Readonly<Record<number, (connection: Duplex) => void>>;
+  /** The container starts: what lives in memory only begins anew (a secrets manager is sealed), what is on its disk stays. */
+  start(surroundings: ProductSurroundings): void;
+  stop(): void;
+  /** Answers an exec of the product's own command-line client in its container, undefined for any other program. */
+  exec?(argv: readonly string[], stdin: string): Promise<{ exitCode: number; stdout: string; stderr: string }> | undefined;
+  /** Incidents that this product can play on cue. */
+  readonly incidents?: readonly { name: string; title: string; summary: string; play(): void }[];
+}
