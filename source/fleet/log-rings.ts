@@ -1,7 +1,9 @@
 import type { Engine, LogLine } from '../engine/engine.ts';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
-import type { LogEntry, LogSource, Logs } from './log-store.ts';
+import { openReading } from './log-reading.ts';
+import type { LogEntry, LogPredicate, LogReading, LogSource, Logs } from './log-store.ts';
+import { streamLogs } from './log-stream.ts';
 import type { OpenFleet } from './open-fleet.ts';
 
 export interface LogLimits {
@@ -43,8 +45,10 @@ interface Position {
 export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs {
   const rings = new Map<string, { ring: LogRing; users: number }>();
   return {
-    open(key) {
-      const known = rings.get(key) ?? { ring: new LogRing(key, fleet, limits), users: 0 };
+    open(keys) {
+      const componentKeys = typeof keys === 'string' ? [keys] : [...new Set(keys)].sort();
+      const key = componentKeys.join('\n');
+      const known = rings.get(key) ?? { ring: new LogRing(componentKeys, fleet, limits), users: 0 };
       rings.set(key, known);
       known.users++;
       let open = true;
@@ -60,6 +64,7 @@ export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs 
         },
       };
     },
+    stream: (options) => streamLogs(fleet, options),
     close() {
       for (const { ring } of rings.values()) ring.close();
       rings.clear();
@@ -68,6 +73,13 @@ export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs 
 }
 
 type PendingEntry = Omit<LogEntry, 'index'> & { arrivedMs: number };
+
+/** Whose lines they are. */
+interface Origin {
+  id: string;
+  component: string;
+  service: string;
+}
 
 interface Follower {
   stop: AbortController;
@@ -78,7 +90,7 @@ interface Follower {
 }
 
 class LogRing implements LogSource {
-  readonly componentKey: string;
+  readonly componentKeys: readonly string[];
   readonly #fleet: OpenFleet;
   readonly #limits: LogLimits;
   readonly #listeners = new Set<() => void>();
@@ -94,8 +106,8 @@ class LogRing implements LogSource {
   #message: string | undefined;
   #closed = false;
 
-  constructor(key: string, fleet: OpenFleet, limits: LogLimits) {
-    this.componentKey = key;
+  constructor(keys: readonly string[], fleet: OpenFleet, limits: LogLimits) {
+    this.componentKeys = keys;
     this.#fleet = fleet;
     this.#limits = limits;
     this.#unsubscribe = fleet.subscribe(() => this.#follow());
@@ -119,6 +131,10 @@ class LogRing implements LogSource {
     return () => this.#listeners.delete(listener);
   }
 
+  read(passes?: LogPredicate): LogReading {
+    return openReading(this, passes);
+  }
+
   close(): void {
     this.#closed = true;
     this.#unsubscribe();
@@ -131,34 +147,43 @@ class LogRing implements LogSource {
 
   #follow(): void {
     if (this.#closed) return;
-    const runtime = this.#fleet.runtime(this.componentKey);
-    const engine = runtime?.place.link.state === 'connected' ? runtime.place.engine : undefined;
     const wanted = new Set<string>();
-    for (const { container, service } of runtime?.group.members ?? []) {
-      const detail = runtime?.place.detail(container.id);
-      // Whether frames are used is known from an inspect only.
-      if (!engine || !detail) continue;
-      wanted.add(container.id);
-      const incarnation = `${runtime?.place.link.sinceMs}/${detail.startedMs ?? 0}`;
-      const known = this.#followers.get(container.id);
-      if (known?.incarnation === incarnation) continue;
-      known?.stop.abort();
-      // A stopped container's log was read to its end; its stream is opened again when it starts.
-      if (known && container.state !== 'running') continue;
-      this.#open(engine, container.id, service, detail.tty, incarnation);
+    let members = 0;
+    let missing = 0;
+    let away = 0;
+    for (const key of this.componentKeys) {
+      const runtime = this.#fleet.runtime(key);
+      const engine = runtime?.place.link.state === 'connected' ? runtime.place.engine : undefined;
+      if (!runtime) missing++;
+      else if (!engine) away++;
+      for (const { container, service } of runtime?.group.members ?? []) {
+        members++;
+        const detail = runtime?.place.detail(container.id);
+        // Whether frames are used is known from an inspect only.
+        if (!engine || !detail) continue;
+        wanted.add(container.id);
+        const incarnation = `${runtime?.place.link.sinceMs}/${detail.startedMs ?? 0}`;
+        const known = this.#followers.get(container.id);
+        if (known?.incarnation === incarnation) continue;
+        known?.stop.abort();
+        // A stopped container's log was read to its end; its stream is opened again when it starts.
+        if (known && container.state !== 'running') continue;
+        this.#open(engine, { id: container.id, service, component: key, tty: detail.tty }, incarnation);
+      }
     }
     for (const [id, follower] of this.#followers) {
       if (wanted.has(id)) continue;
       follower.stop.abort();
       this.#followers.delete(id);
     }
-    if (runtime === undefined) this.#say('the component is gone');
-    else if (engine === undefined) this.#say('waiting for the engine');
+    if (missing === this.componentKeys.length) this.#say('the component is gone');
+    else if (away > 0) this.#say('waiting for the engine');
     // Until the first inspects have answered.
-    else if (this.#followers.size === 0 && runtime.group.members.length > 0) this.#say('asking the engine for it');
+    else if (this.#followers.size === 0 && members > 0) this.#say('asking the engine for it');
   }
 
-  #open(engine: Engine, id: string, service: string, tty: boolean, incarnation: string): void {
+  #open(engine: Engine, of: Origin & { tty: boolean }, incarnation: string): void {
+    const { id, tty } = of;
     const follower: Follower = { stop: new AbortController(), incarnation, ended: false };
     this.#followers.set(id, follower);
     const position = this.#positions.get(id);
@@ -179,7 +204,7 @@ class LogRing implements LogSource {
           for (const line of batch) {
             const before = again.get(line.stamp) ?? 0;
             if (before > 0) again.set(line.stamp, before - 1);
-            else if (line.timeMs === undefined || secondOf(line.timeMs) >= from) this.#take(id, service, line);
+            else if (line.timeMs === undefined || secondOf(line.timeMs) >= from) this.#take(of, line);
           }
           this.#schedule();
         }
@@ -202,19 +227,21 @@ class LogRing implements LogSource {
     if (this.#closed || follower.stop.signal.aborted) return;
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
-      for (const { container } of this.#fleet.runtime(this.componentKey)?.group.members ?? []) {
-        if (container.state === 'running' && this.#followers.get(container.id)?.ended) this.#followers.delete(container.id);
+      for (const key of this.componentKeys) {
+        for (const { container } of this.#fleet.runtime(key)?.group.members ?? []) {
+          if (container.state === 'running' && this.#followers.get(container.id)?.ended) this.#followers.delete(container.id);
+        }
       }
       this.#follow();
     }, this.#limits.retryMs);
   }
 
-  #take(id: string, service: string, line: LogLine): void {
+  #take({ id, component, service }: Origin, line: LogLine): void {
     if (line.stamp && line.timeMs !== undefined) this.#remember(id, line.stamp, secondOf(line.timeMs));
     const text = cleanLine(
       line.text.length > this.#limits.lineCharacters ? `${line.text.slice(0, this.#limits.lineCharacters)}>` : line.text,
     );
-    this.#pending.push({ timeMs: line.timeMs, service, stream: line.stream, text, arrivedMs: Date.now() });
+    this.#pending.push({ timeMs: line.timeMs, component, container: id, service, stream: line.stream, text, arrivedMs: Date.now() });
   }
 
   #remember(id: string, stamp: string, second: number): void {
@@ -242,7 +269,7 @@ class LogRing implements LogSource {
   #commit(): void {
     const due = this.#due();
     if (due.length > 0) {
-      const added: LogEntry[] = due.map(({ timeMs, service, stream, text }) => ({ index: this.#total++, timeMs, service, stream, text }));
+      const added: LogEntry[] = due.map(({ arrivedMs: _, ...entry }) => ({ index: this.#total++, ...entry }));
       for (const entry of added) this.#characters += entry.text.length;
       const all = [...this.#entries, ...added];
       let drop = Math.max(0, all.length - this.#limits.lines);
