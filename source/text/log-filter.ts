@@ -1,3 +1,6 @@
+import type { RE2JS } from 're2js';
+import { cleanLine } from './clean.ts';
+
 /**
  * What an operator types to filter a log: a text, `/a regular expression/`, and either with `!` in front for the lines that do not match. Capitals make
  * it exact (smart case); `\!` and `\/` at the start stand for themselves.
@@ -8,4 +11,192 @@ export interface LogFilter {
   passes(text: string): boolean;
   /** Where it matches, for highlighting: start and end, ascending. Empty for a filter with `!`. At most 100. */
   ranges(text: string): readonly (readonly [number, number])[];
+}
+
+/**
+ * `loading`: it holds a regular expression, and the library for those is on its way; ask again when `ready` resolves, which it always does.
+ * `problem`: a sentence that says what is wrong and what to type instead.
+ */
+export type LogFilterAnswer =
+  | { state: 'ready'; filter: LogFilter; hint?: string }
+  | { state: 'problem'; problem: string }
+  | { state: 'loading'; ready: Promise<void> };
+
+const rangeLimit = 100;
+const typedLimit = 1_000;
+/** Instructions of a compiled expression. What it can cost for a line is this times the line's length. */
+const programLimit = 300;
+/** Steps that highlighting a line may take: some 20 ms. What lies behind is not highlighted. */
+const highlightSteps = 1_000_000;
+
+const tooLarge = 'The regular expression is too large: repeat less, for example .* instead of .{500}.';
+
+type Library = typeof RE2JS;
+let library: Library | 'missing' | undefined;
+let loading: Promise<void> | undefined;
+
+/** RE2 takes time linear in the line's length, whatever the expression: none can freeze us. A quarter of a megabyte, so it loads when it is used. */
+function load(): Promise<void> {
+  loading ??= import('re2js').then(
+    ({ RE2JS: loaded }) => {
+      library = loaded;
+    },
+    () => {
+      library = 'missing';
+    },
+  );
+  return loading;
+}
+
+/** Never throws. Nothing typed, or nothing behind `!`, is a filter that everything passes. */
+export function parseLogFilter(typed: string): LogFilterAnswer {
+  if (typed.length > typedLimit) return { state: 'problem', problem: `A filter has at most ${typedLimit} characters: type less.` };
+  const inverted = typed.startsWith('!');
+  const wanted = inverted ? typed.slice(1) : typed;
+  const source = expressionIn(wanted);
+  if (source === undefined) {
+    const filter = filterOf(typed, inverted, textMatcher(/^\\[!/]/.test(wanted) ? wanted.slice(1) : wanted));
+    return wanted.startsWith('/')
+      ? { state: 'ready', filter, hint: 'This is a text; with / at its end it is a regular expression.' }
+      : { state: 'ready', filter };
+  }
+  if (source === '') return { state: 'ready', filter: filterOf(typed, inverted, undefined) };
+  if (library === undefined) return { state: 'loading', ready: load() };
+  if (library === 'missing') {
+    return { state: 'problem', problem: 'The part for regular expressions could not be loaded: start Quarterdeck again, or type a text.' };
+  }
+  const matcher = expressionMatcher(source, library);
+  return typeof matcher === 'string'
+    ? { state: 'problem', problem: matcher }
+    : { state: 'ready', filter: filterOf(typed, inverted, matcher) };
+}
+
+/** The same for those who can wait. */
+export async function loadLogFilter(typed: string): Promise<Exclude<LogFilterAnswer, { state: 'loading' }>> {
+  for (;;) {
+    const answer = parseLogFilter(typed);
+    if (answer.state !== 'loading') return answer;
+    await answer.ready;
+  }
+}
+
+/** What stands between two slashes; an escaped one closes nothing. */
+function expressionIn(wanted: string): string | undefined {
+  return /^\/((?:[^\\]|\\.)*)\/$/su.exec(wanted)?.[1];
+}
+
+interface TextMatcher {
+  test(text: string): boolean;
+  /** Ascending and not empty. */
+  ranges(text: string): [number, number][];
+}
+
+/** Without a matcher everything passes. */
+function filterOf(typed: string, inverted: boolean, matcher: TextMatcher | undefined): LogFilter {
+  if (!matcher) return { typed, passes: () => true, ranges: () => [] };
+  return inverted
+    ? { typed, passes: (text) => !matcher.test(text), ranges: () => [] }
+    : { typed, passes: (text) => matcher.test(text), ranges: (text) => matcher.ranges(text) };
+}
+
+function textMatcher(wanted: string): TextMatcher | undefined {
+  if (wanted === '') return undefined;
+  const exact = /\p{Lu}/u.test(wanted);
+  // Lower case can change a text's length, so that positions would be wrong: the engine's own folding does not. Escaped, there is nothing to
+  // go back and forth in.
+  const flags = exact ? 'g' : /^[\x00-\x7f]*$/.test(wanted) ? 'gi' : 'giu';
+  const expression = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags);
+  return {
+    test(text) {
+      if (exact) return text.includes(wanted);
+      expression.lastIndex = 0;
+      return expression.test(text);
+    },
+    ranges(text) {
+      const found: [number, number][] = [];
+      for (const match of text.matchAll(expression)) {
+        found.push([match.index, match.index + match[0].length]);
+        if (found.length === rangeLimit) break;
+      }
+      return found;
+    },
+  };
+}
+
+/** Or the sentence that says why not. */
+function expressionMatcher(source: string, re2: Library): TextMatcher | string {
+  let expression: RE2JS;
+  try {
+    expression = re2.compile(source, hasCapitals(source) ? 0 : re2.CASE_INSENSITIVE);
+  } catch (thrown) {
+    return problemOf(thrown, source);
+  }
+  const size = expression.programSize();
+  if (size > programLimit) return tooLarge;
+  const highlighted = Math.max(200, Math.floor(highlightSteps / size));
+  return {
+    test: (text) => expression.test(text),
+    ranges(text) {
+      const found: [number, number][] = [];
+      // The rest of the line can decide whether it matches at all: `$`.
+      if (!expression.test(text)) return found;
+      const matcher = expression.matcher(text.length > highlighted ? text.slice(0, highlighted) : text);
+      for (let steps = 0; found.length < rangeLimit && steps < 10 * rangeLimit && matcher.find(); steps++) {
+        // `x*` matches the nothing between two characters too.
+        if (matcher.end() > matcher.start()) found.push([matcher.start(), matcher.end()]);
+      }
+      return found;
+    },
+  };
+}
+
+/** Capitals that stand for themselves: not those of `\S`, `\pL`, `\x{1F}`, `[[:Alpha:]]`, `(?P<Name>` and `(?U)`. */
+function hasCapitals(source: string): boolean {
+  const plain = source.replace(
+    /\\[pP](?:\{[^}]*\}|.)|\\x(?:\{[^}]*\}|..)|\\[^QE]|\\[QE]|\[:\^?\w+:\]|\(\?P?<\w+>|\(\?[a-zA-Z-]+[:)]/gsu,
+    '',
+  );
+  return /\p{Lu}/u.test(plain);
+}
+
+function problemOf(thrown: unknown, source: string): string {
+  const { error = '', input } = thrown as { error?: string; input?: string | null };
+  const part = typeof input === 'string' ? cleanLine(input) : '';
+  const shown = part !== '' && part.length < 40 ? part : undefined;
+  if (/^\(\?<?[=!]/.test(part)) {
+    return 'Looking ahead or behind is not known here, because it can take for ever: match the whole, or use ! for the lines without it.';
+  }
+  if (error === 'invalid escape sequence' && /^\\[1-9k]/.test(part)) {
+    return 'A group cannot be referred to again, because that can take for ever: write out what it should match.';
+  }
+  switch (error) {
+    case 'missing closing )':
+      return 'A ) is missing: close the group, or type \\( for the character itself.';
+    case 'unexpected )':
+      return 'A ) closes nothing: open the group with (, or type \\) for the character itself.';
+    case 'missing closing ]':
+      return 'A ] is missing: close the set of characters, or type \\[ for the character itself.';
+    case 'missing argument to repetition operator':
+      return `Nothing stands before ${part.slice(0, 1)} to be repeated: type \\${part.slice(0, 1)} for the character itself.`;
+    case 'invalid nested repetition operator':
+      return `${shown ?? 'Something'} repeats a repetition: leave one of the two out.`;
+    case 'invalid repeat count':
+      return `${shown ?? 'Something'} repeats too often: 1000 times at most, repetitions within repetitions multiplied.`;
+    case 'trailing backslash at end of expression':
+      return 'The \\ at the end escapes nothing: type \\\\ for the character itself.';
+    case 'invalid escape sequence':
+      return `${shown ?? 'An escape'} means nothing here: leave the \\ out, or type \\\\ for the character itself.`;
+    case 'invalid character class range':
+      return `${shown ?? 'A set'} is no set of characters: the lower end of a range stands first, and classes are written \\d, \\pL or [[:alpha:]].`;
+    case 'duplicate capture group name':
+      return `Two groups are called ${shown ?? 'the same'}: leave the names out.`;
+    case 'invalid or unsupported Perl syntax':
+    case 'invalid named capture':
+      return `${shown ?? 'A group'} is not known here: write (...), (?:...) or (?P<name>...).`;
+    case 'expression too large':
+    case 'expression nests too deeply':
+      return tooLarge;
+    default:
+      return source.length > 200 ? tooLarge : 'This is no regular expression: correct it, or leave the slashes out to look for the text.';
+  }
 }
