@@ -70,6 +70,28 @@ const plainText = {
   },
 };
 
+/** Ink draws every cell of every frame anew; what it has drawn before it can remember. See bundle/remembered-frames.mjs. */
+const rememberedFrames = {
+  name: 'remembered-frames',
+  setup({ onLoad }) {
+    const from = (name) => `import { ${name} } from ${JSON.stringify(resolve('bundle/remembered-frames.mjs'))};\n`;
+    onLoad({ filter: /ink\/build\/output\.js$/ }, ({ path }) => {
+      const { contents, loader } = patched(path, [['export default class Output {', 'class Output {']]);
+      return {
+        contents: `${from('rowOutput')}${contents}\nexport default rowOutput(Output, styledCharsToString);`,
+        loader,
+      };
+    });
+    const once = (file, imported) =>
+      onLoad({ filter: file }, ({ path }) => {
+        const { contents, loader } = patched(path, [[`import ${imported} from`, `import every_${imported} from`]]);
+        return { contents: `${from('remembered')}${contents}\nvar ${imported} = remembered(every_${imported});`, loader };
+      });
+    once(/ink\/build\/squash-text-nodes\.js$/, 'sanitizeAnsi');
+    once(/ink\/build\/render-node-to-output\.js$/, 'widestLine');
+  },
+};
+
 /** What is never reached here: Ink's devtools, and the ssh and gRPC transports of dockerode (stubbed they save 60 ms and 20 MB). */
 const stubs = {
   name: 'stubs',
@@ -116,7 +138,7 @@ const result = await build({
       'const require = bundledRequire(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;',
     ].join(' '),
   },
-  plugins: [yogaWithoutFetch, httpUnread, plainText, stubs],
+  plugins: [yogaWithoutFetch, httpUnread, plainText, rememberedFrames, stubs],
   logLevel: 'warning',
 });
 /** CommonJS libraries loaded lazily for their default export alone. */
