@@ -1,0 +1,57 @@
+import { atMost, type BenchRow, cellsOf } from '../bench-row.ts';
+import { openLog, pressKeys } from '../following.ts';
+import type { Measure } from '../result-table.ts';
+import { quantile } from '../statistics.ts';
+
+interface Answers {
+  keysMs: number[];
+  /** How far the newest line on the screen is behind the engine's newest, in seconds. */
+  behindS: number;
+  /** What the source really wrote. */
+  linesPerSecond: number;
+}
+
+export const keyToFrame: BenchRow = {
+  id: 'key-to-frame',
+  title: 'Key to frame',
+  limitMs: 480_000,
+  method: (quick) =>
+    `A container writes numbered lines at the given rate, the program shows their end, and ${quick ? 12 : 40} keys are pressed, each 150 to 300 ms after the one before has shown; the time is from writing the key to the read after which its effect is on the screen. The key is a letter typed into the filter of the list and taken back, while the log goes on beside it; in dry the same in the search of the log, in ctop timestamps on and off, since they show the log alone. A new container for each program. *Behind* is how much later lines are shown than the engine has them.`,
+  async run(bench) {
+    const measures: Measure[] = [];
+    const notes: string[] = [];
+    await bench.engine.sleepers(20);
+    for (const rate of [0, 10_000, 100_000]) {
+      const name = rate === 0 ? 'idle' : `${rate.toLocaleString('en-US')} lines/s`;
+      bench.say(`  ${name}`);
+      const results = await bench.each<Answers>(async (program) => {
+        await bench.engine.source(rate === 0 ? { rate: 1000, limit: 200 } : { rate });
+        const running = await openLog(bench, program);
+        const fromMs = performance.now();
+        const first = rate === 0 ? 0 : await bench.engine.newestLine();
+        const { keysMs, newest } = await pressKeys(running, program.keys, bench.quick ? 12 : 40, 150);
+        const last = rate === 0 ? 0 : await bench.engine.newestLine();
+        return {
+          keysMs,
+          behindS: newest === undefined ? Number.NaN : Math.max(0, last - newest) / rate,
+          linesPerSecond: (last - first) / ((performance.now() - fromMs) / 1000),
+        };
+      }, 60_000);
+      const aim = atMost(16, 'under 16 ms');
+      measures.push(
+        { what: `key to frame, ${name}, p50`, unit: 'ms', cells: cellsOf(results, ({ keysMs }) => quantile(keysMs, 0.5)) },
+        { what: `key to frame, ${name}, p95`, unit: 'ms', cells: cellsOf(results, ({ keysMs }) => quantile(keysMs, 0.95)), aim },
+      );
+      if (rate === 0) continue;
+      measures.push({ what: `log behind the engine, ${name}`, unit: 's', cells: cellsOf(results, ({ behindS }) => behindS) });
+      const rates = [...results.values()].flatMap((result) => (result instanceof Error ? [] : [Math.round(result.linesPerSecond)]));
+      if (rates.length > 0) {
+        notes.push(
+          `Of ${name} that the source should write, the engine took ${Math.min(...rates).toLocaleString('en-US')} to ${Math.max(...rates).toLocaleString('en-US')} while programs followed.`,
+        );
+      }
+    }
+    await bench.engine.removeSource();
+    return { measures, notes };
+  },
+};

@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bench, BenchRow } from '../bench-row.ts';
+import { within } from '../bench-row.ts';
+import { handWrittenCounter, launcher, ownCounter } from '../programs.ts';
+import type { Cell, Measure } from '../result-table.ts';
+import { median } from '../statistics.ts';
+
+const rate = 100_000;
+const delayS = 8;
+const limitMs = 120_000;
+
+/** Counts the lines that a program prints, and how long it takes. To /dev/null they are not counted. */
+async function lines(bench: Bench, argv: readonly string[], counted: boolean): Promise<{ lines: number; tookMs: number }> {
+  const startedMs = performance.now();
+  const child = spawn(argv[0] ?? '', argv.slice(1), { env: bench.env(), stdio: ['ignore', counted ? 'pipe' : 'ignore', 'pipe'] });
+  let count = 0;
+  let said = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    for (let at = data.indexOf(10); at >= 0; at = data.indexOf(10, at + 1)) count++;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-300);
+  });
+  try {
+    const code = await within(limitMs, new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve)));
+    if (code !== 0) throw new Error(`ended with ${code}: ${said.trim().replaceAll('\n', ' ')}`);
+    return { lines: count, tookMs: performance.now() - startedMs };
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+async function cell(measure: () => Promise<number>): Promise<Cell> {
+  try {
+    return { value: await measure() };
+  } catch (error) {
+    return { failed: (error as Error).message };
+  }
+}
+
+/** Follows the source from its first line to its last, and reads the program's own count of lines. */
+async function countedOnScreen(
+  bench: Bench,
+  argv: readonly string[],
+  counter: RegExp,
+  limit: number,
+): Promise<{ count: number; perSecond: number }> {
+  const name = await bench.engine.source({ rate, limit, delayS });
+  const program = bench.start(argv);
+  await program.sees((shown) => shown.some((line) => line.includes(name)), 'the source in its list', 20_000);
+  let count = 0;
+  let firstMs = Number.NaN;
+  let changedMs = performance.now();
+  const untilMs = performance.now() + limitMs;
+  // Over when it has all, or when nothing was added for as long as a slow engine takes to say something.
+  while (count < limit && performance.now() < untilMs && (count === 0 || performance.now() - changedMs < 8000)) {
+    await delay(200);
+    await program.replay((atMs, shown) => {
+      const found = shown()
+        .map((line) => counter.exec(line)?.[1])
+        .find((text) => text !== undefined);
+      const now = Number((found ?? '0').replaceAll(/\D/g, ''));
+      if (now === count) return;
+      if (Number.isNaN(firstMs) && now > 0) firstMs = atMs;
+      count = now;
+      changedMs = atMs;
+    });
+  }
+  await bench.close(program);
+  if (count === 0) throw new Error('it showed no count of lines');
+  return { count, perSecond: count / ((changedMs - firstMs) / 1000) };
+}
+
+export const linesKept: BenchRow = {
+  id: 'lines-kept',
+  title: 'Lines kept',
+  limitMs: 480_000,
+  method: (quick) =>
+    `A container writes ${quick ? '200,000' : '1,000,000'} numbered lines at 100,000 a second and then falls silent; the console follows it from the first on, and its own count of lines is read from the screen. The same log is then printed by \`quarterdeck logs\` and by \`docker logs\` into a pipe where lines are counted, and to /dev/null where the time is taken (median of 3, in turns). Peers show no count.`,
+  async run(bench) {
+    const limit = bench.quick ? 200_000 : 1_000_000;
+    const perSecond: Record<string, Cell> = {};
+    const counts: Record<string, Cell> = {};
+    for (const { id, argv } of bench.programs) {
+      const counter = { quarterdeck: ownCounter, 'hand-written': handWrittenCounter }[id];
+      if (!counter) {
+        counts[id] = { none: 'shows none' };
+        continue;
+      }
+      bench.say(`  ${id} follows`);
+      const seen = await countedOnScreen(bench, argv, counter, limit).catch((error: Error) => error);
+      counts[id] = seen instanceof Error ? { failed: seen.message } : { value: seen.count };
+      perSecond[id] = seen instanceof Error ? { failed: seen.message } : { value: seen.perSecond };
+      await bench.closeAll();
+    }
+    bench.say('  printed whole');
+    const name = 'bench-00-source';
+    const ownArgv = [launcher, 'logs', name];
+    const dockerArgv = ['docker', 'logs', name];
+    const dockerLines = await cell(async () => (await lines(bench, dockerArgv, true)).lines);
+    const ownLines = await cell(async () => (await lines(bench, ownArgv, true)).lines);
+    const times = { own: [] as number[], docker: [] as number[] };
+    let failure: Error | undefined;
+    for (let run = 0; run < (bench.quick ? 1 : 3) && !failure; run++) {
+      try {
+        times.docker.push((await lines(bench, dockerArgv, false)).tookMs);
+        times.own.push((await lines(bench, ownArgv, false)).tookMs);
+      } catch (error) {
+        failure = error as Error;
+      }
+    }
+    await bench.engine.removeSource();
+    const all = 'value' in dockerLines ? dockerLines.value : Number.NaN;
+    const exactly: Measure['aim'] = { text: 'as many as docker logs', met: (own) => own === all };
+    const docker = 'value' in dockerLines ? all.toLocaleString('en-US') : `nothing (${'failed' in dockerLines ? dockerLines.failed : ''})`;
+    return {
+      measures: [
+        { what: 'lines counted while following 100,000 lines/s', unit: 'lines', cells: counts, aim: exactly },
+        { what: 'lines a second meanwhile', unit: 'lines/s', cells: perSecond },
+        { what: 'lines that `quarterdeck logs` prints', unit: 'lines', cells: { quarterdeck: ownLines }, aim: exactly },
+        {
+          what: `\`quarterdeck logs\` of ${limit.toLocaleString('en-US')} lines`,
+          unit: 'ms',
+          cells: { quarterdeck: failure ? { failed: failure.message } : { value: median(times.own) } },
+        },
+      ],
+      notes: [
+        `\`docker logs\` prints ${docker} lines of ${limit.toLocaleString('en-US')} that were written, and takes ${Math.round(median(times.docker)).toLocaleString('en-US')} ms for them${failure ? '' : `: ours takes ${(median(times.own) / median(times.docker)).toFixed(2)} times as long`}.`,
+      ],
+    };
+  },
+};
