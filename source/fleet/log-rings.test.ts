@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { containerDetail } from '../../test/doubles/container-facts.ts';
 import type { LogLine, LogOptions } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
+import { lineLimitCharacters } from './log-entry.ts';
 import { logLimits, openLogs } from './log-rings.ts';
 import type { LogSource } from './log-store.ts';
 import type { ComponentRuntime, OpenFleet } from './open-fleet.ts';
@@ -207,6 +208,7 @@ describe('the log of a component', () => {
 
   test('keeps a bounded number of lines and counts all', async () => {
     const { box, source } = one();
+    await settle();
     for (let number = 0; number < logLimits.lines + 500; number++) box.log.write(second(1), `n${number}`);
     await settle();
     expect(source.entries()).toHaveLength(logLimits.lines);
@@ -220,7 +222,7 @@ describe('the log of a component', () => {
     await settle();
     const characters = texts(source).reduce((sum, text) => sum + text.length, 0);
     expect(characters).toBeLessThanOrEqual(logLimits.characters);
-    expect(texts(source)[0]).toHaveLength(logLimits.lineCharacters + 1);
+    expect(texts(source)[0]).toHaveLength(lineLimitCharacters + 1);
   });
 
   test('is not called ended before it was opened', async () => {

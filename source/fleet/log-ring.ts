@@ -1,0 +1,196 @@
+import { Fault, messageOf } from '../faults/fault.ts';
+import { type KeptEntry, keptEntry, sizeOf } from './log-entry.ts';
+import { openReading } from './log-reading.ts';
+import type { LogLimits } from './log-rings.ts';
+import type { LogPredicate, LogReading, LogSource } from './log-store.ts';
+import { logRuns } from './log-stream.ts';
+import { type LogOrigin, LogTargets } from './log-targets.ts';
+import type { OpenFleet } from './open-fleet.ts';
+import { TurnKeeper } from './turn-keeper.ts';
+
+interface Arrivals {
+  count: number;
+  firstMs: number | undefined;
+}
+
+/** The newest lines of some components, followed for as long as it is open. */
+export class LogRing implements LogSource {
+  readonly componentKeys: readonly string[];
+  readonly targets: LogTargets;
+  readonly #limits: LogLimits;
+  readonly #listeners = new Set<() => void>();
+  readonly #arrivals = new Map<string, Arrivals>();
+  readonly #refusals = new Map<string, string>();
+  readonly #closing = new AbortController();
+  readonly #grown: () => void;
+  readonly #unsubscribe: () => void;
+  readonly #openedMs = Date.now();
+  #entries: readonly KeptEntry[] = [];
+  #pending: KeptEntry[] = [];
+  #characters = 0;
+  #total = 0;
+  #tail = 0;
+  #completeMs = Number.NEGATIVE_INFINITY;
+  #flush: NodeJS.Timeout | undefined;
+  #streams = 0;
+  #broken: string | undefined;
+  readers = 0;
+
+  /** `grown` is called after each commit: the budget is for all rings together. */
+  constructor(keys: readonly string[], fleet: OpenFleet, limits: LogLimits, grown: () => void) {
+    this.componentKeys = keys;
+    this.#limits = limits;
+    this.#grown = grown;
+    this.targets = new LogTargets(fleet, keys);
+    this.#unsubscribe = this.targets.subscribe(() => this.#schedule());
+    void this.#follow();
+  }
+
+  entries(): readonly KeptEntry[] {
+    return this.#entries;
+  }
+
+  total(): number {
+    return this.#total;
+  }
+
+  get characters(): number {
+    return this.#characters;
+  }
+
+  /** Lines of a container that arrived so far. */
+  arrived(container: string): number {
+    return this.#arrivals.get(container)?.count ?? 0;
+  }
+
+  state(): { following: boolean; message: string | undefined } {
+    const [refusal] = this.#refusals.values();
+    const more = this.#refusals.size > 1 ? ` (and ${this.#refusals.size - 1} more)` : '';
+    return { following: this.#streams > 0, message: this.targets.message ?? this.#broken ?? (refusal && `${refusal}${more}`) };
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  read(passes?: LogPredicate): LogReading {
+    return openReading(this, passes);
+  }
+
+  /** Lets the oldest go until no more than this is kept. */
+  shrink(lines: number, characters: number): void {
+    const all = this.#entries;
+    let drop = Math.max(0, all.length - lines);
+    for (let at = 0; at < drop; at++) this.#characters -= sizeOf(all[at] as KeptEntry);
+    while (this.#characters > characters && drop < all.length - 1) this.#characters -= sizeOf(all[drop++] as KeptEntry);
+    if (drop > 0) this.#entries = all.slice(drop);
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#unsubscribe();
+    this.targets.close();
+    clearTimeout(this.#flush);
+    this.#listeners.clear();
+    this.#entries = [];
+    this.#pending = [];
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#closing;
+    const turns = new TurnKeeper();
+    try {
+      const batches = logRuns({
+        componentKeys: this.componentKeys,
+        targets: this.targets,
+        limits: this.#limits,
+        turns,
+        follow: true,
+        persistent: true,
+        signal,
+        tailOf: (containers) => {
+          this.#tail = tailOf(this.#limits.tail, containers);
+          return this.#tail;
+        },
+        onNotice: (message) => {
+          this.#broken = message;
+          this.#schedule();
+        },
+        onRefused: ({ container, service }, message) => {
+          this.#refusals.set(container, this.targets.size > 1 ? `${service}: ${message}` : message);
+          this.#schedule();
+        },
+        onReading: (streams) => {
+          if (streams > this.#streams) this.#broken = undefined;
+          this.#streams = streams;
+          this.#schedule();
+        },
+      });
+      for await (const runs of batches) {
+        for (const { origin, lines } of runs) {
+          // Portions that a chunk of the network gives are small enough; what was held back for others can be large.
+          const arrivals = this.#arrivalsOf(origin);
+          for (const line of lines) {
+            const ordinal = arrivals.count++;
+            arrivals.firstMs ??= line.timeMs;
+            if (arrivals.count === this.#tail) this.#noteTail(arrivals, line.timeMs);
+            this.#pending.push(keptEntry(line, origin, this.#total++, ordinal));
+          }
+          if (this.#pending.length >= this.#limits.lines) this.#commit();
+          if (turns.isDue) await turns.next();
+          if (signal.aborted) return;
+        }
+        this.#schedule();
+      }
+    } catch (thrown) {
+      if (signal.aborted) return;
+      this.#broken = thrown instanceof Fault ? thrown.message : `the log broke off: ${messageOf(thrown)}`;
+      this.#schedule();
+    }
+  }
+
+  #arrivalsOf({ container }: LogOrigin): Arrivals {
+    let arrivals = this.#arrivals.get(container);
+    if (!arrivals) {
+      arrivals = { count: 0, firstMs: undefined };
+      this.#arrivals.set(container, arrivals);
+    }
+    return arrivals;
+  }
+
+  /** The log of this container goes on before what was asked for: what others wrote before that stands in a gap. */
+  #noteTail({ firstMs }: Arrivals, lastMs: number | undefined): void {
+    if (this.#arrivals.size < 2 && this.targets.size < 2) return;
+    if (firstMs !== undefined && (lastMs ?? 0) < this.#openedMs) this.#completeMs = Math.max(this.#completeMs, firstMs);
+  }
+
+  #schedule(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#flush ??= setTimeout(() => {
+      this.#flush = undefined;
+      this.#commit();
+      for (const listener of [...this.#listeners]) listener();
+    }, this.#limits.frameMs);
+  }
+
+  #commit(): void {
+    const added = this.#pending;
+    if (added.length === 0) return;
+    this.#pending = [];
+    for (const entry of added) this.#characters += sizeOf(entry);
+    this.#entries = this.#entries.concat(added);
+    if (Number.isFinite(this.#completeMs)) {
+      const start = this.#entries.findIndex((entry) => (entry.timeMs ?? Number.NEGATIVE_INFINITY) >= this.#completeMs);
+      this.#completeMs = Number.NEGATIVE_INFINITY;
+      if (start > 0) this.shrink(this.#entries.length - start, Number.POSITIVE_INFINITY);
+    }
+    this.shrink(this.#limits.lines, this.#limits.characters);
+    this.#grown();
+  }
+}
+
+/** Lines asked of each container's history: a whole stack is not asked for three hundred times as much. */
+function tailOf(most: number, containers: number): number {
+  return Math.max(Math.min(most, 60), Math.min(most, Math.floor((most * 4) / containers)));
+}

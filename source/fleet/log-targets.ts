@@ -1,0 +1,157 @@
+import type { Engine } from '../engine/engine.ts';
+import type { OpenFleet } from './open-fleet.ts';
+
+/** Whose lines they are. */
+export interface LogOrigin {
+  /** Key of the component. */
+  component: string;
+  /** Id of the container. */
+  container: string;
+  service: string;
+}
+
+/** A container whose log can be read, as long as nothing about it changes. */
+export interface LogTarget extends LogOrigin {
+  /** Undefined while it is away. */
+  engine: Engine | undefined;
+  tty: boolean;
+  running: boolean;
+  /** Connection to the engine and start of the container: with another one of either, the log goes on in a new stream. */
+  incarnation: string;
+}
+
+/** The containers of some components, kept up with the fleet. One look at the fleet serves all who follow: three hundred cost no more. */
+export class LogTargets {
+  readonly #fleet: OpenFleet;
+  readonly #keys: readonly string[];
+  readonly #services: ReadonlySet<string> | undefined;
+  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #listeners = new Set<() => void>();
+  readonly #unsubscribe: () => void;
+  #targets: ReadonlyMap<string, LogTarget> = new Map();
+  /** What keeps lines from coming, in a sentence; undefined when nothing does. */
+  message: string | undefined;
+  /** What the engine's connection says of itself while it is away. */
+  away: { message: string; remedy: string } | undefined;
+  /** Containers that the engine has not told about yet: whether frames are used is known from an inspect only. */
+  unknown = 0;
+
+  /** Ids of all containers, those too that are not told about yet. */
+  members: ReadonlySet<string> = new Set();
+
+  constructor(fleet: OpenFleet, keys: readonly string[], services?: readonly string[]) {
+    this.#fleet = fleet;
+    this.#keys = keys;
+    this.#services = services && new Set(services);
+    this.#unsubscribe = fleet.subscribe(() => this.#look());
+    this.#look();
+  }
+
+  get all(): Iterable<LogTarget> {
+    return this.#targets.values();
+  }
+
+  get size(): number {
+    return this.#targets.size;
+  }
+
+  get(container: string): LogTarget | undefined {
+    return this.#targets.get(container);
+  }
+
+  /** Told after each change to any of them. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when this container is no longer as it was then, and when the signal aborts. */
+  async changed(container: string, then: LogTarget | undefined, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#targets.get(container) !== then) return;
+    await new Promise<void>((resolve) => {
+      const waiting = this.#waiting.get(container) ?? new Set();
+      this.#waiting.set(container, waiting);
+      const done = () => {
+        waiting.delete(done);
+        if (waiting.size === 0) this.#waiting.delete(container);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      waiting.add(done);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#listeners.clear();
+  }
+
+  #look(): void {
+    const targets = new Map<string, LogTarget>();
+    const members = new Set<string>();
+    let missing = 0;
+    let unknown = 0;
+    this.away = undefined;
+    for (const component of this.#keys) {
+      const runtime = this.#fleet.runtime(component);
+      if (!runtime) missing++;
+      else if (runtime.place.link.state !== 'connected')
+        this.away = { message: runtime.place.link.message ?? 'The engine is away.', remedy: runtime.place.link.remedy ?? 'Start it.' };
+      for (const { container, service } of runtime?.group.members ?? []) {
+        if (this.#services && !this.#services.has(service)) continue;
+        members.add(container.id);
+        const known = this.#targets.get(container.id);
+        const engine = runtime?.place.link.state === 'connected' ? runtime.place.engine : undefined;
+        const detail = runtime?.place.detail(container.id);
+        if (!detail) {
+          if (!runtime?.place.complete) unknown++;
+          if (!known) continue;
+        }
+        const target: LogTarget = {
+          component,
+          container: container.id,
+          service,
+          engine,
+          tty: detail?.tty ?? known?.tty ?? false,
+          running: container.state === 'running',
+          incarnation: `${runtime?.place.link.sinceMs}/${detail?.startedMs ?? 0}`,
+        };
+        targets.set(container.id, known && isSame(known, target) ? known : target);
+      }
+    }
+    const before = this.#targets;
+    this.#targets = targets;
+    const wasUnknown = this.unknown;
+    this.unknown = unknown;
+    this.members = members;
+    const message =
+      missing === this.#keys.length
+        ? 'the component is gone'
+        : this.away
+          ? 'waiting for the engine'
+          : targets.size === 0 && unknown > 0
+            ? 'asking the engine for it'
+            : undefined;
+    const said = this.message !== message;
+    this.message = message;
+    let changed = said || wasUnknown !== unknown || before.size !== targets.size;
+    for (const id of new Set([...before.keys(), ...targets.keys()])) {
+      if (before.get(id) === targets.get(id)) continue;
+      changed = true;
+      for (const wake of [...(this.#waiting.get(id) ?? [])]) wake();
+    }
+    if (changed) for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+function isSame(one: LogTarget, other: LogTarget): boolean {
+  return (
+    one.engine === other.engine &&
+    one.running === other.running &&
+    one.incarnation === other.incarnation &&
+    one.tty === other.tty &&
+    one.service === other.service &&
+    one.component === other.component
+  );
+}
