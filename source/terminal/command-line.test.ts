@@ -117,7 +117,7 @@ describe('the registry', () => {
     const { stdout, exitCode } = await run(['help']);
     expect(exitCode).toBe(0);
     for (const verb of verbs) expect(stdout).toMatch(new RegExp(`^  ${verb} `, 'm'));
-    for (const taken of ['status', 'ports', 'catalog', 'audit', 'flows', 'help']) expect(verbs).not.toContain(taken);
+    for (const taken of ['status', 'ports', 'logs', 'catalog', 'audit', 'flows', 'help']) expect(verbs).not.toContain(taken);
   });
 
   test.each(flows.map((flow) => [flow.verb, flow] as const))('the verb %s runs its flow, and has a help of its own', async (verb, flow) => {

@@ -4,6 +4,7 @@ import type { Flow, FlowInput } from '../flows/flow.ts';
 import { cleanLine } from '../text/clean.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import type { GlobalOptions } from './global-options.ts';
+import type { LogsFlags } from './logs-verb.ts';
 import type { Verb } from './verb.ts';
 
 /** What the command line asked for. `verb` names it for reports, without its arguments. */
@@ -24,6 +25,12 @@ interface Commands {
   version: string;
   columns: number;
 }
+
+const logsNotes = `
+Lines of several containers are merged by time, and each names whose it is. --tail counts before --grep looks.
+Escape sequences are removed but for colours on a terminal. With --json each line is one object.
+Ends with 0 when the logs end or the reader does (| head), and with 130 when it is interrupted while it follows.
+Options for every verb (--host, --json, --no-color, ...): quarterdeck help`;
 
 /**
  * Reads the command line. Global options stand before or after the verb; a verb's code is loaded when it runs. Throws `usage.*`.
@@ -70,6 +77,25 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     .command('ports')
     .description('who listens where, and who can reach it')
     .action(() => choose('ports', async (context) => (await import('./ports-verb.ts')).runPortsVerb(context)));
+  program
+    .command('logs [components...]')
+    .usage('COMPONENT... [options]')
+    .description('what components write, into a terminal or a pipe')
+    .option('-f, --follow', 'go on with what comes, over restarts too')
+    .option('-n, --tail <lines>', 'begin so many lines from the end of each container; "all" is the default')
+    .option('--since <time>', 'from then on: 10m, 14:02, "2026-11-20 14:02", with Z for UTC')
+    .option('--until <time>', 'no further than this')
+    .option('-g, --grep <filter>', 'only lines with this text, or /regular expression/; behind ! those without; a capital makes it exact')
+    .option('--service <name>', 'only this service; may be given again', (name: string, before: string[] = []) => [...before, name])
+    .option('--stdout', 'only what was written to stdout')
+    .option('--stderr', 'only what was written to stderr')
+    .option('-t, --timestamps', 'the time before each line, in UTC')
+    .option('--raw', 'lines as the program wrote them, escape sequences included; not into a terminal')
+    .option('--all', 'every component')
+    .addHelpText('after', logsNotes)
+    .action((names: string[], flags: LogsFlags) =>
+      choose('logs', async (context) => (await import('./logs-verb.ts')).runLogsVerb(context, names, flags)),
+    );
   program
     .command('catalog [words...]')
     .usage('[list | show ID | check FOLDER]')

@@ -46,7 +46,7 @@ export class Output {
   readonly #stderr: NodeJS.WriteStream;
   readonly #env: Environment;
   #colour: { stdout: boolean; stderr: boolean };
-  #closed = false;
+  readonly #gone = new AbortController();
   #failure: Error | undefined;
   /** A progress line that is on the screen now. */
   #progress = '';
@@ -59,14 +59,28 @@ export class Output {
     this.interactive = stdout.isTTY === true;
     this.#colour = { stdout: colourWanted(stdout, env, true), stderr: colourWanted(stderr, env, true) };
     stdout.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure = error;
-      this.#closed = true;
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure ??= error;
+      this.#gone.abort();
     });
     stderr.on('error', () => {});
   }
 
-  /** Throws `failed.output` when something that was written did not arrive: a full disk, a terminal that is gone. */
-  async flushed(): Promise<void> {
+  /** Aborted when nobody reads any more: there is nothing to go on for. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Does stdout take colour? For those who paint more than `paint` does. */
+  get coloured(): boolean {
+    return this.#colour.stdout;
+  }
+
+  /**
+   * Resolves when everything was taken, however slow the reader is: the process would end without it. Throws `failed.output` when something that was
+   * written did not arrive: a full disk, a terminal that is gone.
+   */
+  async flushed(signal?: AbortSignal): Promise<void> {
+    await this.#taken((done) => this.#stdout.write('', () => done()), signal);
     // A stream tells of its failure on the next turn.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.#failure) return;
@@ -108,12 +122,37 @@ export class Output {
 
   line(text = ''): void {
     this.#clearProgress();
-    this.#write(`${this.#plainEnough(text)}\n`);
+    this.#write(`${this.plainEnough(text)}\n`);
   }
 
   json(value: unknown): void {
     this.#clearProgress();
     this.#write(`${jsonText(value, this.interactive ? 2 : undefined)}\n`);
+  }
+
+  /**
+   * Text of many lines, as it is. Undefined when more is welcome at once, otherwise resolves when it is: whoever waits for it is no faster than the
+   * reader, and keeps no more in memory.
+   */
+  text(text: string, signal: AbortSignal): Promise<void> | undefined {
+    this.#clearProgress();
+    if (this.gone.aborted || this.#stdout.write(text)) return undefined;
+    return this.#taken((done) => this.#stdout.once('drain', done), signal);
+  }
+
+  /** Or nobody reads any more, or nobody waits. */
+  async #taken(wait: (done: () => void) => void, signal?: AbortSignal): Promise<void> {
+    const ends = signal ? [this.gone, signal] : [this.gone];
+    if (ends.some(({ aborted }) => aborted)) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        for (const end of ends) end.removeEventListener('abort', done);
+        this.#stdout.off('drain', done);
+        resolve();
+      };
+      for (const end of ends) end.addEventListener('abort', done);
+      wait(done);
+    });
   }
 
   /** A program's own output, byte for byte. */
@@ -126,14 +165,14 @@ export class Output {
   /** For whoever watches, not for whoever reads the result. */
   note(text: string): void {
     this.#clearProgress();
-    this.#stderr.write(`${this.#plainEnough(text)}\n`);
+    this.#stderr.write(`${this.plainEnough(text)}\n`);
   }
 
   /** One line that changes in place. Only a terminal sees it. */
   progress(text: string): void {
     if (this.#stderr.isTTY !== true || this.#env.TERM === 'dumb') return;
     if (text === this.#progress) return;
-    this.#stderr.write(`\r\x1b[K${this.#plainEnough(text)}`);
+    this.#stderr.write(`\r\x1b[K${this.plainEnough(text)}`);
     this.#progress = text;
   }
 
@@ -153,10 +192,11 @@ export class Output {
   }
 
   #write(content: string | Uint8Array): void {
-    if (!this.#closed) this.#stdout.write(content);
+    if (!this.gone.aborted) this.#stdout.write(content);
   }
 
-  #plainEnough(text: string): string {
+  /** Without what this terminal cannot show. */
+  plainEnough(text: string): string {
     if (!this.ascii) return text;
     return text
       .replaceAll('·', '-')

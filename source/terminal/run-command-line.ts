@@ -58,7 +58,7 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
       return deck;
     });
     const exitCode = line.run ? await line.run(context) : await runBare(context, around, deafen);
-    await output.flushed();
+    await output.flushed(control.signal);
     return exitCode;
   } catch (thrown) {
     output.endProgress();

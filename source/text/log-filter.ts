@@ -114,6 +114,8 @@ function textMatcher(wanted: string): TextMatcher | undefined {
     },
     ranges(text) {
       const found: [number, number][] = [];
+      // It begins where the last test ended.
+      expression.lastIndex = 0;
       for (const match of text.matchAll(expression)) {
         found.push([match.index, match.index + match[0].length]);
         if (found.length === rangeLimit) break;

@@ -6,6 +6,7 @@ import { Fault } from '../../source/faults/fault.ts';
 import { flows } from '../../source/flows/registry.ts';
 import { componentJson } from '../../source/terminal/catalog-json.ts';
 import { parseCommandLine } from '../../source/terminal/command-line.ts';
+import { LogText } from '../../source/terminal/log-text.ts';
 import { portsJson, statusJson } from '../../source/terminal/status-json.ts';
 import { componentView, placeView, portView, serviceView } from '../doubles/fleet-double.ts';
 import { readmePath, withGeneratedBlocks } from './generated-blocks.ts';
@@ -103,6 +104,30 @@ describe('docs/json.md', () => {
 
   test('shows the shape of ports', () => {
     expect(keyPaths(documented('ports'))).toEqual(keyPaths(JSON.parse(JSON.stringify(portsJson(snapshot)))));
+  });
+
+  test('shows the shape of a log line', () => {
+    const component = componentView('rss-reader');
+    const text = new LogText([component], {
+      filter: undefined,
+      streams: { stdout: true, stderr: true },
+      wanted: new Map(),
+      json: true,
+      raw: false,
+      timestamps: false,
+      coloured: false,
+      plainEnough: (line) => line,
+    });
+    const line = {
+      component: component.key,
+      container: 'c',
+      service: 'reader',
+      timeMs: 0,
+      stream: 'stdout',
+      text: 'x',
+      cut: true,
+    } as const;
+    expect(keyPaths(documented('logs'))).toEqual(keyPaths(JSON.parse(text.write([line]))));
   });
 
   test('shows the shape of the catalog', async () => {
