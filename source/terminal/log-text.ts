@@ -69,7 +69,7 @@ export class LogText {
       const label = this.#labelOf(line);
       if (json) {
         const time = line.timeMs === undefined ? 'null' : `"${this.#timeOf(line.timeMs)}"`;
-        text += `${label.json.head}${time}${label.json[line.stream]}${jsonText(raw ? line.text : plain)}${line.cut ? ',"cut":true}' : '}'}\n`;
+        text += `${label.json.head}${time}${label.json[line.stream]}${raw ? jsonText(line.text) : JSON.stringify(plain)}${line.cut ? ',"cut":true}' : '}'}\n`;
         continue;
       }
       text += label.text;

@@ -51,6 +51,17 @@ describe('cleanLine', () => {
     expect(cleanLine('abc\u202edcba\u200b')).toBe('abc<U+202E>dcba<U+200B>');
   });
 
+  test('does the same to every character, whatever stands beside it', () => {
+    for (let code = 0; code <= 0xffff; code++) {
+      const character = String.fromCharCode(code);
+      // The rocket takes every line through all the steps; a tab is as wide as its column wants, and halves would find each other.
+      if (character === '\t' || !character.isWellFormed()) continue;
+      const [quick, whole] = [cleanLine(`ä${character}z`).slice(1), cleanLine(`🚀${character}z`).slice(2)];
+      if (quick !== whole) expect(quick, `U+${code.toString(16)}`).toBe(whole);
+    }
+    expect(cleanLine('ä\ud83d')).toBe('ä\ufffd');
+  });
+
   test('expands tabs to columns', () => {
     expect(cleanLine('a\tb')).toBe('a       b');
   });
