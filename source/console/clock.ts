@@ -1,3 +1,5 @@
+import { untilSecondMs } from '../faults/waits.ts';
+
 /** One clock for the whole console: all that shows a time is drawn anew together, once a second. */
 export interface Clock {
   /** Epoch milliseconds of the last tick; the same for everything in one frame. */
@@ -5,9 +7,7 @@ export interface Clock {
   subscribe(listener: () => void): () => void;
 }
 
-const everyMs = 1000;
-
-/** Ticks only while somebody looks. */
+/** Ticks only while somebody looks, and with the seconds of the machine, as other beats do: what changes with them is one frame. */
 export function createClock(read: () => number = Date.now): Clock {
   const listeners = new Set<() => void>();
   let value = read();
@@ -18,15 +18,17 @@ export function createClock(read: () => number = Date.now): Clock {
       listeners.add(listener);
       if (!timer) {
         value = read();
-        timer = setInterval(() => {
+        const tick = () => {
+          timer = setTimeout(tick, untilSecondMs());
           value = read();
           for (const each of [...listeners]) each();
-        }, everyMs);
+        };
+        timer = setTimeout(tick, untilSecondMs());
       }
       return () => {
         listeners.delete(listener);
         if (listeners.size > 0) return;
-        clearInterval(timer);
+        clearTimeout(timer);
         timer = undefined;
       };
     },

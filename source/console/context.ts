@@ -2,6 +2,7 @@ import { createContext, useContext } from 'react';
 import type { Deck } from '../terminal/deck.ts';
 import type { Clock } from './clock.ts';
 import type { Commands } from './commands.ts';
+import type { Frames } from './frames.ts';
 import type { InterfaceStore } from './interface-store.ts';
 import type { Keymap } from './keymap.ts';
 import type { LogHub } from './log-hub.ts';
@@ -16,6 +17,7 @@ export interface ConsoleParts {
   logs: LogHub;
   theme: Theme;
   clock: Clock;
+  frames: Frames;
   practice: boolean;
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createFrames } from './frames.ts';
 import { createInterfaceStore } from './interface-store.ts';
 
 beforeEach(() => {
@@ -9,7 +10,7 @@ afterEach(() => {
 });
 
 test('a change is there at once, and told at the end of the turn', async () => {
-  const store = createInterfaceStore();
+  const store = createInterfaceStore(createFrames());
   const heard: string[] = [];
   store.subscribe(() => heard.push(store.get().focus));
   store.update(() => ({ focus: 'logs' }));
@@ -20,8 +21,8 @@ test('a change is there at once, and told at the end of the turn', async () => {
   store.close();
 });
 
-test('many changes are told 30 times a second at most, and the last one always', async () => {
-  const store = createInterfaceStore();
+test('many changes are told with the frames, and the last one always', async () => {
+  const store = createInterfaceStore(createFrames());
   let heard = 0;
   store.subscribe(() => heard++);
   for (let ms = 0; ms < 1000; ms++) {
@@ -29,14 +30,14 @@ test('many changes are told 30 times a second at most, and the last one always',
     await vi.advanceTimersByTimeAsync(1);
   }
   await vi.advanceTimersByTimeAsync(100);
-  expect(heard).toBeGreaterThan(20);
-  expect(heard).toBeLessThanOrEqual(32);
+  expect(heard).toBeGreaterThan(80);
+  expect(heard).toBeLessThanOrEqual(126);
   expect(store.get().helpScroll).toBe(1000);
   store.close();
 });
 
 test('a change that changes nothing is not told', async () => {
-  const store = createInterfaceStore();
+  const store = createInterfaceStore(createFrames());
   let heard = 0;
   store.subscribe(() => heard++);
   store.update((state) => ({ focus: state.focus, notice: undefined }));

@@ -1,5 +1,6 @@
 import type { Tone } from '../fleet/model.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
+import type { Frames } from './frames.ts';
 import { fieldOf, type TextField } from './text-field.ts';
 
 /** The panes, in the order of their number keys. Keys, help, palette and tabs follow from this; what else a pane needs, the compiler asks for. */
@@ -86,33 +87,22 @@ export const firstState: InterfaceState = {
   notice: undefined,
 };
 
-const frameMs = 1000 / 30;
-
-/** The third store: what is looked at and how. Changes are seen at once, subscribers hear of them at most 30 times a second. */
+/** The third store: what is looked at and how. Changes are seen at once, subscribers hear of them with the next frame. */
 export interface InterfaceStore {
   get(): InterfaceState;
   update(change: (state: InterfaceState) => Partial<InterfaceState>): void;
   subscribe(listener: () => void): () => void;
-  /** Tells subscribers now what they have not heard yet. */
-  flush(): void;
   close(): void;
 }
 
-export function createInterfaceStore(start: Partial<InterfaceState> = {}): InterfaceStore {
+export function createInterfaceStore(frames: Frames, start: Partial<InterfaceState> = {}): InterfaceStore {
   let state: InterfaceState = { ...firstState, ...start };
   let told = state;
-  let lastMs = Number.NEGATIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  let queued = false;
   const listeners = new Set<() => void>();
 
-  const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    queued = false;
+  const tell = () => {
     if (told === state) return;
     told = state;
-    lastMs = performance.now();
     for (const listener of [...listeners]) listener();
   };
 
@@ -122,24 +112,13 @@ export function createInterfaceStore(start: Partial<InterfaceState> = {}): Inter
       const changes = change(state);
       if (Object.entries(changes).every(([name, value]) => Object.is(state[name as keyof InterfaceState], value))) return;
       state = { ...state, ...changes };
-      if (queued || timer) return;
-      const waitMs = lastMs + frameMs - performance.now();
-      if (waitMs > 0) {
-        timer = setTimeout(flush, waitMs);
-        return;
-      }
-      // The first change after a pause goes out as soon as all keys of this read are handled.
-      queued = true;
-      queueMicrotask(() => queued && flush());
+      frames.ask(tell, 'key');
     },
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    flush,
     close() {
-      clearTimeout(timer);
-      queued = false;
       listeners.clear();
     },
   };

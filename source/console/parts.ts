@@ -3,6 +3,7 @@ import { createClock } from './clock.ts';
 import { createCommands } from './commands.ts';
 import type { ConsoleParts } from './context.ts';
 import { createFlowRuns } from './flow-runs.ts';
+import { createFrames } from './frames.ts';
 import { createInterfaceStore, type InterfaceState } from './interface-store.ts';
 import { createKeymap } from './keymap.ts';
 import { createLogHub } from './log-hub.ts';
@@ -27,7 +28,8 @@ interface Options {
 export function createParts(options: Options): ConsoleParts & { close(): void } {
   const { deck, theme, lender, now = Date.now } = options;
   const keymap = createKeymap(options.keys);
-  const store = createInterfaceStore(options.start);
+  const frames = createFrames();
+  const store = createInterfaceStore(frames, options.start);
   const logs = createLogHub(deck.logs);
   const runs = createFlowRuns({ deck, store, keymap, lender, now, pageRows: () => commands.measured.run });
   const commands = createCommands({
@@ -50,11 +52,13 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     logs,
     theme,
     clock: createClock(now),
+    frames,
     practice: options.practice ?? false,
     close() {
       runs.close();
       logs.close();
       store.close();
+      frames.close();
     },
   };
 }

@@ -36,3 +36,12 @@ export async function limited<T>(signal: AbortSignal, limitMs: number, run: (sig
     if (stop) both.removeEventListener('abort', stop);
   }
 }
+
+const secondMs = 1000;
+/** A timer may end a little early; then this second is not counted twice. */
+const lateMs = 5;
+
+/** From now to the machine's next second: for beats that are to fall together. */
+export function untilSecondMs(nowMs = Date.now()): number {
+  return secondMs - ((nowMs + lateMs) % secondMs) + lateMs;
+}

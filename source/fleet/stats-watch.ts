@@ -1,3 +1,4 @@
+import { untilSecondMs } from '../faults/waits.ts';
 import type { StatsHistory } from './model.ts';
 import type { ComponentRuntime } from './open-fleet.ts';
 
@@ -68,7 +69,7 @@ export class StatsWatch {
       streams: new Map(),
     };
     this.#series.set(key, series);
-    this.#beat ??= setInterval(() => this.#sampleAll(), 1000);
+    if (!this.#beat) this.#nextBeat();
     return series;
   }
 
@@ -76,8 +77,16 @@ export class StatsWatch {
     for (const stream of series.streams.values()) stream.stop.abort();
     this.#series.delete(key);
     if (this.#series.size > 0) return;
-    clearInterval(this.#beat);
+    clearTimeout(this.#beat);
     this.#beat = undefined;
+  }
+
+  /** With the seconds of the machine, as whoever shows the time does: what changes with them is drawn together. */
+  #nextBeat(): void {
+    this.#beat = setTimeout(() => {
+      this.#nextBeat();
+      this.#sampleAll();
+    }, untilSecondMs());
   }
 
   #sampleAll(): void {

@@ -1,24 +1,25 @@
-import { useEffect, useMemo, useReducer, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { FleetSnapshot, StatsHistory } from '../../fleet/model.ts';
 import { useParts } from '../context.ts';
+import { useTold } from './use-told.ts';
 
 export function useFleet(): FleetSnapshot {
-  const { fleet } = useParts().deck;
-  const subscribe = useMemo(() => (listener: () => void) => fleet.subscribe(listener), [fleet]);
+  const { deck, frames } = useParts();
+  const { fleet } = deck;
+  const subscribe = useMemo(() => frames.paced((listener) => fleet.subscribe(listener), 'fact'), [fleet, frames]);
   return useSyncExternalStore(subscribe, () => fleet.snapshot());
 }
 
 /** CPU and memory of these components, sampled for as long as they are shown. */
 export function useStats(keys: readonly string[]): (key: string) => StatsHistory | undefined {
   const { fleet } = useParts().deck;
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
   const watched = keys.join('\n');
+  const subscribe = useMemo(() => (watched === '' ? undefined : (listener: () => void) => fleet.subscribe(listener)), [fleet, watched]);
+  useTold(subscribe, 'fact');
   useEffect(() => {
     if (watched === '') return;
     const stops = watched.split('\n').map((key) => fleet.watchStats(key));
-    const unsubscribe = fleet.subscribe(redraw);
     return () => {
-      unsubscribe();
       for (const stop of stops) stop();
     };
   }, [fleet, watched]);

@@ -1,10 +1,11 @@
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { useParts } from '../context.ts';
 
 /** Epoch milliseconds, anew every second. */
 export function useNow(): number {
-  const { clock } = useParts();
-  return useSyncExternalStore(clock.subscribe, clock.now);
+  const { clock, frames } = useParts();
+  const subscribe = useMemo(() => frames.paced(clock.subscribe, 'fact'), [clock, frames]);
+  return useSyncExternalStore(subscribe, clock.now);
 }
 
 /** Counts up while `active`: for what moves. */

@@ -158,7 +158,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
       while (dispatcher?.count() === before && performance.now() - startMs < patienceMs) await turn();
     }
     await turn();
-    parts.store.flush();
+    parts.frames.flush();
     await turn();
   }
 
@@ -177,7 +177,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
       parts.commands.runs.close();
       await turn();
       parts.store.update(() => firstState);
-      parts.store.flush();
+      parts.frames.flush();
       await turn();
     },
     async sees(...texts) {

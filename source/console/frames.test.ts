@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createFrames, type Haste } from './frames.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Something that asks each millisecond for a second; answers when it was drawn. */
+async function busySecond(haste: Haste, takesMs = 0): Promise<number[]> {
+  const frames = createFrames();
+  const drawnMs: number[] = [];
+  const draw = () => {
+    drawnMs.push(performance.now());
+    if (takesMs > 0) frames.written(takesMs);
+  };
+  for (let ms = 0; ms < 1000; ms++) {
+    frames.ask(draw, haste);
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  frames.close();
+  return drawnMs;
+}
+
+test('a key is drawn at the end of the turn, right behind whatever else was drawn', async () => {
+  const frames = createFrames();
+  const drawn: string[] = [];
+  frames.ask(() => drawn.push('log'), 'log');
+  await vi.advanceTimersByTimeAsync(100);
+  frames.written(1);
+  await vi.advanceTimersByTimeAsync(2);
+  frames.ask(() => drawn.push('key'), 'key');
+  frames.ask(() => drawn.push('another key of the same read'), 'key');
+  expect(drawn).toEqual(['log']);
+  await Promise.resolve();
+  expect(drawn).toEqual(['log', 'key', 'another key of the same read']);
+  frames.close();
+});
+
+test('a key takes along what waits, and that is not drawn again', async () => {
+  const frames = createFrames();
+  const drawn: string[] = [];
+  const log = () => drawn.push('log');
+  frames.ask(log, 'log');
+  frames.ask(log, 'log');
+  frames.ask(() => drawn.push('key'), 'key');
+  await Promise.resolve();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(drawn).toEqual(['log', 'key']);
+  frames.close();
+});
+
+test('keys are drawn a hundred times a second at most, facts 30 times, logs 15 times', async () => {
+  const [keys, facts, logs] = [await busySecond('key'), await busySecond('fact'), await busySecond('log')];
+  expect(keys.length).toBeGreaterThan(80);
+  expect(keys.length).toBeLessThanOrEqual(126);
+  expect(facts.length).toBeGreaterThan(25);
+  expect(facts.length).toBeLessThanOrEqual(31);
+  expect(logs.length).toBeGreaterThan(12);
+  expect(logs.length).toBeLessThanOrEqual(16);
+});
+
+test('the last change is always drawn', async () => {
+  const frames = createFrames();
+  let value = 0;
+  let shown = 0;
+  const draw = () => {
+    shown = value;
+  };
+  for (const haste of ['key', 'key', 'fact', 'log', 'key'] as const) {
+    value++;
+    frames.ask(draw, haste);
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(shown).toBe(5);
+  frames.close();
+});
+
+test('facts that come together are one frame', async () => {
+  const frames = createFrames();
+  const drawnMs: number[] = [];
+  frames.ask(() => drawnMs.push(performance.now()), 'fact');
+  await vi.advanceTimersByTimeAsync(5);
+  frames.ask(() => drawnMs.push(performance.now()), 'fact');
+  await vi.advanceTimersByTimeAsync(100);
+  expect(new Set(drawnMs).size).toBe(1);
+  frames.close();
+});
+
+test('a terminal that takes 40 ms for a frame gets fewer of them, and keys wait least', async () => {
+  const [keys, logs] = [await busySecond('key', 40), await busySecond('log', 40)];
+  expect(logs.length).toBeLessThanOrEqual(7);
+  expect(keys.length).toBeLessThanOrEqual(18);
+  expect(keys.length).toBeGreaterThan(10);
+});
+
+test('who stopped listening is not called, and nobody after the end', async () => {
+  const frames = createFrames();
+  const listeners = new Set<() => void>();
+  const subscribe = frames.paced((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, 'fact');
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  let heard = 0;
+  const stop = subscribe(() => heard++);
+  subscribe(() => heard++);
+  tell();
+  stop();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(heard).toBe(1);
+  tell();
+  frames.close();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(heard).toBe(1);
+});
