@@ -3,11 +3,13 @@ import type { Flow } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { matchingPorts, portKey } from './component-rows.ts';
+import type { FilterKeeper } from './filter-keeper.ts';
 import type { FlowRuns } from './flow-runs.ts';
 import { type InterfaceStore, type PaneId, paneIds } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import { type CommandId, type KeyBinding, type KeyContext, type Keymap, paneCommand } from './keymap.ts';
 import type { LogHub } from './log-hub.ts';
+import { createLogMoves, type LogMoves } from './log-moves.ts';
 import { firstMeasures, type Measured } from './measured.ts';
 import { createMoves } from './moves.ts';
 import { flowOf, isOffered } from './offers.ts';
@@ -20,6 +22,7 @@ const noticeMs = 4000;
 export interface Commands {
   readonly measured: Measured;
   readonly runs: FlowRuns;
+  readonly logMoves: LogMoves;
   /** The selected component, as the screen shows it. */
   selected(): ComponentView | undefined;
   /** The service that is looked at: the chosen one, or the main one. */
@@ -37,6 +40,7 @@ interface Options {
   store: InterfaceStore;
   keymap: Keymap;
   logs: LogHub;
+  keeper: FilterKeeper;
   runs: FlowRuns;
   now: () => number;
   quit: () => void;
@@ -53,21 +57,35 @@ export function createCommands(options: Options): Commands {
   const measured = firstMeasures();
 
   const selected = () => selectedComponent(deck, store.get());
-  const moves = createMoves({ deck, store, logs, measured, selected });
-  const { select, focus, move, turnPane, turnTab, showTab, toMatch } = moves;
-  const typing = createTyping({ deck, store, keymap, measured, moves, commands: () => commands });
   const say = (tone: 'good' | 'idle' | 'warn', text: string) =>
     store.update(() => ({ notice: { tone, text: cleanLine(text), untilMs: now() + noticeMs } }));
+  const logMoves = createLogMoves({
+    deck,
+    store,
+    hub: logs,
+    measured,
+    keeper: options.keeper,
+    selected,
+    say,
+    copy: options.copy,
+    startFlow: (flow, component) => startFlow(flow, component),
+    now,
+  });
+  const moves = createMoves({ deck, store, logs: logMoves, measured, selected });
+  const { select, focus, move, turnPane, turnTab, showTab, toMatch } = moves;
+  const typing = createTyping({ deck, store, keymap, measured, moves, logMoves, commands: () => commands });
 
   /** Undoes one thing: the nearest that there is. */
   function back(): void {
     const state = store.get();
     const target = filterTarget(state);
     if (state.screen !== 'panes') store.update(() => ({ screen: 'panes' }));
+    else if (target === 'logs' && logMoves.back()) return;
     else if (target && state.filters[target] !== '') store.update(() => ({ filters: { ...state.filters, [target]: '' } }));
     else if (runs.cancel()) return;
     else if (state.notice) store.update(() => ({ notice: undefined }));
     else if (state.zoomed) store.update(() => ({ zoomed: false }));
+    else if (state.marked.size > 0) store.update(() => ({ marked: new Set() }));
     else focus('components');
   }
 
@@ -80,8 +98,7 @@ export function createCommands(options: Options): Commands {
     return isOffered(deck, flow, component) ? undefined : `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`;
   }
 
-  function startFlow(flow: Flow): void {
-    const component = selected();
+  function startFlow(flow: Flow, component = selected()): void {
     const why = obstacle(flow, component);
     if (why !== undefined) {
       say('warn', why);
@@ -113,6 +130,19 @@ export function createCommands(options: Options): Commands {
       const next = component.services[(index + 1) % component.services.length];
       return next ? { services: { ...state.services, [component.key]: next.name } } : {};
     });
+  }
+
+  function markComponent(): void {
+    const component = selected();
+    if (!component) return;
+    const marked = new Set(store.get().marked);
+    if (!marked.delete(component.key)) marked.add(component.key);
+    store.update(() => ({ marked, logScope: 'component' }));
+  }
+
+  function scrollAside(step: 1 | -1): void {
+    if (logMoves.shift(step)) return;
+    if (store.get().focus === 'detail') turnTab(step);
   }
 
   function copyAddress(): void {
@@ -156,15 +186,26 @@ export function createCommands(options: Options): Commands {
     'next-match': () => toMatch(1),
     'previous-match': () => toMatch(-1),
     'show-owner': showOwner,
-    follow: () =>
-      store.update((state) => {
-        const window = logs.window(state.filters.logs);
-        return {
-          logs: { ...state.logs, bottom: state.logs.bottom === undefined ? (window.at(window.length - 1)?.index ?? -1) : undefined },
-        };
-      }),
-    wrap: () => store.update((state) => ({ logs: { ...state.logs, wrap: !state.logs.wrap } })),
-    timestamps: () => store.update((state) => ({ logs: { ...state.logs, timestamps: !state.logs.timestamps } })),
+    'mark-component': markComponent,
+    follow: () => logMoves.toggle(),
+    'enter-line': () => logMoves.enter(),
+    'whole-line': () => logMoves.whole(),
+    'next-found': () => logMoves.toMatch(1),
+    'previous-found': () => logMoves.toMatch(-1),
+    hiding: () => logMoves.hiding(),
+    wrap: () => logMoves.wrap(),
+    'scroll-right': () => scrollAside(1),
+    'scroll-left': () => scrollAside(-1),
+    timestamps: () => logMoves.times(),
+    raw: () => logMoves.raw(),
+    jump: () => logMoves.askTime(),
+    mark: () => logMoves.mark(),
+    'next-mark': () => logMoves.nextMark(),
+    unmark: () => logMoves.unmark(),
+    'copy-line': () => logMoves.copyText(false),
+    'copy-full': () => logMoves.copyText(true),
+    'save-logs': () => logMoves.save(),
+    'log-scope': () => logMoves.scope(),
     down: () => move(() => 1),
     up: () => move(() => -1),
     top: () => move(() => 'top'),
@@ -237,6 +278,7 @@ export function createCommands(options: Options): Commands {
   const commands: Commands = {
     measured,
     runs,
+    logMoves,
     selected,
     serviceOf: (component) => serviceShown(store.get(), component),
     press,

@@ -239,40 +239,49 @@ describe('ports', () => {
 describe('logs', () => {
   const lines = (from: number, count: number) => Array.from({ length: count }, (_, index) => `line ${from + index}`);
 
-  test('follow the end; scrolling leaves it and says how many lines wait; G follows again', async () => {
+  test('follow the end; scrolling up pauses and says how many lines wait; G follows again', async () => {
     const screen = await openRig();
     screen.log(vault, lines(1, 100));
     await screen.sees('line 100', 'following · 100 lines');
     await screen.press('4', 'k');
-    await screen.sees('paused, 1 line waits');
+    await screen.sees('paused · 100 lines', /▸14:\d\d:\d\d {3}line 99/);
     screen.log(vault, lines(101, 20));
-    await screen.sees('paused, 21 lines wait');
-    await screen.misses('line 100');
+    await screen.sees('paused, 20 lines wait', 'line 100');
+    await screen.misses('line 101');
     await screen.press('G');
     await screen.sees('line 120', 'following · 120 lines');
   });
 
-  test('Space pauses and goes on; what is shown stands still', async () => {
+  test('what is shown stands exactly still under a flood; Space goes on', async () => {
     const screen = await openRig();
     screen.log(vault, lines(1, 50));
     await screen.press('4');
     await screen.sees('line 50');
     await screen.press('space');
+    await screen.sees('paused');
+    const rows = () =>
+      screen
+        .frame()
+        .split('\n')
+        .filter((row) => / line \d/.test(row));
+    const before = rows();
     screen.log(vault, lines(51, 5000));
-    await screen.sees('paused, 5000 lines wait', 'line 50');
+    await screen.sees('paused, 5,000 lines wait');
+    expect(rows()).toEqual(before);
     await screen.press('space');
     await screen.sees('line 5050');
   });
 
-  test('stand still also when the ring drops what was shown', async () => {
-    const deck = createFakeDeck({ keepLines: 100 });
-    const screen = await openRig({ deck });
+  test('stand still also when the ring drops what is shown', async () => {
+    const screen = await openRig({ deck: createFakeDeck({ keepLines: 100 }) });
     screen.log(vault, lines(1, 50));
     await screen.press('4');
     await screen.sees('line 50');
     await screen.press('space');
     screen.log(vault, lines(51, 500));
-    await screen.sees(/paused, \d+ lines wait/, 'line 451');
+    await screen.sees('paused, 500 lines wait', 'line 50');
+    await screen.press('pagedown');
+    await screen.sees('line 51', 'paused, 200 lines wait');
   });
 
   test('are filtered with smart case, and the status says how many match', async () => {
@@ -290,7 +299,7 @@ describe('logs', () => {
     await screen.sees('2 of 5 lines match', 'Error: four');
   });
 
-  test('wrap, and show or hide their time', async () => {
+  test('wrap, and tell their time in this zone, in UTC, as age or not at all', async () => {
     const screen = await openRig();
     screen.log(vault, [`${'x'.repeat(80)}END`]);
     await screen.sees(/x+>/);
@@ -298,6 +307,11 @@ describe('logs', () => {
     await screen.press('4', 'w');
     await screen.sees('END', '14:02:07');
     await screen.press('t');
+    await screen.sees('14:02:07Z');
+    await screen.press('t');
+    await screen.sees(/ 1m {3}x+/);
+    await screen.press('t');
+    await screen.sees(/[│┃] {3}x+/);
     await screen.misses('14:02:07');
   });
 

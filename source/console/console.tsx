@@ -9,6 +9,7 @@ import { useSelected } from './hooks/use-selected.ts';
 import { type PaneId, paneIds, paneTitles, type RunView } from './interface-store.ts';
 import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
 import { type Layout, layoutFor, type Rectangle } from './layout.ts';
+import { logWhose } from './log-look.ts';
 import { ComponentsPane } from './panes/components.tsx';
 import { DetailPane } from './panes/detail.tsx';
 import { LogsPane } from './panes/logs.tsx';
@@ -94,7 +95,7 @@ function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; ru
 }
 
 function Screen() {
-  const { theme, deck, keymap, store, commands, logs, practice } = useParts();
+  const { theme, deck, keymap, store, commands, practice } = useParts();
   const size = useWindowSize();
   const snapshot = useFleet();
   const state = useInterface((whole) => whole);
@@ -106,7 +107,9 @@ function Screen() {
   commands.measured.small = layout.kind === 'small';
 
   const showsLogs = layout.panes.logs !== undefined || (layout.panes.detail !== undefined && state.tab === 'logs');
-  useEffect(() => logs.look(showsLogs ? component?.key : undefined), [logs, showsLogs, component?.key]);
+  const whose = logWhose(snapshot, state, component);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked at changes with whose log it is, and with the filter kept for it
+  useEffect(() => commands.logMoves.sync(showsLogs), [commands, showsLogs, whose?.key]);
   // What is selected is remembered as soon as there is something to select: updates then cannot move the selection.
   useEffect(() => {
     if (component && store.get().selected === undefined) commands.select(component.key);

@@ -14,6 +14,10 @@ export function fieldText(theme: Theme, field: TextField, shown: (text: string) 
 
 /** What a pane's edge says about its filter. */
 export function filterText(theme: Theme, state: Pick<InterfaceState, 'filters' | 'editing'>, target: FilterTarget): string {
+  if (target === 'logs' && state.editing?.target === 'time') {
+    const { field, problem } = state.editing;
+    return `${theme.paint('key', 'go to')} ${fieldText(theme, field)}${problem === undefined ? '' : theme.paint('bad', ` ${problem}`)}`;
+  }
   if (state.editing?.target === target) return `${theme.paint('key', '/')}${fieldText(theme, state.editing.field)}`;
   const filter = state.filters[target];
   return filter === '' ? '' : `${theme.paint('key', '/')}${theme.paint('accent', filter)}`;

@@ -1,6 +1,8 @@
+import type { LogEntry } from '../fleet/log-store.ts';
 import type { Tone } from '../fleet/model.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import type { Frames } from './frames.ts';
+import type { LogPlace } from './log-view.ts';
 import { fieldOf, type TextField } from './text-field.ts';
 
 /** The panes, in the order of their number keys. Keys, help, palette and tabs follow from this; what else a pane needs, the compiler asks for. */
@@ -13,6 +15,20 @@ export type DetailTab = (typeof detailTabs)[number];
 
 /** What a typed filter is about. `inspect` is a search: it jumps instead of hiding. */
 export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect';
+
+/** How the time of a log line is told: in the operator's zone, in UTC, as how long ago, or not at all. */
+export const logTimes = ['local', 'utc', 'relative', 'off'] as const;
+export type LogTimes = (typeof logTimes)[number];
+
+/** Whose logs are looked at: of the selected component, or of those that are marked; of its project; of its whole host. */
+export const logScopes = ['component', 'project', 'host'] as const;
+export type LogScope = (typeof logScopes)[number];
+
+/** The filter of one log: what was typed, and whether it hides what does not match or only highlights what does. */
+export interface KeptFilter {
+  typed: string;
+  hides: boolean;
+}
 
 export type Dialog =
   | { kind: 'question'; question: Question; field: TextField; cursor: number; picked: ReadonlySet<string>; problem: string | undefined }
@@ -52,17 +68,35 @@ export interface InterfaceState {
   /** Service looked at, by component key; missing means the main one. */
   services: Readonly<Record<string, string>>;
   filters: Readonly<Record<FilterTarget, string>>;
-  /** The filter being typed, and what it was before. */
-  editing: { target: FilterTarget; field: TextField; before: string } | undefined;
+  /** The filter being typed, and what it was before. `time` is a place in the log to go to; `problem` says why it is none. */
+  editing: { target: FilterTarget | 'time'; field: TextField; before: string; problem?: string } | undefined;
   /** Top line of the detail tabs. */
   scroll: Readonly<Record<DetailTab, number>>;
   helpScroll: number;
   palette: { field: TextField; cursor: number };
+  /** Components that are marked in the list: their logs are merged. Keys. */
+  marked: ReadonlySet<string>;
+  logScope: LogScope;
+  /** Filters by the keys of the components they were typed for, joined by a newline. */
+  logFilters: Readonly<Record<string, KeptFilter>>;
   logs: {
-    /** Index of the last line shown; undefined follows the end. */
-    bottom: number | undefined;
+    /** Whose filter `filters.logs` is: a key of `logFilters`. */
+    look: string | undefined;
+    /** Undefined follows the end. */
+    at: LogPlace | undefined;
+    /** Where to go back to from a line among its neighbours. */
+    before: LogPlace | undefined;
+    /** Top row of the one line that is shown whole; undefined shows the log. */
+    whole: number | undefined;
+    /** Marked lines by what makes them one, `markOf`. */
+    marks: ReadonlyMap<string, LogEntry>;
+    hides: boolean;
     wrap: boolean;
-    timestamps: boolean;
+    times: LogTimes;
+    /** Columns that have gone to the left. */
+    shift: number;
+    /** Lines as the program wrote them, JSON and all. */
+    raw: boolean;
   };
   runs: readonly RunView[];
   notice: Notice | undefined;
@@ -82,7 +116,21 @@ export const firstState: InterfaceState = {
   scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 },
   helpScroll: 0,
   palette: { field: fieldOf(), cursor: 0 },
-  logs: { bottom: undefined, wrap: false, timestamps: true },
+  marked: new Set(),
+  logScope: 'component',
+  logFilters: {},
+  logs: {
+    look: undefined,
+    at: undefined,
+    before: undefined,
+    whole: undefined,
+    marks: new Map(),
+    hides: true,
+    wrap: false,
+    times: 'local',
+    shift: 0,
+    raw: false,
+  },
   runs: [],
   notice: undefined,
 };

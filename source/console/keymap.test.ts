@@ -76,6 +76,6 @@ describe('bad keys in the settings are refused by name', () => {
   });
 
   test('but the same key in panes that are never active together is fine', () => {
-    expect(createKeymap({ wrap: 'n' }).resolve('n', ['logs'])[0]?.id).toBe('wrap');
+    expect(createKeymap({ 'show-owner': 'n' }).resolve('n', ['ports'])[0]?.id).toBe('show-owner');
   });
 });

@@ -1,159 +1,183 @@
 import type { LogEntry } from '../fleet/log-store.ts';
-import { cut, textWidth } from '../text/width.ts';
-import { cutStyled, unstyled } from './styled-text.ts';
 
-const printableAscii = /^[\x20-\x7e]*$/;
+/** Where a log stands still. Lines are named by their index, so that nothing moves when others come or go. */
+export interface LogPlace {
+  /** The lowest line on the screen. */
+  bottom: number;
+  /** Rows of it that are below the edge. */
+  skip: number;
+  /** The line that keys are about. */
+  cursor: number;
+}
 
-/** Smart case: capitals in what is searched make it exact. */
-export function matcherFor(filter: string): ((text: string) => boolean) | undefined {
-  if (filter === '') return undefined;
-  if (/\p{Lu}/u.test(filter)) return (text) => unstyled(text).includes(filter);
-  const lower = filter.toLowerCase();
-  return (text) => unstyled(text).toLowerCase().includes(lower);
+/** What decides how many rows a line takes. */
+export interface LogGeometry {
+  height: number;
+  rowsOf(entry: LogEntry): number;
+}
+
+/** One row of the screen: a row of a line, or, with position -1, what is said above the first line. */
+export interface PlacedRow {
+  position: number;
+  row: number;
+}
+
+/** Position of the last line whose index is not beyond this one; -1 when all are. */
+export function positionOf(entries: readonly LogEntry[], index: number): number {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((entries[middle]?.index ?? 0) <= index) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+function rowsAt(entries: readonly LogEntry[], position: number, geometry: LogGeometry): number {
+  const entry = entries[position];
+  return entry ? Math.max(1, geometry.rowsOf(entry)) : 1;
 }
 
 /**
- * The lines of a log that pass a filter. A new batch costs as much as the batch: what was looked at before is not looked at again, and
- * without a filter nothing is copied.
+ * What is on the screen, from the top: work for what is visible, however long the log is. Without a place the end is shown. A log that does not
+ * fill the screen stands at its top.
  */
-export interface LogMatches {
-  /** Takes the current ring and answers the lines to show, oldest first. */
-  update(entries: readonly LogEntry[], filter: string): LogWindow;
-}
-
-/** Lines by position, without a copy of the ring. */
-export interface LogWindow {
-  readonly length: number;
-  at(position: number): LogEntry | undefined;
-  /** Position of the last line whose index is not beyond this one; -1 when all are. */
-  positionOf(index: number): number;
-}
-
-function windowOf(entries: readonly LogEntry[], from: number): LogWindow {
-  return {
-    length: entries.length - from,
-    at: (position) => (position < 0 ? undefined : entries[from + position]),
-    positionOf(index) {
-      let low = from;
-      let high = entries.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if ((entries[middle]?.index ?? 0) <= index) low = middle + 1;
-        else high = middle;
-      }
-      return low - from - 1;
-    },
-  };
-}
-
-export function createLogMatches(): LogMatches {
-  let matched: LogEntry[] = [];
-  let gone = 0;
-  let lastIndex = -1;
-  let current = '';
-  let matches: ((text: string) => boolean) | undefined;
-
-  return {
-    update(entries, filter) {
-      if (filter === '') {
-        current = '';
-        matched = [];
-        return windowOf(entries, 0);
-      }
-      const newest = entries.at(-1)?.index ?? -1;
-      if (filter !== current || newest < lastIndex) {
-        current = filter;
-        matches = matcherFor(filter);
-        matched = [];
-        gone = 0;
-        lastIndex = -1;
-      }
-      const oldest = entries[0]?.index ?? 0;
-      while (gone < matched.length && (matched[gone]?.index ?? 0) < oldest) gone++;
-      if (gone > 4096 && gone > matched.length / 2) {
-        matched = matched.slice(gone);
-        gone = 0;
-      }
-      for (let position = windowOf(entries, 0).positionOf(lastIndex) + 1; position < entries.length; position++) {
-        const entry = entries[position];
-        if (entry && matches?.(entry.text)) matched.push(entry);
-      }
-      lastIndex = newest;
-      return windowOf(matched, gone);
-    },
-  };
-}
-
-/** A text in rows of at most `columns`, broken where the row ends, as terminals do. Colours of a wrapped line are dropped. */
-function wrapped(text: string, columns: number): string[] {
-  const plain = unstyled(text);
-  if (textWidth(plain) <= columns) return [text];
-  const rows: string[] = [];
-  if (printableAscii.test(plain)) {
-    for (let start = 0; start < plain.length; start += columns) rows.push(plain.slice(start, start + columns));
-    return rows;
+export function placedRows(entries: readonly LogEntry[], place: LogPlace | undefined, geometry: LogGeometry): PlacedRow[] {
+  if (entries.length === 0) return [];
+  const { height } = geometry;
+  const bottom = place ? Math.max(0, positionOf(entries, place.bottom)) : entries.length - 1;
+  // Where the lowest line is no longer there, the one that stands in its place is shown whole.
+  const skip = place && entries[bottom]?.index === place.bottom ? Math.min(place.skip, rowsAt(entries, bottom, geometry) - 1) : 0;
+  const rows: PlacedRow[] = [];
+  for (let position = bottom; position >= -1 && rows.length < height; position--) {
+    const count = rowsAt(entries, position, geometry) - (position === bottom ? skip : 0);
+    for (let row = count - 1; row >= 0 && rows.length < height; row--) rows.push({ position, row });
   }
-  let rest = plain;
-  while (rest !== '') {
-    const piece = cut(rest, columns, '') || [...rest][0] || '';
-    rows.push(piece);
-    rest = rest.slice(piece.length);
+  rows.reverse();
+  for (let position = bottom; position < entries.length && rows.length < height; position++) {
+    const count = rowsAt(entries, position, geometry);
+    for (let row = position === bottom ? count - skip : 0; row < count && rows.length < height; row++) rows.push({ position, row });
   }
   return rows;
 }
 
-export interface LogRowOptions {
-  columns: number;
-  wrap: boolean;
-  timestamps: boolean;
-  /** Columns for the service's name; 0 shows none. */
-  serviceColumns: number;
+function placeOf(entries: readonly LogEntry[], rows: readonly PlacedRow[], cursor: number, geometry: LogGeometry): LogPlace {
+  const last = rows.at(-1) ?? { position: entries.length - 1, row: 0 };
+  const position = Math.max(0, last.position);
+  return {
+    bottom: entries[position]?.index ?? 0,
+    skip: last.position < 0 ? rowsAt(entries, 0, geometry) - 1 : Math.max(0, rowsAt(entries, position, geometry) - 1 - last.row),
+    cursor: entries[Math.min(entries.length - 1, Math.max(0, cursor))]?.index ?? 0,
+  };
 }
 
-/** `14:01:02`, in the operator's time zone. */
-export function clockText(timeMs: number): string {
-  const time = new Date(timeMs);
-  const two = (value: number) => String(value).padStart(2, '0');
-  return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
-}
-
-export interface LogRow {
-  /** Time and service, plain. */
-  lead: string;
-  stream: LogEntry['stream'];
-  text: string;
-}
-
-/** The rows of one line, cut or wrapped. `!` in front of the text marks what came from stderr. */
-export function rowsOf(entry: LogEntry, options: LogRowOptions): LogRow[] {
-  const time = options.timestamps ? `${entry.timeMs === undefined ? '        ' : clockText(entry.timeMs)} ` : '';
-  const service = options.serviceColumns > 0 ? `${cut(entry.service, options.serviceColumns).padEnd(options.serviceColumns)} ` : '';
-  const lead = time + service + (entry.stream === 'stderr' ? '! ' : '  ');
-  const room = Math.max(1, options.columns - textWidth(lead));
-  if (!options.wrap) {
-    const ascii = entry.text.length > room && printableAscii.test(entry.text);
-    return [{ lead, stream: entry.stream, text: ascii ? `${entry.text.slice(0, room - 1)}>` : cutStyled(entry.text, room) }];
+/** The rows downwards from a row that is to be the first one. */
+function rowsFrom(entries: readonly LogEntry[], first: PlacedRow, geometry: LogGeometry): PlacedRow[] {
+  const rows: PlacedRow[] = [];
+  for (let position = first.position; position < entries.length && rows.length < geometry.height; position++) {
+    const count = rowsAt(entries, position, geometry);
+    for (let row = position === first.position ? first.row : 0; row < count && rows.length < geometry.height; row++)
+      rows.push({ position, row });
   }
-  return wrapped(entry.text, room).map((text, row) => ({
-    lead: row === 0 ? lead : ' '.repeat(textWidth(lead)),
-    stream: entry.stream,
-    text,
-  }));
+  return rows;
 }
 
-/** As many rows as fit above and including the line at `bottom`: work for what is visible, however long the log is. */
-export function visibleRows(window: LogWindow, bottom: number, height: number, options: LogRowOptions): LogRow[] {
-  const rows: LogRow[] = [];
-  for (let position = bottom; position >= 0 && rows.length < height; position--) {
-    const entry = window.at(position);
-    if (!entry) break;
-    rows.unshift(...rowsOf(entry, options));
+/** Where the end stands still, with the cursor on the last line. */
+export function placeAtEnd(entries: readonly LogEntry[]): LogPlace {
+  const index = entries.at(-1)?.index ?? 0;
+  return { bottom: index, skip: 0, cursor: index };
+}
+
+/** The place with the cursor on another line, moved as little as it takes to see that line. */
+export function withCursor(entries: readonly LogEntry[], place: LogPlace, target: number, geometry: LogGeometry): LogPlace {
+  const cursor = Math.min(entries.length - 1, Math.max(0, target));
+  const index = entries[cursor]?.index ?? 0;
+  const rows = placedRows(entries, place, geometry);
+  const [first] = rows;
+  const last = rows.at(-1);
+  if (!first || !last) return place;
+  const count = rowsAt(entries, cursor, geometry);
+  // The first line comes with what is said above it.
+  const wanted: PlacedRow = cursor === 0 && geometry.height > 2 ? { position: -1, row: 0 } : { position: cursor, row: 0 };
+  if (wanted.position < first.position || (wanted.position === first.position && first.row > 0)) {
+    return { ...placeOf(entries, rowsFrom(entries, wanted, geometry), cursor, geometry), cursor: index };
   }
-  if (rows.length > height) return rows.slice(-height);
-  // At the start of the log the rows stand at the top, and what follows fills up.
-  for (let position = bottom + 1; rows.length < height && position < window.length; position++) {
-    const entry = window.at(position);
-    if (entry) rows.push(...rowsOf(entry, options));
+  if (cursor > last.position || (cursor === last.position && last.row < count - 1)) {
+    return { bottom: index, skip: Math.max(0, count - geometry.height), cursor: index };
   }
-  return rows.slice(0, height);
+  return { ...place, cursor: index };
+}
+
+/** The place with this line in the upper part of the screen. */
+export function placeAround(entries: readonly LogEntry[], index: number, geometry: LogGeometry, share = 0.4): LogPlace {
+  const position = Math.max(0, positionOf(entries, index));
+  let above = Math.floor(geometry.height * share);
+  let first: PlacedRow = { position, row: 0 };
+  for (let at = position - 1; at >= -1 && above > 0; at--) {
+    const count = rowsAt(entries, at, geometry);
+    first = { position: at, row: Math.max(0, count - above) };
+    above -= count;
+  }
+  const rows = rowsFrom(entries, first, geometry);
+  if (rows.length < geometry.height) return { ...placeAtEnd(entries), cursor: entries[position]?.index ?? 0 };
+  return placeOf(entries, rows, position, geometry);
+}
+
+/** Some rows down, or up where `amount` is negative; the cursor goes along. */
+export function scrolled(entries: readonly LogEntry[], place: LogPlace, amount: number, geometry: LogGeometry): LogPlace {
+  const rows = placedRows(entries, place, geometry);
+  const [first] = rows;
+  if (!first) return place;
+  const cursor = Math.max(0, positionOf(entries, place.cursor));
+  const moved = walked(entries, { position: cursor, row: 0 }, amount, geometry);
+  const top = walked(entries, first, amount, geometry);
+  const shown = rowsFrom(entries, top, geometry);
+  const next = shown.length < geometry.height ? { ...placeAtEnd(entries) } : placeOf(entries, shown, moved.position, geometry);
+  return withCursor(entries, next, moved.position === cursor && amount !== 0 ? cursor + Math.sign(amount) : moved.position, geometry);
+}
+
+/** So many rows further, as far as there are some. */
+function walked(entries: readonly LogEntry[], from: PlacedRow, amount: number, geometry: LogGeometry): PlacedRow {
+  let { position, row } = from;
+  let left = Math.abs(amount);
+  while (left > 0) {
+    if (amount > 0) {
+      const rest = rowsAt(entries, position, geometry) - 1 - row;
+      if (left <= rest) return { position, row: row + left };
+      if (position >= entries.length - 1) return { position, row: row + rest };
+      left -= rest + 1;
+      position++;
+      row = 0;
+    } else {
+      if (left <= row) return { position, row: row - left };
+      if (position <= -1) return { position: -1, row: 0 };
+      left -= row + 1;
+      position--;
+      row = rowsAt(entries, position, geometry) - 1;
+    }
+  }
+  return { position, row };
+}
+
+/** A line down or up. A line that is taller than the screen is scrolled through first. */
+export function stepped(entries: readonly LogEntry[], place: LogPlace, step: 1 | -1, geometry: LogGeometry): LogPlace {
+  const cursor = Math.max(0, positionOf(entries, place.cursor));
+  const rows = placedRows(entries, place, geometry);
+  const own = rows.filter(({ position }) => position === cursor);
+  const index = entries[cursor]?.index ?? 0;
+  const count = rowsAt(entries, cursor, geometry);
+  if (own.length > 0 && count > geometry.height) {
+    const [first] = own;
+    const last = own.at(-1);
+    if (step > 0 && last && last.row < count - 1) return { bottom: index, skip: count - 2 - last.row, cursor: index };
+    if (step < 0 && first && first.row > 0 && last) {
+      return { bottom: index, skip: Math.min(count - 1, count - last.row), cursor: index };
+    }
+  }
+  const before = entries[cursor - 1];
+  if (step < 0 && before && rowsAt(entries, cursor - 1, geometry) > geometry.height) {
+    return { bottom: before.index, skip: 0, cursor: before.index };
+  }
+  return withCursor(entries, place, cursor + step, geometry);
 }

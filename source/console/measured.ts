@@ -1,10 +1,13 @@
+import type { LogGeometry } from './log-view.ts';
+
 /** What the last frame showed of each scrolling part, for keys that move by pages. Written while drawing, read by keys. */
 export interface Measured {
   /** The terminal is too small: what nobody can see is not done. */
   small: boolean;
   list: number;
   ports: number;
-  logs: number;
+  /** `cut`: a line goes on beyond the right edge. */
+  logs: LogGeometry & { cut: boolean; whole: { height: number; total: number } };
   detail: { height: number; total: number; matches: readonly number[] };
   help: { height: number; total: number };
   run: { height: number; total: number };
@@ -12,5 +15,13 @@ export interface Measured {
 
 export function firstMeasures(): Measured {
   const none = { height: 1, total: 0 };
-  return { small: false, list: 1, ports: 1, logs: 1, detail: { ...none, matches: [] }, help: none, run: none };
+  return {
+    small: false,
+    list: 1,
+    ports: 1,
+    logs: { height: 1, rowsOf: () => 1, cut: false, whole: none },
+    detail: { ...none, matches: [] },
+    help: none,
+    run: none,
+  };
 }

@@ -2,13 +2,13 @@ import type { ComponentView } from '../fleet/model.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { matchingPorts, portKey, rowsFor } from './component-rows.ts';
 import { type DetailTab, detailTabs, type InterfaceStore, type PaneId, paneIds } from './interface-store.ts';
-import type { LogHub } from './log-hub.ts';
+import type { LogMoves } from './log-moves.ts';
 import type { Measured } from './measured.ts';
 
 interface Options {
   deck: Deck;
   store: InterfaceStore;
-  logs: LogHub;
+  logs: LogMoves;
   measured: Measured;
   selected: () => ComponentView | undefined;
 }
@@ -45,7 +45,6 @@ export function createMoves({ deck, store, logs, measured, selected }: Options):
           listed(filters.components).findIndex((component) => component.key === componentKey),
         ),
         scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 },
-        logs: { ...state.logs, bottom: undefined },
       };
     });
   }
@@ -75,18 +74,6 @@ export function createMoves({ deck, store, logs, measured, selected }: Options):
     });
   }
 
-  function moveLogs(target: (position: number, last: number) => number): void {
-    store.update((state) => {
-      const window = logs.window(state.filters.logs);
-      const last = window.length - 1;
-      const position = state.logs.bottom === undefined ? last : window.positionOf(state.logs.bottom);
-      const first = state.logs.wrap ? 0 : Math.min(measured.logs - 1, last);
-      const next = Math.max(first, target(Math.max(position, first), last));
-      const entry = window.at(next);
-      return { logs: { ...state.logs, bottom: next >= last || !entry ? undefined : entry.index } };
-    });
-  }
-
   function moveDetail(target: (top: number, last: number) => number): void {
     store.update((state) => {
       const last = Math.max(0, measured.detail.total - measured.detail.height);
@@ -108,7 +95,7 @@ export function createMoves({ deck, store, logs, measured, selected }: Options):
       const amount = by(page);
       return amount === 'top' ? 0 : amount === 'bottom' ? last : index + amount;
     };
-    const inLogs = () => moveLogs(apply(measured.logs));
+    const inLogs = () => logs.move(by);
     const inPane: Record<PaneId, () => void> = {
       components: () => moveComponent(apply(measured.list)),
       detail: () => (state.tab === 'logs' ? inLogs() : moveDetail(apply(measured.detail.height))),

@@ -2,6 +2,7 @@ import type { Deck } from '../terminal/deck.ts';
 import { createClock } from './clock.ts';
 import { createCommands } from './commands.ts';
 import type { ConsoleParts } from './context.ts';
+import { type FilterKeeper, keepsNothing } from './filter-keeper.ts';
 import { createFlowRuns } from './flow-runs.ts';
 import { createFrames } from './frames.ts';
 import { createInterfaceStore, type InterfaceState } from './interface-store.ts';
@@ -18,6 +19,8 @@ interface Options {
   practice?: boolean | undefined;
   now?: (() => number) | undefined;
   start?: Partial<InterfaceState> | undefined;
+  /** Where filters of logs are kept; missing means nowhere. */
+  keeper?: FilterKeeper | undefined;
   quit: () => void;
   redraw: () => void;
   suspend: () => void;
@@ -37,6 +40,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     store,
     keymap,
     logs,
+    keeper: options.keeper ?? keepsNothing,
     runs,
     now,
     quit: options.quit,

@@ -1,8 +1,13 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { render } from 'ink';
+import { ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { Console } from './console.tsx';
 import { ConsoleContext } from './context.ts';
+import { openFilterKeeper } from './filter-keeper.ts';
+import { frameOutput } from './frame-output.ts';
 import { createParts } from './parts.ts';
 import { createTerminalLender } from './terminal-lender.ts';
 import { type ThemeSettings, themeFor } from './theme.ts';
@@ -58,6 +63,8 @@ export async function runConsole(
     ...(settings.ascii === undefined ? {} : { ascii: settings.ascii }),
   };
   const lender = createTerminalLender(stdin, stdout);
+  const paths = ownPaths(process.env, process.env.HOME || homedir());
+  const keeper = openFilterKeeper(join(paths.state, 'log-filters.json'), deck.options);
   const spoken = process.env.INK_SCREEN_READER === 'true';
   let exitCode = 0;
   let crash: { thrown: unknown } | undefined;
@@ -69,6 +76,8 @@ export async function runConsole(
     lender,
     keys: settings.keys,
     practice: settings.practice,
+    keeper,
+    start: { logFilters: await keeper.load() },
     quit: () => leave(),
     redraw: () => void lender.lend(async () => {}).catch(() => {}),
     suspend: () =>
@@ -90,15 +99,15 @@ export async function runConsole(
     </ConsoleContext>,
     {
       stdin,
-      stdout,
+      stdout: frameOutput(stdout, parts.frames.written),
       exitOnCtrlC: false,
       patchConsole: false,
       interactive: true,
       alternateScreen: !spoken,
       incrementalRendering: true,
       isScreenReaderEnabled: spoken,
-      // The stores set the pace; a limit of the same rate here would beat against it.
-      maxFps: 120,
+      // `frames.ts` sets the pace; a limit here would beat against it.
+      maxFps: 1000,
     },
   );
   leave = () => instance.unmount();
@@ -142,6 +151,7 @@ export async function runConsole(
     crash ??= { thrown };
   } finally {
     parts.close();
+    await keeper.settle();
     for (const signal of Object.keys(exitSignals)) process.off(signal, onSignal);
     process.off('uncaughtException', fail);
     process.off('unhandledRejection', fail);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cleanColoured, cleanLine } from '../text/clean.ts';
 import { textWidth } from '../text/width.ts';
 import { createFakeDeck, type FlowBody } from './rig/fake-deck.ts';
 import { asciiTheme, colourTheme, misfits, openRig, plainTheme, type Rig } from './rig/rig.tsx';
@@ -65,6 +66,18 @@ const screens: Readonly<Record<string, readonly string[]>> = {
   inspect: ['i'],
   filter: ['/', 'm', 'e', 'd', 'i', 'a'],
   'filtered-logs': ['4', '/', 'w', 'a', 'r', 'n'],
+  'zoomed-logs': ['4', 'z'],
+  'paused-logs': ['4', 'k', 'm', 'k', 'm', 'k', 'k', 'k'],
+  'wrapped-logs': ['4', 'w', 't'],
+  'log-start': ['4', 'g'],
+  'log-highlight': ['4', '*', '/', 'w', 'a', 'r', 'n', 'enter', 'N', 'N'],
+  'log-context': ['4', '/', 'w', 'a', 'r', 'n', 'enter', 'k', 'enter'],
+  'log-line': ['4', 'k', 'k', 'V'],
+  'log-time': ['4', 'T', '1', '4', ':'],
+  'log-aside': ['4', 'l', 'l', 'J'],
+  'bad-filter': ['4', '/', '/', 'w', '(', '/'],
+  'merged-logs': [' ', 'j', ' ', '4'],
+  'host-logs': ['L'],
   help: ['?'],
   palette: [':', 'r', 'e', 's'],
   confirm: ['x'],
@@ -84,15 +97,32 @@ const sizes = [
 
 const vault = 'nas/password-vault/password-vault';
 
+/** Lines as programs write them: plain, leveled, JSON, logfmt, coloured, long. */
 function fill(rig: Rig, key = vault) {
+  const line = (index: number) => {
+    switch (index % 9) {
+      case 1:
+        return { text: `{"level":"info","msg":"request done","method":"GET","path":"/api/items/${index}","status":200,"ms":${index}}` };
+      case 4:
+        return { stream: 'stderr' as const, text: `[WARN] core: security barrier not initialized, attempt ${index}` };
+      case 6:
+        return { text: `level=error msg="cannot reach the database" host=db attempt=${index}` };
+      case 7:
+        return { text: `ok ${index} all is well`, styled: `\x1b[32mok ${index}\x1b[0m all is well` };
+      default:
+        return { text: `[INFO] http: GET /v1/sys/health 503, request ${index}, ${'a long line '.repeat(index % 5)}`.trim() };
+    }
+  };
   rig.log(
     key,
-    Array.from({ length: 80 }, (_, index) =>
-      index % 9 === 4
-        ? { stream: 'stderr' as const, text: `[WARN] core: security barrier not initialized, attempt ${index}` }
-        : `[INFO] http: GET /v1/sys/health 503, request ${index}, ${'a long line '.repeat(index % 5)}`,
-    ),
+    Array.from({ length: 80 }, (_, index) => line(index)),
   );
+  if (key !== vault) return;
+  rig.log('nas/sso-portal/sso-portal', [
+    { text: 'Listening for connections on 0.0.0.0:9091', service: 'server', timeMs: sampleNowMs + 16_500 },
+    { text: 'checkpoint complete: wrote 12 buffers', service: 'db', stream: 'stderr', timeMs: sampleNowMs + 17_500 },
+    { text: '1:M 20 Nov 2026 14:03:25.900 * Background saving started by pid 92', service: 'redis', timeMs: sampleNowMs + 18_900 },
+  ]);
 }
 
 async function reach(rig: Rig, keys: readonly string[]) {
@@ -161,6 +191,31 @@ const hostileNames = [
   '\u202eevil\u200b',
 ];
 
+/** What a program writes that means no good, or knows no better. */
+const hostileLines = [
+  'x'.repeat(90_000),
+  '世'.repeat(20_000),
+  '\x1b[2J\x1b[Hgone\x1b[?1049l\x1b]52;c;aGk=\x07\x9b2J\x90q\x9c',
+  '\u202eright to left\u2066 and back',
+  '\x00\x01\x02\x07\x08\x0b\x0c\x7f\x85\u2028',
+  '\ufffd\ud800 broken \udfff',
+  `{"level":"error","msg":"\\u001b[2J\\u202e${'y'.repeat(400)}","世":{"deep":[[[[[[1]]]]]]}}`,
+  `level=warn msg="\\x1b[31m${'z'.repeat(300)}"`,
+  '\x1b[31mred \x1b[48;5;1mhidden\x1b[8m secret\x1b[0m',
+  'e\u0301'.repeat(5000),
+  '\t\t\ttabs\t',
+];
+
+/** As the ring keeps it. */
+function logged(raw: string) {
+  return {
+    text: cleanLine(raw).slice(0, 16_384),
+    styled: cleanColoured(raw).slice(0, 16_384),
+    service: raw.slice(0, 40),
+    timeMs: undefined,
+  };
+}
+
 function hostileDeck() {
   const components = hostileNames.map((name, index) => ({
     ...sampleComponent({
@@ -200,7 +255,8 @@ function hostileDeck() {
     snapshot: { ...sampleSnapshot(), components, ports, places: [{ ...samplePlace, name: hostileNames[0] ?? '', notes: hostileNames }] },
     flows,
   });
-  deck.log('nas/p0/x', hostileNames);
+  deck.log('nas/p0/x', [...hostileNames, ...hostileLines].map(logged));
+  deck.logs.addHistory('nas/p0/x', hostileNames.map(logged));
   return deck;
 }
 
@@ -248,7 +304,7 @@ describe('every screen at every size', () => {
     for (const rig of rigs) fill(rig);
     for (const [name, keys] of Object.entries(screens)) {
       // A cursor is a character of its own where there is no colour, and moves what stands behind it.
-      if (['filter', 'filtered-logs', 'palette'].includes(name)) continue;
+      if (['filter', 'filtered-logs', 'bad-filter', 'log-time', 'palette'].includes(name)) continue;
       const frames: string[] = [];
       for (const rig of rigs) {
         await rig.reset();

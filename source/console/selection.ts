@@ -30,6 +30,8 @@ const showsSelected: Readonly<Record<PaneId, boolean>> = { components: true, det
 /** The context whose keys count first. */
 export function contextsOf(state: InterfaceState): KeyContext[] {
   const own: KeyContext = state.focus === 'detail' && state.tab === 'logs' ? 'logs' : state.focus;
-  const acts: KeyContext[] = showsSelected[state.focus] ? ['component'] : [];
+  // Under merged logs no single component stands: a key for one would hit one that is not looked at.
+  const merged = own === 'logs' && (state.marked.size > 0 || state.logScope !== 'component');
+  const acts: KeyContext[] = showsSelected[state.focus] && !merged ? ['component'] : [];
   return [...new Set<KeyContext>([own, state.focus, 'list', ...acts, 'host', 'everywhere'])];
 }

@@ -82,6 +82,8 @@ export interface Glyphs {
   sparks: string;
   spinner: readonly string[];
   check: string;
+  /** In front of a line that was marked. */
+  mark: string;
   ellipsis: string;
   bar: { full: string; empty: string };
 }
@@ -104,6 +106,7 @@ const unicodeGlyphs: Glyphs = {
   sparks: '▁▂▃▄▅▆▇█',
   spinner: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'],
   check: '✔',
+  mark: '◆',
   ellipsis: '…',
   bar: { full: '█', empty: '░' },
 };
@@ -117,6 +120,7 @@ const asciiGlyphs: Glyphs = {
   sparks: '_.,-=+*#',
   spinner: ['|', '/', '-', '\\'],
   check: 'v',
+  mark: '*',
   ellipsis: '>',
   bar: { full: '#', empty: '.' },
 };

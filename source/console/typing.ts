@@ -4,6 +4,7 @@ import type { Commands } from './commands.ts';
 import type { InterfaceStore } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import type { Keymap } from './keymap.ts';
+import type { LogMoves } from './log-moves.ts';
 import type { Measured } from './measured.ts';
 import type { Moves } from './moves.ts';
 import { paletteItems } from './palette-items.ts';
@@ -15,6 +16,7 @@ interface Options {
   keymap: Keymap;
   measured: Measured;
   moves: Moves;
+  logMoves: LogMoves;
   commands: () => Commands;
 }
 
@@ -26,19 +28,42 @@ export interface Typing {
   paste(text: string): boolean;
 }
 
-export function createTyping({ deck, store, keymap, measured, moves, commands }: Options): Typing {
+export function createTyping({ deck, store, keymap, measured, moves, logMoves, commands }: Options): Typing {
+  /** A time to go to: nothing happens before Enter. */
+  function pressTime(press: KeyPress): void {
+    const { editing } = store.get();
+    if (!editing) return;
+    if (keymap.binding('cancel').keys.includes(press.name)) {
+      store.update(() => ({ editing: undefined }));
+      return;
+    }
+    if (keymap.binding('accept').keys.includes(press.name)) {
+      const problem = logMoves.jump(editing.field.text);
+      store.update(() => ({ editing: problem === undefined ? undefined : { ...editing, problem } }));
+      return;
+    }
+    const field = editField(editing.field, press);
+    if (field) store.update(() => ({ editing: { target: 'time', field, before: '' } }));
+  }
+
   function pressFilter(press: KeyPress): void {
-    store.update((state) => {
-      const { editing } = state;
-      if (!editing) return {};
-      const { target } = editing;
-      if (keymap.binding('accept').keys.includes(press.name)) return { editing: undefined };
-      if (keymap.binding('cancel').keys.includes(press.name))
-        return { editing: undefined, filters: { ...state.filters, [target]: editing.before } };
-      const field = editField(editing.field, press);
-      return field ? { editing: { ...editing, field }, filters: { ...state.filters, [target]: field.text } } : {};
-    });
-    if (store.get().editing?.target === 'inspect') moves.moveDetail((top) => measured.detail.matches.find((row) => row >= top) ?? top);
+    const { editing, filters } = store.get();
+    if (!editing) return;
+    const { target } = editing;
+    if (target === 'time') {
+      pressTime(press);
+      return;
+    }
+    const accepted = keymap.binding('accept').keys.includes(press.name);
+    const cancelled = keymap.binding('cancel').keys.includes(press.name);
+    if (accepted && target === 'logs' && !logMoves.acceptable()) return;
+    const field = accepted || cancelled ? undefined : editField(editing.field, press);
+    if (accepted) store.update(() => ({ editing: undefined }));
+    else if (cancelled) store.update(() => ({ editing: undefined, filters: { ...filters, [target]: editing.before } }));
+    else if (field) store.update(() => ({ editing: { ...editing, field }, filters: { ...filters, [target]: field.text } }));
+    if (target === 'logs' && (accepted || cancelled)) logMoves.typed();
+    else if (target === 'logs' && field && field.text !== editing.field.text) logMoves.typing();
+    if (target === 'inspect' && store.get().editing) moves.moveDetail((top) => measured.detail.matches.find((row) => row >= top) ?? top);
   }
 
   function pressPalette(press: KeyPress): void {
@@ -72,7 +97,10 @@ export function createTyping({ deck, store, keymap, measured, moves, commands }:
     const line = cleanLine(text.trim());
     if (editing) {
       const field = typeInto(editing.field, line);
-      store.update(({ filters }) => ({ editing: { ...editing, field }, filters: { ...filters, [editing.target]: field.text } }));
+      const { target } = editing;
+      if (target === 'time') store.update(() => ({ editing: { target, field, before: '' } }));
+      else store.update(({ filters }) => ({ editing: { ...editing, field }, filters: { ...filters, [target]: field.text } }));
+      if (target === 'logs') logMoves.typing();
       return true;
     }
     if (screen !== 'palette') return false;

@@ -59,6 +59,8 @@ export interface RowContext {
   focused: boolean;
   stats: (key: string) => StatsHistory | undefined;
   names: ReadonlyMap<string, string>;
+  /** Keys of components whose logs are merged. */
+  marked: ReadonlySet<string>;
 }
 
 function loadText(history: StatsHistory | undefined): string {
@@ -75,7 +77,7 @@ export function componentLine(component: ComponentView, selected: boolean, conte
   const age = component.sinceMs === undefined ? '' : durationText(nowMs - component.sinceMs);
   const quiet = (text: string) => (selected ? text : theme.paint('faint', text));
   const parts = [
-    `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])} ${pad(context.names.get(component.key) ?? '', columns.id, 'left', glyphs.ellipsis)}`,
+    `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])}${context.marked.has(component.key) ? theme.paint('key', glyphs.mark) : ' '}${pad(context.names.get(component.key) ?? '', columns.id, 'left', glyphs.ellipsis)}`,
     theme.paint(component.tone, pad(cleanLine(component.word), columns.word, 'left', glyphs.ellipsis)),
     quiet(pad(age, ageColumns, 'right')),
   ];
@@ -127,6 +129,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const editing = useInterface((state) => state.editing);
   const selectedKey = useInterface((state) => state.selected);
   const selectedPlace = useInterface((state) => state.selectedPlace);
+  const marked = useInterface((state) => state.marked);
   const nowMs = useNow();
   const start = useRef(0);
 
@@ -143,7 +146,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const stats = useStats(
     columns.load ? visible.flatMap((row) => (row.kind === 'component' && isUpState(row.component.state) ? [row.component.key] : [])) : [],
   );
-  const context: RowContext = { theme, width, columns, nowMs, focused, stats, names: namesOf(components) };
+  const context: RowContext = { theme, width, columns, nowMs, focused, stats, names: namesOf(components), marked };
   const lines =
     rows.length === 0
       ? emptyLines(places, settled, filter, theme, width)
@@ -154,13 +157,14 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const shownCount = rows.filter((row) => row.kind === 'component').length;
   const position = rows.slice(0, index + 1).filter((row) => row.kind === 'component').length;
   const count = filter === '' ? `${position} of ${components.length}` : `${shownCount} of ${components.length} match`;
+  const logsOf = marked.size === 0 ? '' : `${marked.size} marked for logs ${theme.glyphs.dot} `;
   return (
     <PaneFrame
       width={rectangle.width}
       height={rectangle.height}
       title="Components"
       aside={filterText(theme, { filters, editing }, 'components')}
-      foot={components.length > 0 ? theme.paint('faint', cut(count, width)) : ''}
+      foot={components.length > 0 ? theme.paint('faint', cut(logsOf + count, width)) : ''}
       focused={focused}
       rows={lines}
     />

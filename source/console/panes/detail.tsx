@@ -6,7 +6,7 @@ import { filterText } from '../filter-text.ts';
 import { useFleet, useStats } from '../hooks/use-fleet.ts';
 import { useInspect } from '../hooks/use-inspect.ts';
 import { useInterface } from '../hooks/use-interface.ts';
-import { useLogWindow } from '../hooks/use-log-window.ts';
+import { useLogLines } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
 import { type DetailTab, detailTabs } from '../interface-store.ts';
@@ -17,7 +17,6 @@ import { PaneFrame } from '../widgets/pane-frame.tsx';
 import { componentPortsLines } from './component-ports-lines.ts';
 import { fieldsLines } from './fields-lines.ts';
 import { inspectLine, inspectText, matchRows } from './inspect-lines.ts';
-import { logLines } from './log-lines.ts';
 import { overviewLines } from './overview-lines.ts';
 
 const titles: Readonly<Record<DetailTab, string>> = {
@@ -58,7 +57,6 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   const filters = useInterface((state) => state.filters);
   const editing = useInterface((state) => state.editing);
   const scroll = useInterface((state) => state.scroll);
-  const logs = useInterface((state) => state.logs);
   const nowMs = useNow();
   const service = component && serviceShown({ ...parts.store.get(), services }, component);
   const running = component?.services.some(
@@ -67,10 +65,10 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   const stats = useStats(component && running && tab === 'overview' ? [component.key] : []);
   const wantsInspect = tab === 'fields' || tab === 'inspect';
   const inspection = useInspect(component, wantsInspect ? service : undefined);
-  const { window, source } = useLogWindow(filters.logs, tab === 'logs');
 
   const width = rectangle.width - 2;
   const height = rectangle.height - 4;
+  const log = useLogLines({ width, height, focused, shown: tab === 'logs' });
   const entry = component?.known ? deck.catalog.get(component.id) : undefined;
   const { readOnly } = deck.options;
   const say = (text: string) => contentOf(wrap(text, width - 2).map((line) => ` ${theme.paint('faint', line)}`));
@@ -105,20 +103,9 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   let foot = '';
   let typed = '';
   if (tab === 'logs' && component) {
-    const shown = logLines({
-      theme,
-      width,
-      height,
-      window,
-      source,
-      logs,
-      filter: filters.logs,
-      services: component.services.map((each) => each.name),
-    });
-    commands.measured.logs = height;
-    lines = shown.lines;
-    foot = shown.status;
-    typed = filterText(theme, { filters, editing }, 'logs');
+    lines = log.lines;
+    foot = [log.notes, log.status].filter(Boolean).join(theme.paint('faint', ` ${theme.glyphs.dot} `));
+    typed = log.typed;
   } else {
     const { total, lines: linesOf, matches } = content();
     const top = Math.max(0, Math.min(scroll[tab], total - height));
@@ -129,14 +116,17 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
     if (tab === 'inspect' && filters.inspect !== '')
       foot = theme.paint(matches.length > 0 ? 'accent' : 'warn', `${matches.length} matches, n next`);
   }
-  const several = component && component.services.length > 1 && (wantsInspect || tab === 'logs');
+  const several = component && component.services.length > 1 && wantsInspect;
   const about = component
     ? [cleanLine(component.product), component.probe?.version ? cleanLine(component.probe.version) : ''].filter(Boolean).join(' ')
     : '';
-  const title = component
-    ? (namesOf(snapshot.components).get(component.key) ?? '') +
-      (several && wantsInspect && service ? ` ${theme.glyphs.dot} ${cleanLine(service.name)}` : '')
-    : 'Details';
+  const merged = tab === 'logs' && component && log.componentCount > 1;
+  const title = merged
+    ? log.title
+    : component
+      ? (namesOf(snapshot.components).get(component.key) ?? '') +
+        (several && service ? ` ${theme.glyphs.dot} ${cleanLine(service.name)}` : '')
+      : 'Details';
   return (
     <PaneFrame
       width={rectangle.width}

@@ -1,7 +1,6 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { cut } from '../../text/width.ts';
-import { matcherFor } from '../log-view.ts';
 import { maskInspect } from '../mask-inspect.ts';
 import type { Theme } from '../theme.ts';
 
@@ -35,4 +34,12 @@ export function inspectLine(line: string, theme: Theme, width: number, search: s
 export function matchRows(text: readonly string[], search: string): number[] {
   const matches = matcherFor(search);
   return matches ? text.flatMap((line, row) => (matches(line) ? [row] : [])) : [];
+}
+
+/** Smart case: capitals in what is searched make it exact. */
+function matcherFor(filter: string): ((text: string) => boolean) | undefined {
+  if (filter === '') return undefined;
+  if (/\p{Lu}/u.test(filter)) return (text) => text.includes(filter);
+  const lower = filter.toLowerCase();
+  return (text) => text.toLowerCase().includes(lower);
 }

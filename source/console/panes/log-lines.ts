@@ -1,76 +1,291 @@
-import type { LogSource } from '../../fleet/log-store.ts';
-import { cleanLine } from '../../text/clean.ts';
-import { countText } from '../../text/quantities.ts';
-import { wrap } from '../../text/width.ts';
-import type { InterfaceState } from '../interface-store.ts';
-import { type LogRowOptions, type LogWindow, visibleRows } from '../log-view.ts';
-import { unstyled } from '../styled-text.ts';
-import type { Theme } from '../theme.ts';
+import type { LogEdge, LogEntry } from '../../fleet/log-store.ts';
+import { cleanLine, jsonText } from '../../text/clean.ts';
+import { agoText, durationText } from '../../text/quantities.ts';
+import { cut, pad, textWidth, wrap } from '../../text/width.ts';
+import type { InterfaceState, LogTimes } from '../interface-store.ts';
+import type { Keymap } from '../keymap.ts';
+import type { LogHub } from '../log-hub.ts';
+import { componentName, markOf } from '../log-line-text.ts';
+import { type LineText, lineText, type Piece, segmentsOf, shiftedPiece, wrappedHeight, wrappedPieces } from '../log-text.ts';
+import { placedRows, positionOf } from '../log-view.ts';
+import type { Measured } from '../measured.ts';
+import type { Role, Theme } from '../theme.ts';
 
-const mostServiceColumns = 14;
-
-interface Options {
+export interface LogLinesOptions {
   theme: Theme;
+  keymap: Keymap;
   width: number;
   height: number;
-  window: LogWindow;
-  source: LogSource | undefined;
+  focused: boolean;
+  hub: LogHub;
   logs: InterfaceState['logs'];
   filter: string;
-  /** Services of the component: with more than one, each line says whose it is. */
+  /** Components whose logs these are; names of services are shown where one of them has several. */
+  componentKeys: readonly string[];
   services: readonly string[];
+  nowMs: number;
 }
 
-/** The visible part of a log, and what the pane's edge says about it. */
-export function logLines(options: Options): { lines: string[]; status: string } {
-  const { theme, width, height, window, source, logs, filter, services } = options;
-  const last = window.length - 1;
-  const bottom = logs.bottom === undefined ? last : window.positionOf(logs.bottom);
-  const waiting = last - bottom;
-  const rowOptions: LogRowOptions = {
-    // A space at either edge.
-    columns: width - 2,
-    wrap: logs.wrap,
-    timestamps: logs.timestamps && width >= 40,
-    serviceColumns: services.length > 1 ? Math.min(mostServiceColumns, Math.max(...services.map((name) => name.length))) : 0,
-  };
-  const lines = visibleRows(window, bottom, height, rowOptions).map(
-    // Plain for the most part: colour only where it says something, and none of the terminal's slow characters.
-    ({ lead, stream, text }) =>
-      ` ${lead === '' ? '' : theme.paint(stream === 'stderr' ? 'warn' : 'faint', lead)}${filter === '' ? text : marked(theme, text, filter)}`,
-  );
-  if (lines.length === 0) lines.push(...emptyLines(options));
+/** The visible part of a log, and what the pane's edges say about it. */
+export interface LogLines {
+  lines: string[];
+  status: string;
+  /** What is going on, wrong or set: for the other edge. */
+  notes: string;
+  measured: Measured['logs'];
+}
 
-  const total = source?.total() ?? 0;
+const day = 86_400_000;
+const two = (value: number) => String(value).padStart(2, '0');
+const numberText = (value: number) => value.toLocaleString('en');
+
+const linesText = (count: number) => `${numberText(count)} ${count === 1 ? 'line' : 'lines'}`;
+
+/** `14:01:02`, in the operator's time zone. */
+export function clockText(timeMs: number): string {
+  const time = new Date(timeMs);
+  return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}
+
+/** `11-19 `, in the operator's time zone. */
+function dateText(timeMs: number, utc: boolean): string {
+  const time = new Date(utc ? timeMs : timeMs - new Date(timeMs).getTimezoneOffset() * 60_000);
+  return `${time.toISOString().slice(5, 10)} `;
+}
+
+/** Columns of a time with the space behind it. Dates only where some line is not of today. */
+function timeColumns(times: LogTimes, dated: boolean): number {
+  return times === 'off' ? 0 : times === 'relative' ? 5 : (times === 'utc' ? 10 : 9) + (dated ? 6 : 0);
+}
+
+function timeText(timeMs: number | undefined, times: LogTimes, dated: boolean, nowMs: number): string {
+  if (times === 'off') return '';
+  const columns = timeColumns(times, dated);
+  if (timeMs === undefined) return ' '.repeat(columns);
+  if (times === 'relative') return `${durationText(nowMs - timeMs).padStart(columns - 1)} `;
+  const date = dated ? dateText(timeMs, times === 'utc') : '';
+  return times === 'utc' ? `${date}${new Date(timeMs).toISOString().slice(11, 19)}Z ` : `${date}${clockText(timeMs)} `;
+}
+
+/** Colours that tell the components of a merged log apart. The name stands there as well. */
+const nameRoles: readonly Role[] = ['accent', 'unknown', 'good', 'busy', 'heading', 'idle'];
+
+function leadRole(line: LineText, entry: LogEntry): Role {
+  if (line.level === 'fatal' || line.level === 'error') return 'bad';
+  if (line.level === 'warn' || (line.level === undefined && entry.stream === 'stderr')) return 'warn';
+  return 'faint';
+}
+
+export function logLines(options: LogLinesOptions): LogLines {
+  const { theme, width, height, hub, logs, focused, componentKeys, nowMs } = options;
+  const entries = hub.entries();
+  const merged = componentKeys.length > 1;
+
+  const ages = logs.times === 'local' || logs.times === 'utc';
+  // Which lines are on the screen depends on the room, and the room on their dates: the last one decides.
+  const lowest = entries[logs.at ? Math.max(0, positionOf(entries, logs.at.bottom)) : entries.length - 1];
+  const highest = entries[Math.max(0, (lowest ? positionOf(entries, lowest.index) : 0) - height)];
+  const dated = ages && width >= 60 && [lowest, highest].some((entry) => entry?.timeMs !== undefined && isOtherDay(entry.timeMs, nowMs));
+  const times = width >= 40 ? logs.times : 'off';
+  const whoColumns = whoWidth(options, merged);
+  const leadColumns = 1 + timeColumns(times, dated) + (whoColumns > 0 ? whoColumns + 1 : 0) + 2;
+  const room = Math.max(1, width - leadColumns - 1);
+
+  const rowsOf = (entry: LogEntry) => (logs.wrap ? wrappedHeight(lineText(entry, logs.raw), room) : 1);
+  const geometry = { height, rowsOf };
+  const measured: Measured['logs'] = { ...geometry, cut: false, whole: { height, total: 0 } };
+  const filter = hub.filter();
+  const highlightsOnly = filter !== undefined && (!logs.hides || hub.inContext());
+  const cursorPosition = logs.at && positionOf(entries, logs.at.cursor);
+
+  function draw(position: number, row: number): string {
+    const entry = entries[position];
+    if (!entry) return edgeRow(options, hub.edges().back);
+    const line = lineText(entry, logs.raw);
+    const shifted: Piece & { cut: boolean } = logs.wrap
+      ? { ...(wrappedPieces(line, room)[row] ?? { start: 0, end: 0 }), cut: false }
+      : shiftedPiece(line, logs.shift, room);
+    if (shifted.cut) measured.cut = true;
+    const under = position === cursorPosition;
+    const marked = logs.marks.size > 0 && logs.marks.has(markOf(entry));
+    const segments = segmentsOf(line, shifted, filter, theme.depth !== 'none' && !under);
+    const found = highlightsOnly && (segments.some(({ match }) => match) || filter.passes(line.text));
+    const gutter = row > 0 ? ' ' : under ? theme.glyphs.pointer : marked ? theme.glyphs.mark : found ? '=' : ' ';
+    const sign = row > 0 ? '  ' : marked && under ? `${theme.glyphs.mark} ` : entry.stream === 'stderr' ? '! ' : '  ';
+    const time = row > 0 ? ' '.repeat(timeColumns(times, dated)) : timeText(entry.timeMs, times, dated, nowMs);
+    const who = whoColumns === 0 ? '' : `${pad(row > 0 ? '' : whoOf(entry, merged), whoColumns, 'left', theme.glyphs.ellipsis)} `;
+    const end = shifted.cut ? '>' : '';
+    if (under) {
+      const bar = focused ? 'selected' : 'resting';
+      const used = leadColumns + segments.reduce((sum, { text }) => sum + textWidth(text), 0) + end.length;
+      return (
+        theme.paint(bar, gutter + time + who + sign) +
+        segments.map(({ text, match }) => theme.paint(match ? 'match' : bar, text)).join('') +
+        theme.paint(bar, end + ' '.repeat(Math.max(0, width - used)))
+      );
+    }
+    const role = leadRole(line, entry);
+    const lead = !merged
+      ? theme.paint(role, time + who + sign)
+      : theme.paint(role, time) +
+        theme.paint(nameRoles[Math.max(0, componentKeys.indexOf(entry.component)) % nameRoles.length] ?? 'faint', who) +
+        theme.paint(role, sign);
+    const quiet = line.level === 'debug' || line.level === 'trace';
+    const body = segments
+      .map(({ text, match }) => (match ? theme.paint('match', text) : quiet ? theme.paint('faint', text) : text))
+      .join('');
+    const edge = gutter === ' ' ? ' ' : theme.paint(marked ? 'key' : 'warn', gutter);
+    return edge + lead + body + (end && theme.paint('faint', end));
+  }
+
+  let lines: string[];
+  if (logs.whole !== undefined && cursorPosition !== undefined && entries[Math.max(0, cursorPosition)]) {
+    const all = wholeLines(entries[Math.max(0, cursorPosition)] as LogEntry, options);
+    const top = Math.max(0, Math.min(logs.whole, all.length - height));
+    measured.whole = { height, total: all.length };
+    lines = all.slice(top, top + height);
+  } else if (entries.length === 0) lines = emptyLines(options);
+  else lines = placedRows(entries, logs.at, geometry).map(({ position, row }) => draw(position, row));
+  return { lines, status: statusText(options, entries), notes: notesText(options), measured };
+}
+
+function isOtherDay(timeMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - timeMs) > day || new Date(timeMs).getDate() !== new Date(nowMs).getDate();
+}
+
+function whoOf(entry: LogEntry, merged: boolean): string {
+  if (!merged) return entry.service;
+  const name = componentName(entry.component);
+  return entry.service === name || entry.service === '' ? name : `${name}/${entry.service}`;
+}
+
+function whoWidth({ width, componentKeys, services }: LogLinesOptions, merged: boolean): number {
+  const most = width >= 100 ? 24 : 16;
+  if (merged) return Math.min(most, Math.max(...componentKeys.map((key) => textWidth(componentName(key)))) + (width >= 100 ? 8 : 0));
+  return services.length > 1 ? Math.min(14, Math.max(...services.map(textWidth))) : 0;
+}
+
+/** What is said about the search or the loading at an edge; undefined when nothing goes on there. */
+function edgeText(edge: LogEdge, filtered: boolean, direction: 'back' | 'forth', keymap: Keymap): string | undefined {
+  if (edge.state === 'failed') return cleanLine(edge.message);
+  if (edge.state !== 'loading') return undefined;
+  const to = edge.timeMs === undefined ? '' : `, ${direction === 'back' ? 'back' : 'up'} to ${clockText(edge.timeMs)}`;
+  const stop = `, ${keymap.keyOf('back')} stops`;
+  if (!filtered) return `loading ${direction === 'back' ? 'older' : 'newer'} lines${to}${stop}`;
+  return `searched ${numberText(edge.searched)} lines${to}${stop}`;
+}
+
+/** The row above the first line: whether anything is older. */
+function edgeRow({ theme, width, hub, logs, keymap }: LogLinesOptions, edge: LogEdge): string {
+  const filtered = hub.filter() !== undefined && logs.hides && !hub.inContext();
+  const text =
+    edgeText(edge, filtered, 'back', keymap) ??
+    (edge.state === 'reached'
+      ? 'start of the log'
+      : `older lines: ${keymap.keyOf('up')} or ${keymap.keyOf('page-up')} ${filtered ? 'searches on' : 'loads them'}`);
+  const { across } = theme.frame(false);
+  const shown = cut(text, width - 8, theme.glyphs.ellipsis);
+  const line = `${across.repeat(2)} ${shown} ${across.repeat(Math.max(0, width - textWidth(shown) - 6))}`;
+  return ` ${theme.paint(edge.state === 'failed' ? 'bad' : edge.state === 'loading' ? 'busy' : 'faint', line)} `;
+}
+
+function statusText({ theme, hub, logs, filter }: LogLinesOptions, entries: readonly LogEntry[]): string {
+  const source = hub.source();
+  if (!source) return '';
+  const total = source.total();
+  const waiting = hub.reading()?.waiting() ?? 0;
+  const { following, message } = source.state();
   const state =
-    logs.bottom === undefined
-      ? source?.state().following
+    logs.at === undefined
+      ? following
         ? 'following'
         : 'ended'
-      : `paused, ${countText(waiting, 'line waits', 'lines wait')}`;
-  const count = filter === '' ? countText(total, 'line') : `${window.length} of ${countText(total, 'line')} match`;
-  const message = source?.state().message;
-  const role = logs.bottom !== undefined ? 'warn' : 'faint';
-  return { lines, status: theme.paint(role, [message ? cleanLine(message) : state, count].join(` ${theme.glyphs.dot} `)) };
+      : waiting === 0
+        ? 'paused'
+        : `paused, ${numberText(waiting)} ${waiting === 1 ? 'line waits' : 'lines wait'}`;
+  const applied = filter !== '' && hub.filter() !== undefined;
+  const count = hub.inContext()
+    ? 'among its neighbours'
+    : !applied
+      ? linesText(total)
+      : !logs.hides
+        ? `highlighted in ${linesText(total)}`
+        : entries.length <= total
+          ? `${numberText(entries.length)} of ${linesText(total)} match`
+          : `${numberText(entries.length)} match`;
+  return theme.paint(logs.at ? 'warn' : 'faint', [message && !logs.at ? cleanLine(message) : state, count].join(` ${theme.glyphs.dot} `));
 }
 
-function marked(theme: Theme, text: string, filter: string): string {
-  if (theme.depth === 'none') return text;
-  const plain = unstyled(text);
-  const at = /\p{Lu}/u.test(filter) ? plain.indexOf(filter) : plain.toLowerCase().indexOf(filter.toLowerCase());
-  if (at < 0) return text;
-  return plain.slice(0, at) + theme.paint('match', plain.slice(at, at + filter.length)) + plain.slice(at + filter.length);
+function notesText({ theme, hub, logs, keymap }: LogLinesOptions): string {
+  const notes: string[] = [];
+  const problem = hub.problem();
+  const hint = hub.hint();
+  if (problem !== undefined) notes.push(theme.paint('bad', cleanLine(problem)));
+  else if (hint !== undefined) notes.push(theme.paint('faint', cleanLine(hint)));
+  const { back, forth } = hub.edges();
+  const filtered = hub.filter() !== undefined && logs.hides && !hub.inContext();
+  const searching = hub.searching();
+  const going =
+    (searching && edgeText(searching, true, 'back', keymap)) ??
+    edgeText(back, filtered, 'back', keymap) ??
+    edgeText(forth, filtered, 'forth', keymap);
+  if (going !== undefined)
+    notes.push(theme.paint([back, forth, searching].some((edge) => edge?.state === 'loading') ? 'busy' : 'bad', going));
+  const set = [
+    logs.marks.size > 0 ? `${logs.marks.size} marked` : '',
+    logs.wrap ? 'wrapped' : '',
+    logs.shift > 0 ? `from column ${logs.shift + 1}` : '',
+    logs.raw ? 'as written' : '',
+  ].filter(Boolean);
+  if (set.length > 0) notes.push(theme.paint('faint', set.join(` ${theme.glyphs.dot} `)));
+  return notes.join(theme.paint('faint', ` ${theme.glyphs.dot} `));
 }
 
-function emptyLines({ source, filter, theme, width }: Options): string[] {
+/** One line in full: when, whose, and all of its text; JSON spread out. */
+export function wholeLines(entry: LogEntry, { theme, width, nowMs }: Pick<LogLinesOptions, 'theme' | 'width' | 'nowMs'>): string[] {
+  const line = lineText(entry, true);
+  const when =
+    entry.timeMs === undefined
+      ? 'at a time that the engine does not tell'
+      : `${new Date(entry.timeMs).toISOString().replace('T', ' ')}, ${agoText(nowMs - entry.timeMs)}`;
+  const whose = [componentName(entry.component), entry.service]
+    .filter((name, at, all) => name !== '' && all.indexOf(name) === at)
+    .join('/');
+  const head = [when, `${whose}, ${entry.stream}`, line.level].filter(Boolean).join(` ${theme.glyphs.dot} `);
+  const room = Math.max(1, width - 2);
+  return [
+    ...wrap(cleanLine(head), room).map((row) => ` ${theme.paint('faint', row)}`),
+    '',
+    ...spreadOut(entry.text).flatMap((text) => {
+      const piece: LineText = { text, styled: undefined, level: undefined, ascii: /^[\x20-\x7e]*$/.test(text) };
+      return wrappedPieces(piece, room).map(({ start, end }) => ` ${text.slice(start, end)}`);
+    }),
+  ];
+}
+
+function spreadOut(text: string): string[] {
+  if (!/^\s*[{[]/.test(text)) return [text];
+  try {
+    return jsonText(JSON.parse(text), 2).split('\n').map(cleanLine);
+  } catch {
+    return [text];
+  }
+}
+
+function emptyLines({ hub, filter, logs, theme, width, keymap }: LogLinesOptions): string[] {
+  const source = hub.source();
   const message = source?.state().message;
+  const { back } = hub.edges();
+  const going = edgeText(back, filter !== '' && logs.hides, 'back', keymap);
   const text =
     source === undefined
       ? 'No component is selected.'
-      : filter !== '' && source.total() > 0
-        ? `No line matches "${filter}". Esc clears the filter.`
-        : message
-          ? cleanLine(message)
-          : 'Nothing was logged yet.';
+      : going !== undefined
+        ? going
+        : filter !== '' && (source.total() > 0 || back.state !== 'reached')
+          ? `No line matches "${filter}". ${back.state === 'more' ? `${keymap.keyOf('up')} searches further back, ` : ''}Esc clears the filter.`
+          : message
+            ? cleanLine(message)
+            : 'Nothing was logged yet.';
   return wrap(text, width - 4).map((line) => `  ${theme.paint('faint', line)}`);
 }

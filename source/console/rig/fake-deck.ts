@@ -1,18 +1,20 @@
 import { defaultSettings } from '../../config/settings.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { LogEntry, LogSource } from '../../fleet/log-store.ts';
+import type { LogEntry } from '../../fleet/log-store.ts';
 import type { FleetSnapshot, StatsHistory } from '../../fleet/model.ts';
 import type { Flow, FlowInput } from '../../flows/flow.ts';
 import { flows as productFlows } from '../../flows/registry.ts';
 import type { Operator } from '../../session/session.ts';
 import type { Deck, DeckOptions } from '../../terminal/deck.ts';
-import { sampleDetail, sampleEntry, sampleNowMs, sampleSnapshot } from './sample-fleet.ts';
+import { createFakeLogs, type FakeLogs } from './fake-logs.ts';
+import { sampleDetail, sampleEntry, sampleSnapshot } from './sample-fleet.ts';
 
 export interface FakeDeck extends Deck {
   /** What was started, in order. */
   readonly started: { flow: string; input: FlowInput }[];
   /** Replaces the snapshot, as the fleet does once per frame. */
   show(change: (snapshot: FleetSnapshot) => Partial<FleetSnapshot>): void;
+  readonly logs: FakeLogs;
   log(componentKey: string, lines: readonly (string | Partial<LogEntry>)[]): void;
   /** Log sources that are open now. */
   openLogs(): string[];
@@ -25,58 +27,14 @@ export type FlowBody = (operator: Operator, input: FlowInput, signal: AbortSigna
 /** The flows of the product; what they do is played by the test. */
 const flows: readonly Flow[] = productFlows.map((flow) => ({ ...flow, run: async () => ({ message: '' }) }));
 
-class FakeSource implements LogSource {
-  readonly componentKey: string;
-  readonly #listeners = new Set<() => void>();
-  #entries: readonly LogEntry[] = [];
-  #total = 0;
-
-  constructor(componentKey: string) {
-    this.componentKey = componentKey;
-  }
-
-  entries() {
-    return this.#entries;
-  }
-
-  total() {
-    return this.#total;
-  }
-
-  state() {
-    return { following: true, message: undefined };
-  }
-
-  subscribe(listener: () => void) {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  add(lines: readonly (string | Partial<LogEntry>)[], keep: number) {
-    const added = lines.map((line): LogEntry => {
-      const entry = typeof line === 'string' ? { text: line } : line;
-      const index = this.#total++;
-      return { index, timeMs: sampleNowMs - 60_000 + index * 1000, service: 'server', stream: 'stdout', text: '', ...entry };
-    });
-    this.#entries = [...this.#entries, ...added].slice(-keep);
-    for (const listener of [...this.#listeners]) listener();
-  }
-}
-
 /** A deck without an engine: what the console reads and starts, played by the test. */
 export function createFakeDeck(
   options: { deck?: Partial<DeckOptions>; snapshot?: FleetSnapshot; flows?: Readonly<Record<string, FlowBody>>; keepLines?: number } = {},
 ): FakeDeck {
   let snapshot = options.snapshot ?? sampleSnapshot();
   const listeners = new Set<() => void>();
-  const sources = new Map<string, FakeSource>();
-  const open: string[] = [];
+  const logs = createFakeLogs({ keep: options.keepLines ?? 20_000 });
   const watched: string[] = [];
-  const source = (key: string) => {
-    const known = sources.get(key) ?? new FakeSource(key);
-    sources.set(key, known);
-    return known;
-  };
   const remove = (list: string[], key: string) => {
     const at = list.indexOf(key);
     if (at >= 0) list.splice(at, 1);
@@ -127,13 +85,7 @@ export function createFakeDeck(
     settings: defaultSettings,
     catalog: { entries: [], get: sampleEntry, problems: [] },
     fleet,
-    logs: {
-      open(key) {
-        open.push(key);
-        return { source: source(key), close: () => remove(open, key) };
-      },
-      close() {},
-    },
+    logs,
     world: {
       fleet,
       engineOf: () => engine,
@@ -154,8 +106,8 @@ export function createFakeDeck(
       snapshot = { ...snapshot, revision: snapshot.revision + 1, ...change(snapshot) };
       for (const listener of [...listeners]) listener();
     },
-    log: (key, lines) => source(key).add(lines, options.keepLines ?? 20_000),
-    openLogs: () => [...open],
+    log: (key, lines) => logs.add(key, lines),
+    openLogs: () => logs.opened(),
     watchedStats: () => [...watched],
   };
 }

@@ -4,6 +4,7 @@ import type { LogEntry } from '../../fleet/log-store.ts';
 import { textWidth } from '../../text/width.ts';
 import { Console } from '../console.tsx';
 import { ConsoleContext } from '../context.ts';
+import type { FilterKeeper } from '../filter-keeper.ts';
 import { firstState, type InterfaceState } from '../interface-store.ts';
 import type { KeyDispatcher } from '../key-dispatcher.ts';
 import type { Size } from '../layout.ts';
@@ -50,6 +51,7 @@ export interface RigOptions {
   keys?: Readonly<Record<string, string | readonly string[]>>;
   practice?: boolean;
   start?: Partial<InterfaceState>;
+  keeper?: FilterKeeper;
   now?: () => number;
 }
 
@@ -100,6 +102,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     practice: options.practice,
     now: options.now ?? (() => sampleNowMs),
     start: options.start,
+    keeper: options.keeper,
     quit: () => {
       quit = true;
     },

@@ -1,4 +1,5 @@
 import { Box, Text } from 'ink';
+import { useEffect } from 'react';
 import type { PortView } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { rowsFor } from '../component-rows.ts';
@@ -6,10 +7,15 @@ import { useParts } from '../context.ts';
 import { frontRun } from '../flow-runs.ts';
 import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
-import { useLogWindow } from '../hooks/use-log-window.ts';
+import { useLogChanges } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
 import type { PaneId } from '../interface-store.ts';
+import { componentName, markOf } from '../log-line-text.ts';
+import { logWhose } from '../log-look.ts';
+import { lineText } from '../log-text.ts';
+import { positionOf } from '../log-view.ts';
+import { clockText, logLines as drawLog, wholeLines } from '../panes/log-lines.ts';
 import { overviewLines } from '../panes/overview-lines.ts';
 import { addressText } from '../panes/ports.tsx';
 import { runScreen } from '../run-lines.ts';
@@ -41,7 +47,12 @@ export function Linear() {
   const state = useInterface((whole) => whole);
   const component = useSelected();
   const nowMs = useNow();
-  const { window } = useLogWindow(state.filters.logs);
+  const inLogs = state.focus === 'logs' || (state.focus === 'detail' && state.tab === 'logs');
+  useLogChanges(inLogs);
+  const whose = logWhose(snapshot, state, component);
+  const { commands } = parts;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked at changes with whose log it is, and with the filter kept for it
+  useEffect(() => commands.logMoves.sync(inLogs), [commands, inLogs, whose?.key]);
 
   function componentLines(): string[] {
     if (!component) return [];
@@ -60,10 +71,51 @@ export function Linear() {
   }
 
   function logLines(): string[] {
-    if (!component) return [];
-    const shown = Math.min(logLineCount, window.length);
-    const texts = Array.from({ length: shown }, (_, index) => cleanLine(window.at(window.length - shown + index)?.text ?? ''));
-    return [`Log of ${cleanLine(component.id)}, last lines.`, ...texts];
+    const { logs } = state;
+    const { logs: hub } = parts;
+    const entries = hub.entries();
+    const at = logs.at ? Math.max(0, positionOf(entries, logs.at.cursor)) : entries.length - 1;
+    const options = {
+      theme: plain,
+      keymap,
+      width: columns,
+      height: logLineCount,
+      focused: true,
+      hub,
+      logs: { ...logs, wrap: true },
+      filter: state.filters.logs,
+      componentKeys: whose?.componentKeys ?? [],
+      services: component?.services.map(({ name }) => name) ?? [],
+      nowMs,
+    };
+    const shown = drawLog(options);
+    parts.commands.measured.logs = shown.measured;
+    const filter =
+      state.filters.logs === '' ? [] : [`Filter ${state.filters.logs}, ${logs.hides ? 'hides other lines' : 'only highlights'}.`];
+    const head = [`Log of ${whose?.title ?? 'nothing'}.`, ...filter, [shown.status, shown.notes].filter(Boolean).join(', ')];
+    const entry = entries[at];
+    if (!entry) return [...head, ...shown.lines.map((line) => line.trim())];
+    if (logs.whole !== undefined)
+      return [
+        ...head,
+        'The whole line.',
+        ...wholeLines(entry, options)
+          .map((line) => line.trim())
+          .filter(Boolean),
+      ];
+    const texts = entries.slice(Math.max(0, at - logLineCount + 1), at + 1).map((each, index, all) => {
+      const line = lineText(each, logs.raw);
+      const said = [
+        logs.at && index === all.length - 1 ? 'selected' : '',
+        logs.marks.has(markOf(each)) ? 'marked' : '',
+        each.stream === 'stderr' ? 'stderr' : '',
+        line.level === undefined || line.level === 'info' ? '' : line.level,
+        (whose?.componentKeys.length ?? 0) > 1 ? componentName(each.component) : options.services.length > 1 ? each.service : '',
+        each.timeMs === undefined || logs.times === 'off' ? '' : clockText(each.timeMs),
+      ].filter(Boolean);
+      return said.length === 0 ? cleanLine(line.text) : `${said.join(', ')}: ${cleanLine(line.text)}`;
+    });
+    return [...head, ...texts];
   }
 
   const lines: string[] = [];
@@ -86,13 +138,14 @@ export function Linear() {
   } else {
     const told: Record<PaneId, () => readonly string[]> = {
       components: componentLines,
-      detail: () => [...componentLines(), ...detailLines()],
+      detail: () => [...componentLines(), ...(inLogs ? logLines() : detailLines())],
       ports: () => portLines(snapshot.ports),
       logs: logLines,
     };
     lines.push(...told[state.focus]());
   }
-  if (state.editing) lines.push(`Filter: ${state.editing.field.text}`);
+  if (state.editing) lines.push(`${state.editing.target === 'time' ? 'Go to' : 'Filter'}: ${state.editing.field.text}`);
+  if (state.editing?.problem !== undefined) lines.push(cleanLine(state.editing.problem));
   if (state.notice) lines.push(cleanLine(state.notice.text));
   const { near, always } = footerItems({ state, keymap, deck, component });
   lines.push(`Keys: ${[...near, ...always].map(({ key, label }) => `${key} ${label}`).join(', ')}.`);

@@ -55,7 +55,7 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
   const contexts = contextsOf(state);
   const own = keymap.bindings
     .filter((binding) => binding.label && (binding.context === contexts[0] || binding.context === state.focus))
-    .map((binding) => item(binding, binding.id === 'follow' ? (state.logs.bottom === undefined ? 'pause' : 'follow') : binding.label));
+    .map((binding) => item(binding, binding.id === 'follow' ? (state.logs.at === undefined ? 'pause' : 'follow') : binding.label));
   const acts = contexts.includes('component')
     ? offeredActs(deck, keymap, component)
         .filter((binding) => binding.label && (binding.flow || component))

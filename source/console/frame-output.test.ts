@@ -1,0 +1,48 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { frameOutput } from './frame-output.ts';
+
+function open() {
+  const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24, isTTY: true });
+  const writes: string[] = [];
+  const write = stream.write.bind(stream);
+  stream.write = ((data: string, ...rest: []) => {
+    if (data !== '') writes.push(data);
+    return write(data, ...rest);
+  }) as typeof stream.write;
+  let frames = 0;
+  const output = frameOutput(stream as unknown as NodeJS.WriteStream, (tookMs) => {
+    expect(tookMs).toBeGreaterThanOrEqual(0);
+    frames++;
+  });
+  return { stream, output, writes, frames: () => frames };
+}
+
+test('a frame is one write, and is told; anything else is written as it comes', () => {
+  const { output, writes, frames } = open();
+  output.write('\x1b[?25l');
+  for (const piece of ['\x1b[?2026h', 'row 1\n', 'row 2', '\x1b[?2026l']) output.write(piece);
+  output.write('bell');
+  expect(writes).toEqual(['\x1b[?25l', '\x1b[?2026hrow 1\nrow 2\x1b[?2026l', 'bell']);
+  expect(frames()).toBe(1);
+});
+
+test('a frame that is never ended is written all the same, and before what somebody waits for', async () => {
+  const { output, writes } = open();
+  output.write('\x1b[?2026h');
+  output.write('half');
+  await new Promise<void>((resolve) => output.write('', () => resolve()));
+  expect(writes).toEqual(['\x1b[?2026hhalf']);
+  output.write('\x1b[?2026h');
+  await Promise.resolve();
+  expect(writes).toEqual(['\x1b[?2026hhalf', '\x1b[?2026h']);
+});
+
+test('is the terminal in everything else', () => {
+  const { stream, output } = open();
+  let resized = 0;
+  output.on('resize', () => resized++);
+  stream.columns = 132;
+  stream.emit('resize');
+  expect([output.columns, output.isTTY, resized]).toEqual([132, true, 1]);
+});

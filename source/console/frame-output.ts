@@ -1,0 +1,35 @@
+/** Ink writes these before and after a frame, so that the terminal shows it as a whole. */
+const begin = '\x1b[?2026h';
+const end = '\x1b[?2026l';
+
+/** The terminal as Ink is given it: a frame is one write instead of three, and how long the terminal took for it is told. */
+export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number) => void): NodeJS.WriteStream {
+  let frame = '';
+  const flush = (): boolean => {
+    if (frame === '') return true;
+    const whole = frame;
+    frame = '';
+    const startMs = performance.now();
+    // On a terminal this waits until it was taken.
+    const goOn = stdout.write(whole);
+    written(performance.now() - startMs);
+    return goOn;
+  };
+  const write = (data: string, ...rest: []): boolean => {
+    if (rest.length > 0 || typeof data !== 'string') flush();
+    else if (data === begin || frame !== '') {
+      // Should it never be ended.
+      if (frame === '') queueMicrotask(flush);
+      frame += data;
+      return data === end ? flush() : true;
+    }
+    return stdout.write(data, ...rest);
+  };
+  return new Proxy(stdout, {
+    get(target, name) {
+      if (name === 'write') return write;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}

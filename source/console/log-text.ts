@@ -1,0 +1,148 @@
+import type { LogEntry } from '../fleet/log-store.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { LogFilter } from '../text/log-filter.ts';
+import { type LogLevel, levelOf } from '../text/log-level.ts';
+import { readableLine } from '../text/structured-line.ts';
+import { cut, textWidth } from '../text/width.ts';
+
+const printableAscii = /^[\x20-\x7e]*$/;
+
+/** What a line shows: as the program wrote it, or JSON and logfmt in a form that people read. */
+export interface LineText {
+  /** Plain. */
+  text: string;
+  /** The same with the program's own colours, where it has some. */
+  styled: string | undefined;
+  level: LogLevel | undefined;
+  ascii: boolean;
+}
+
+const asWritten = new WeakMap<LogEntry, LineText>();
+const asRead = new WeakMap<LogEntry, LineText>();
+
+/** Looked at once per line, and only for lines that are on the screen. */
+export function lineText(entry: LogEntry, raw: boolean): LineText {
+  const cache = raw ? asWritten : asRead;
+  const known = cache.get(entry);
+  if (known) return known;
+  const readable = raw ? undefined : readableLine(entry.text);
+  // What a JSON string spells out can be anything again.
+  const text = readable === undefined ? entry.text : cleanLine(readable);
+  const styled = readable === undefined || readable === entry.text ? entry.styled : undefined;
+  const made: LineText = { text, styled, level: levelOf(entry.text), ascii: printableAscii.test(text) };
+  cache.set(entry, made);
+  return made;
+}
+
+/** Where in a text a row begins and ends, in UTF-16 units. */
+export interface Piece {
+  start: number;
+  end: number;
+}
+
+/** The end of what fits into so many columns from `start` on. At least one character, so that whoever goes on gets to the end. */
+export function endOfRow(text: string, start: number, columns: number): number {
+  for (let size = columns * 2 + 32; ; size *= 2) {
+    const piece = text.slice(start, start + size);
+    const fitting = cut(piece, columns, '');
+    if (fitting.length < piece.length || start + size >= text.length) {
+      return start + (fitting.length || ([...piece][0]?.length ?? 0));
+    }
+  }
+}
+
+const wrappedBefore = new WeakMap<LineText, { columns: number; pieces: readonly Piece[] }>();
+
+/** A line in rows of at most `columns`, broken where the row ends, as terminals do. */
+export function wrappedPieces(line: LineText, columns: number): readonly Piece[] {
+  const { text } = line;
+  if (line.ascii && text.length <= columns) return [{ start: 0, end: text.length }];
+  const known = wrappedBefore.get(line);
+  if (known?.columns === columns) return known.pieces;
+  const pieces: Piece[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = line.ascii ? Math.min(text.length, start + columns) : endOfRow(text, start, columns);
+    pieces.push({ start, end });
+    start = end;
+  }
+  if (pieces.length === 0) pieces.push({ start: 0, end: 0 });
+  wrappedBefore.set(line, { columns, pieces });
+  return pieces;
+}
+
+/** How many rows a line takes when it is wrapped. Cheap for plain lines. */
+export function wrappedHeight(line: LineText, columns: number): number {
+  if (line.ascii) return Math.max(1, Math.ceil(line.text.length / columns));
+  return wrappedPieces(line, columns).length;
+}
+
+/** The part of a line that is seen when the first `shift` columns have gone to the left. */
+export function shiftedPiece(line: LineText, shift: number, columns: number): Piece & { cut: boolean } {
+  const { text } = line;
+  const start =
+    shift === 0 ? 0 : line.ascii ? Math.min(shift, text.length) : textWidth(text) <= shift ? text.length : endOfRow(text, 0, shift);
+  const whole = line.ascii ? Math.min(text.length, start + columns) : endOfRow(text, start, columns);
+  if (whole >= text.length) return { start, end: text.length, cut: false };
+  const end = line.ascii ? Math.max(start, start + columns - 1) : endOfRow(text, start, Math.max(1, columns - 1));
+  return { start, end, cut: true };
+}
+
+const styling = /\x1b\[[0-9;:]*m/g;
+
+/** A part of a text with colours, by places in the same text without them. The colours are closed at its end. */
+export function styledSlice(styled: string, start: number, end: number): string {
+  let active = '';
+  let result = '';
+  let at = 0;
+  let last = 0;
+  const take = (piece: string) => {
+    const from = Math.max(0, start - at);
+    const to = Math.min(piece.length, end - at);
+    if (to > from) result += (result === '' ? active : '') + piece.slice(from, to);
+    at += piece.length;
+  };
+  for (const match of styled.matchAll(styling)) {
+    take(styled.slice(last, match.index));
+    last = match.index + match[0].length;
+    if (at >= end) break;
+    active = /^\x1b\[0?m$/.test(match[0]) ? '' : active + match[0];
+    if (result !== '') result += match[0];
+  }
+  if (at < end) take(styled.slice(last));
+  return active !== '' && result.includes('\x1b') ? `${result}\x1b[0m` : result;
+}
+
+export interface Segment {
+  text: string;
+  /** It is what was searched for. */
+  match: boolean;
+}
+
+const foundBefore = new WeakMap<
+  LineText,
+  { filter: LogFilter; ranges: LogFilter['ranges'] extends (text: string) => infer R ? R : never }
+>();
+
+/** A part of a line, taken apart where the filter matches. */
+export function segmentsOf(line: LineText, piece: Piece, filter: LogFilter | undefined, colours: boolean): Segment[] {
+  const shown = (start: number, end: number) =>
+    colours && line.styled !== undefined ? styledSlice(line.styled, start, end) : line.text.slice(start, end);
+  if (!filter) return [{ text: shown(piece.start, piece.end), match: false }];
+  let known = foundBefore.get(line);
+  if (known?.filter !== filter) {
+    known = { filter, ranges: filter.ranges(line.text) };
+    foundBefore.set(line, known);
+  }
+  const segments: Segment[] = [];
+  let at = piece.start;
+  for (const [from, to] of known.ranges) {
+    if (to <= at || from >= to) continue;
+    if (from >= piece.end) break;
+    if (from > at) segments.push({ text: shown(at, from), match: false });
+    const end = Math.min(to, piece.end);
+    segments.push({ text: line.text.slice(Math.max(from, at), end), match: true });
+    at = end;
+  }
+  if (at < piece.end || segments.length === 0) segments.push({ text: shown(at, piece.end), match: false });
+  return segments;
+}

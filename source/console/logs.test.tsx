@@ -1,0 +1,452 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { keepsNothing, openFilterKeeper } from './filter-keeper.ts';
+import type { KeptFilter } from './interface-store.ts';
+import { createFakeDeck } from './rig/fake-deck.ts';
+import { asciiTheme, colourTheme, openRig, plainTheme, type Rig, type RigOptions } from './rig/rig.tsx';
+import { sampleNowMs } from './rig/sample-fleet.ts';
+
+const vault = 'nas/password-vault/password-vault';
+const sso = 'nas/sso-portal/sso-portal';
+const lines = (from: number, count: number, word = 'line') => Array.from({ length: count }, (_, index) => `${word} ${from + index}`);
+
+async function inLogs(options: RigOptions = {}): Promise<Rig> {
+  const screen = await openRig({ size: { columns: 80, rows: 24 }, ...options });
+  await screen.press('4');
+  await screen.sees('Logs · password-vault');
+  return screen;
+}
+
+describe('scrolling back', () => {
+  test('goes on into the engine’s history, up to the start of the log', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(vault, lines(1, 500, 'old'));
+    screen.log(vault, lines(1, 50));
+    await screen.sees('line 50');
+    await screen.press('g');
+    await screen.sees(/▸14:02:07 {3}line 1 /);
+    expect(screen.deck.logs.historyReads()).toBe(0);
+    await screen.press('k');
+    await screen.sees(/old 500/);
+    for (let page = 0; page < 40; page++) await screen.press('pageup');
+    await screen.sees('start of the log', /▸.*old 1 /);
+    await screen.press('G');
+    await screen.sees('line 50', 'following');
+  });
+
+  test('says what goes on; Esc stops it', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(vault, lines(1, 500, 'old'));
+    screen.log(vault, lines(1, 50));
+    await screen.sees('line 50');
+    const release = screen.deck.logs.holdHistory();
+    await screen.press('g', 'k');
+    await screen.sees(/loading older lines, back to 13:\d\d:\d\d, Esc stops/);
+    await screen.press('esc');
+    await screen.misses('loading');
+    await screen.sees('older lines: k or PgUp loads them', 'paused');
+    release();
+    await screen.press('k');
+    await screen.sees('old 500');
+  });
+
+  test('says why the history cannot be read', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(vault, lines(1, 10, 'old'));
+    screen.deck.logs.failHistory('The log driver "syslog" keeps nothing to read.');
+    screen.log(vault, lines(1, 50));
+    await screen.sees('line 50');
+    await screen.press('g', 'k');
+    await screen.sees('The log driver "syslog" keeps nothing to read.');
+  });
+
+  test('g never loads, however long the log is', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(vault, lines(1, 5000, 'old'));
+    screen.log(vault, lines(1, 50));
+    await screen.sees('line 50');
+    await screen.press('g', 'g', 'g');
+    await screen.sees('older lines: k or PgUp loads them');
+    expect(screen.deck.logs.historyReads()).toBe(0);
+  });
+});
+
+describe('a filter', () => {
+  test('takes text, /regex/ and !without; Esc shows all again', async () => {
+    const screen = await inLogs();
+    screen.log(vault, ['GET /a 200', 'GET /b 503', 'POST /c 200', 'get nothing']);
+    await screen.press('/');
+    await screen.type('GET');
+    await screen.sees('2 of 4 lines match');
+    await screen.misses('POST');
+    await screen.press('ctrl+u');
+    await screen.type('/ (200|201)$/');
+    await screen.sees('2 of 4 lines match', 'POST /c 200');
+    await screen.misses('503');
+    await screen.press('ctrl+u');
+    await screen.type('!get');
+    await screen.sees('1 of 4 lines match', 'POST /c 200');
+    await screen.press('enter', 'esc');
+    await screen.sees('get nothing', 'following · 4 lines');
+  });
+
+  test('that is no regular expression says so while it is typed, filters nothing, and is not accepted', async () => {
+    const screen = await inLogs({ size: { columns: 120, rows: 36 } });
+    screen.log(vault, ['one', 'two']);
+    await screen.press('/');
+    await screen.type('/on(/');
+    await screen.sees(/[Mm]issing|closing|\)/, 'one', 'two');
+    await screen.press('enter');
+    await screen.sees('Enter keep');
+    await screen.press('backspace', 'backspace');
+    await screen.type('/');
+    await screen.press('enter');
+    await screen.misses('two');
+  });
+
+  test('reaches back into the history where its matches do not fill the screen, and says how far', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(
+      vault,
+      lines(1, 3000, 'old').map((text, at) => (at % 1000 === 7 ? `needle ${text}` : text)),
+    );
+    screen.log(vault, lines(1, 50));
+    await screen.sees('line 50');
+    const release = screen.deck.logs.holdHistory();
+    await screen.press('/');
+    await screen.type('needle');
+    await screen.sees(/searched 3,000 lines, back to 13:\d\d:\d\d, Esc stops/);
+    release();
+    await screen.sees('needle old 8', 'needle old 1008', 'needle old 2008', 'start of the log');
+  });
+
+  test('that searches is stopped by Esc, and keeps what it found', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(vault, lines(1, 3000, 'old'));
+    screen.log(vault, ['needle here', ...lines(1, 50)]);
+    await screen.sees('line 50');
+    screen.deck.logs.holdHistory();
+    await screen.press('/');
+    await screen.type('needle');
+    await screen.press('enter');
+    await screen.sees('searched 3,000 lines');
+    await screen.press('esc');
+    await screen.misses('searched');
+    await screen.sees('needle here', '/needle');
+    await screen.press('esc');
+    await screen.sees('line 50');
+  });
+
+  test('leaves the log where it stands when it was paused', async () => {
+    const screen = await inLogs();
+    screen.log(
+      vault,
+      Array.from({ length: 500 }, (_, at) => `${at % 2 ? 'odd' : 'even'} number ${at}`),
+    );
+    await screen.sees('number 499');
+    for (let page = 0; page < 10; page++) await screen.press('pageup');
+    const cursor = () => Number(/▸.*number (\d+)/.exec(screen.frame())?.[1]);
+    const before = cursor();
+    await screen.press('/');
+    await screen.type('number');
+    await screen.press('enter');
+    await screen.sees('500 of 500 lines match');
+    expect(cursor()).toBe(before);
+    await screen.press('esc');
+    await screen.misses('match');
+    expect(cursor()).toBe(before);
+  });
+
+  test('only highlights when asked to; n and N go from match to match, also back into the history', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(
+      vault,
+      lines(1, 2000, 'old').map((text, at) => (at === 20 ? `needle ${text}` : text)),
+    );
+    screen.log(
+      vault,
+      lines(1, 100).map((text, at) => (at === 30 || at === 60 ? `needle ${text}` : text)),
+    );
+    await screen.sees('line 100');
+    await screen.press('*', '/');
+    await screen.type('needle');
+    await screen.press('enter');
+    await screen.sees('line 100', '/needle highlighted');
+    await screen.press('N');
+    await screen.sees(/▸.*needle line 61/, /line 60 /, /line 62 /);
+    await screen.press('N');
+    await screen.sees(/▸.*needle line 31/);
+    await screen.press('N');
+    await screen.sees(/▸.*needle old 21 /, /old 20 /, /old 22 /);
+    await screen.press('N');
+    await screen.sees('No further match above.');
+    await screen.press('n');
+    await screen.sees(/▸.*needle line 31/);
+  });
+
+  test('shows what it found in colour, also in lines that have their own', async () => {
+    const screen = await inLogs({ theme: colourTheme });
+    screen.log(vault, [{ text: 'all is well here', styled: 'all \x1b[32mis well\x1b[0m here' }]);
+    await screen.press('/');
+    await screen.type('well');
+    await screen.sees('1 of 1 line match');
+    expect(screen.raw()).toContain(`${colourTheme.paint('match', 'well')} here`);
+    expect(screen.raw()).toMatch(/all \x1b\[32mis /);
+  });
+
+  test('belongs to its component, and comes back with it, also after a new start', async () => {
+    const kept: Record<string, KeptFilter>[] = [];
+    const screen = await openRig({ keeper: { ...keepsNothing, keep: (filters) => kept.push({ ...filters }) } });
+    screen.log(vault, ['alpha', 'beta']);
+    screen.log(sso, ['gamma', 'delta']);
+    await screen.press('4', '/');
+    await screen.type('alp');
+    await screen.press('enter');
+    await screen.misses('beta');
+    await screen.press('1', 'j');
+    await screen.sees('gamma', 'delta');
+    await screen.press('k');
+    await screen.sees('alpha', '/alp');
+    await screen.misses('beta');
+    expect(kept.at(-1)).toEqual({ [vault]: { typed: 'alp', hides: true } });
+
+    const next = await openRig({ start: { logFilters: kept.at(-1) ?? {} } });
+    next.log(vault, ['alpha', 'beta']);
+    await next.sees('alpha', '/alp', '1 of 2 lines match');
+    await next.press('4', 'esc');
+    await next.sees('beta');
+  });
+
+  test('is kept in a file for the operator alone, and in a read-only session in none (R32)', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'quarterdeck-filters-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, 'state', 'log-filters.json');
+    const filters = { [vault]: { typed: '/warn|error/', hides: false } };
+    const quiet = openFilterKeeper(path, { readOnly: true });
+    quiet.keep(filters);
+    await quiet.settle();
+    expect(await quiet.load()).toEqual({});
+    const keeper = openFilterKeeper(path, { readOnly: false });
+    keeper.keep({});
+    keeper.keep(filters);
+    await keeper.settle();
+    expect(await keeper.load()).toEqual(filters);
+    expect(await quiet.load()).toEqual(filters);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ schema: 1, filters });
+  });
+});
+
+describe('one line', () => {
+  const some = () => [
+    ...lines(1, 40),
+    'needle one',
+    ...lines(41, 40),
+    '{"level":"error","msg":"disk is full","path":"/data","free":0}',
+    ...lines(81, 3),
+  ];
+
+  test('that a filter found is shown among its neighbours, and Esc goes back to the filtered view', async () => {
+    const screen = await inLogs();
+    screen.log(vault, some());
+    await screen.press('/');
+    await screen.type('needle');
+    await screen.press('enter');
+    await screen.sees('1 of 85 lines match', 'needle one');
+    await screen.press('enter');
+    await screen.sees(/▸.*needle one/, /line 40 /, /line 41 /, 'among its neighbours');
+    await screen.press('esc');
+    await screen.misses('line 40 ');
+    await screen.sees('needle one', '1 of 85 lines match');
+  });
+
+  test('is shown whole, with its time, stream and level; JSON is spread out', async () => {
+    const screen = await inLogs();
+    screen.log(vault, some());
+    await screen.sees('line 83');
+    await screen.press('k', 'k', 'k', 'enter');
+    await screen.sees('2026-11-20 14:03:28.000Z', 'stdout', 'error', '"msg": "disk is full"', '"free": 0');
+    await screen.press('esc');
+    await screen.sees(/▸.*disk is full/);
+  });
+
+  test('that is longer than the screen is read to its end', async () => {
+    const screen = await inLogs();
+    screen.log(vault, [`${'word '.repeat(3000)}THE END`]);
+    await screen.sees(/word w?o?r?d?.*>/);
+    await screen.misses('THE END');
+    await screen.press('V', 'G');
+    await screen.sees('THE END');
+    await screen.press('esc', 'w', 'G');
+    await screen.sees('THE END');
+  });
+
+  test('of JSON or logfmt is readable, and with J as it was written', async () => {
+    const screen = await inLogs();
+    screen.log(vault, ['{"level":"error","msg":"disk is full","path":"/data"}']);
+    await screen.sees(/ERROR +disk is full +path=\/data/);
+    await screen.press('J');
+    await screen.sees('{"level":"error","msg":"disk is full","path":"/data"}', 'as written');
+  });
+
+  test('goes to the side, and back', async () => {
+    const screen = await inLogs();
+    screen.log(vault, [`${'a'.repeat(60)}${'b'.repeat(40)}END`]);
+    await screen.sees(/a{60}b+>/);
+    await screen.press('l', 'l');
+    await screen.sees('from column 33');
+    await screen.press('l', 'l');
+    await screen.sees(/b{40}END/);
+    await screen.press('h', 'h', 'h', 'h', 'h');
+    await screen.sees(/a{60}b+>/);
+  });
+
+  test('is marked, found again, copied and no longer marked', async () => {
+    const screen = await inLogs();
+    screen.log(vault, lines(1, 100));
+    await screen.sees('line 100');
+    await screen.press('k', 'm');
+    await screen.sees(/▸\S+ ◆ line 99/, '1 marked');
+    for (let page = 0; page < 3; page++) await screen.press('pageup');
+    await screen.press('m', 'k');
+    await screen.sees('2 marked', /◆14:/);
+    await screen.press("'");
+    await screen.press("'");
+    await screen.sees(/▸\S+ ◆ line 99/);
+    await screen.press('y');
+    await screen.sees('Copied 2 marked lines');
+    expect(screen.copied.at(-1)).toMatch(/^line \d\d\nline 99$/);
+    await screen.press('M', 'Y');
+    await screen.sees('Copied 1 line');
+    expect(screen.copied.at(-1)).toBe('2026-11-20T14:03:45.000Z server stdout line 99');
+  });
+});
+
+describe('a time', () => {
+  test('is gone to, forwards and backwards', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(vault, lines(1, 3600, 'old'));
+    screen.log(vault, lines(1, 100));
+    await screen.sees('line 100');
+    await screen.press('T');
+    await screen.type('13:30');
+    await screen.sees('go to 13:30');
+    await screen.press('enter');
+    await screen.sees(/▸13:30:00/, 'paused');
+    await screen.press('T');
+    await screen.type('1m');
+    await screen.press('enter');
+    await screen.sees(/▸14:02:07 {3}line 1 /);
+  });
+
+  test('that is none is explained, and nothing moves', async () => {
+    const screen = await inLogs({ size: { columns: 120, rows: 36 } });
+    screen.log(vault, lines(1, 10));
+    await screen.press('T');
+    await screen.type('soon');
+    await screen.press('enter');
+    await screen.sees('"soon" is no time');
+    await screen.press('esc');
+    await screen.sees('following');
+  });
+
+  test('after the last line is told', async () => {
+    const screen = await inLogs({ now: () => sampleNowMs + 3_600_000 });
+    screen.log(vault, lines(1, 10));
+    await screen.press('T');
+    await screen.type('15:00');
+    await screen.press('enter');
+    await screen.sees('Nothing was logged so late.');
+  });
+});
+
+describe('several components', () => {
+  test('that are marked are merged by time; each line says whose it is, the title whose logs they are', async () => {
+    const screen = await openRig({ size: { columns: 200, rows: 60 } });
+    await screen.press('space', 'j', 'space');
+    await screen.sees('Logs · 2 components: password-vault, sso-portal', '2 marked for logs');
+    screen.log(vault, [{ text: 'from the vault', service: 'password-vault' }]);
+    screen.log(sso, [{ text: 'from the portal', service: 'redis' }]);
+    await screen.sees(/password-vault +from the vault/, /sso-portal\/redis +from the portal/);
+    expect(screen.deck.openLogs()).toEqual([`${vault} + ${sso}`]);
+    await screen.press('esc');
+    await screen.sees('Logs · sso-portal');
+  });
+
+  test('of a project or of the whole host are one key away', async () => {
+    const screen = await openRig();
+    await screen.press('L');
+    await screen.sees('Logs · all of nas, 20 components');
+    await screen.press('esc');
+    await screen.sees('Logs · password-vault');
+  });
+
+  test('have no keys for one of them: what is not looked at is not stopped', async () => {
+    const screen = await openRig();
+    await screen.press('L', 's', 'r', 'x');
+    await screen.sees('Logs · all of nas');
+    expect(screen.deck.started).toEqual([]);
+  });
+});
+
+describe('saving', () => {
+  test('is refused in a read-only session', async () => {
+    const screen = await inLogs({ readOnly: true });
+    screen.log(vault, ['one']);
+    await screen.sees('one');
+    await screen.press('W');
+    await screen.sees('This session is read-only: "Save log lines" is not available.');
+    expect(screen.deck.started).toEqual([]);
+  });
+
+  test('starts the flow with the lines shown', async () => {
+    const screen = await inLogs();
+    screen.log(vault, ['one']);
+    await screen.sees('one');
+    await screen.press('W');
+    await screen.sees('Save log lines');
+    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['save-logs']);
+  });
+});
+
+describe('levels and streams', () => {
+  test('colour the lead; the words stay', async () => {
+    const screen = await inLogs({ theme: colourTheme });
+    screen.log(vault, ['[ERROR] disk is full', '[WARN] disk is nearly full', 'plain']);
+    await screen.sees('[WARN] disk is nearly full');
+    expect(screen.raw()).toContain(`${colourTheme.paint('bad', '14:02:07   ')}[ERROR] disk`);
+    expect(screen.raw()).toContain(`${colourTheme.paint('warn', '14:02:08   ')}[WARN] disk`);
+    expect(screen.raw()).toContain(`${colourTheme.paint('faint', '14:02:09   ')}plain`);
+  });
+
+  test('colours of the program stay, cut or wrapped', async () => {
+    const screen = await inLogs({ theme: colourTheme });
+    screen.log(vault, [{ text: 'ok '.repeat(60), styled: `\x1b[32m${'ok '.repeat(60)}\x1b[0m` }]);
+    await screen.sees('ok ok');
+    expect(screen.raw()).toMatch(/\x1b\[32mok ok/);
+    await screen.press('w');
+    await screen.sees('wrapped');
+    expect(screen.raw().match(/\x1b\[32mok|\x1b\[32m ?ok|\x1b\[32mk/g)?.length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('without colour or Unicode', () => {
+  test('the line under the cursor, marks and what is highlighted are told by signs', async () => {
+    for (const theme of [plainTheme, asciiTheme]) {
+      const screen = await openRig({ theme, size: { columns: 80, rows: 24 }, deck: createFakeDeck() });
+      screen.log(vault, ['first needle', 'second', 'third']);
+      await screen.press('4', '*', '/');
+      await screen.type('needle');
+      await screen.press('enter', 'k', 'm', 'j');
+      const { pointer, mark } = theme.glyphs;
+      await screen.until(
+        (frame) =>
+          frame.includes('=14:02:07   first needle') &&
+          frame.includes(`${mark}14:02:08   second`) &&
+          frame.includes(`${pointer}14:02:09   third`),
+        'three signs',
+      );
+    }
+  });
+});
