@@ -27,11 +27,11 @@ export function numberText(value: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: digits });
 }
 
-/** How many times as much as ours: `×3.1`. */
+/** How many times as much as ours: ` (×3.1)`. Empty where that would mean nothing. */
 export function ratioText(value: number, ownValue: number): string {
-  if (!(ownValue > 0) || !Number.isFinite(value)) return '';
+  if (!(ownValue > 0) || !(value > 0)) return '';
   const ratio = value / ownValue;
-  return ` (×${ratio >= 99.5 ? Math.round(ratio) : ratio.toPrecision(2)})`;
+  return ` (×${ratio < 0.005 ? '0.00' : ratio < 1 ? ratio.toFixed(2) : ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio)})`;
 }
 
 /**
@@ -48,8 +48,10 @@ export function resultTable(measures: readonly Measure[], columns: readonly Colu
       if (!cell) return installed ? '' : 'not installed';
       if ('none' in cell) return cell.none;
       if ('failed' in cell) {
-        failures.push(`${title}, ${what}: ${cell.failed}`);
-        return `failed [${failures.length}]`;
+        // One failure takes all the numbers with it that would have come of it.
+        const reason = `${title}: ${cell.failed}`;
+        if (!failures.includes(reason)) failures.push(reason);
+        return `failed [${failures.indexOf(reason) + 1}]`;
       }
       return id === own ? `**${numberText(cell.value)}**` : `${numberText(cell.value)}${ratioText(cell.value, ownValue)}`;
     });

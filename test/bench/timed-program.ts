@@ -43,6 +43,7 @@ export class TimedProgram {
 
   readonly #emulator: Emulator;
   readonly #write: (text: string) => void;
+  readonly #resize: (columns: number, rows: number) => void;
   #chunks: Chunk[] = [];
   #ended = false;
   #lastMs = 0;
@@ -61,6 +62,7 @@ export class TimedProgram {
     });
     this.pid = pty.pid;
     this.#write = (text) => this.#ended || pty.write(text);
+    this.#resize = (columns, rows) => this.#ended || pty.resize(columns, rows);
     this.exited = new Promise((resolve) => {
       pty.onExit(() => {
         this.#ended = true;
@@ -124,6 +126,21 @@ export class TimedProgram {
     }
   }
 
+  /** Forgets what was read since the last look. The screen is not to be trusted any more, until `redrawn`. */
+  forget(): void {
+    this.#chunks = [];
+  }
+
+  /** Makes it draw everything, by a screen that becomes one line lower. */
+  async redrawn(): Promise<void> {
+    this.forget();
+    this.#emulator.reset();
+    this.#emulator.resize(this.#emulator.cols, this.#emulator.rows - 1);
+    this.#resize(this.#emulator.cols, this.#emulator.rows);
+    await delay(1500);
+    await this.replay();
+  }
+
   /** The screen as of the last `replay`. */
   screen(): string[] {
     const buffer = this.#emulator.buffer.active;
@@ -164,8 +181,10 @@ export class TimedProgram {
   }
 
   #excerpt(): string {
-    const lines = this.screen().filter((line) => line.trim() !== '');
-    return lines.length === 0 ? 'the screen is empty' : `the screen begins "${lines.slice(0, 3).join(' | ').slice(0, 200)}"`;
+    const lines = this.screen()
+      .map((line) => line.replace(/[\s\u2500-\u257f]+/g, ' ').trim())
+      .filter(Boolean);
+    return lines.length === 0 ? 'the screen is empty' : `the screen begins "${lines.slice(0, 3).join(' / ').slice(0, 120)}"`;
   }
 
   /** Ends it, asking first, and waits until it is gone. */

@@ -42,7 +42,8 @@ export const memory: BenchRow = {
     for (let second = 1; second <= seconds; second++) {
       await delay(Math.max(0, fromMs + second * 1000 - performance.now()));
       for (const one of running) {
-        await one.program.replay();
+        // Looking at what all of them draw would cost as much as drawing it.
+        one.program.forget();
         if (second === Math.ceil(seconds / 2)) one.half = rssBytes(one.program.pid);
       }
       if (second % 30 === 0) bench.say(`  ${second} of ${seconds} s`);
@@ -52,7 +53,9 @@ export const memory: BenchRow = {
     );
     for (const { id, program, cpu, half } of running) {
       const endBytes = rssBytes(program.pid);
-      await program.replay();
+      const tookMs = performance.now() - fromMs;
+      const usedMs = cpuMs(program.pid) - cpu;
+      await program.redrawn();
       const newest = newestLine(program.screen());
       const last = await bench.engine.newestLine();
       results.set(
@@ -63,7 +66,7 @@ export const memory: BenchRow = {
               endBytes,
               peakBytes: peakBytes(program.pid),
               grownBytes: endBytes - half,
-              cpuPercent: (100 * (cpuMs(program.pid) - cpu)) / (performance.now() - fromMs),
+              cpuPercent: (100 * usedMs) / tookMs,
               behindS: newest === undefined ? Number.NaN : Math.max(0, last - newest) / rate,
             },
       );
