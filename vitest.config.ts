@@ -10,7 +10,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
-          include: ['source/**/*.test.{ts,tsx}', 'test/{bundle,catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'],
+          include: ['source/**/*.test.{ts,tsx}', 'test/{bench,bundle,catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'],
           exclude: ['**/*.plain.test.*'],
           env: { ...common.env, FORCE_COLOR: '3' },
         },
