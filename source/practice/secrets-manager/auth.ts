@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { oneError, Refusal } from './answers.ts';
 import type { Core } from './core.ts';
 import { type Handled, namesOf, type Request, secondsOf } from './route.ts';
-import type { Token, Tokens } from './tokens.ts';
+import { digestOf, type Token, type Tokens } from './tokens.ts';
 
 /** `auth/token/...` */
 export function answerTokens(tokens: Tokens, own: Token, request: Request): Handled {
@@ -111,7 +111,7 @@ export function answerRoles(core: Core, store: string, path: string, request: Re
   if (what === 'secret-id' && request.kind === 'write') {
     const secretId = randomUUID();
     const accessor = randomUUID();
-    core.barrier.put(`${store}/secret-id/${secretId}`, { role: name, accessor });
+    core.barrier.put(`${store}/secret-id/${digestOf(secretId)}`, { role: name, accessor });
     return { data: { secret_id: secretId, secret_id_accessor: accessor, secret_id_num_uses: 0, secret_id_ttl: 0 } };
   }
   if (what === 'secret-id' && request.kind === 'list') {
@@ -152,7 +152,7 @@ export function login(core: Core, tokens: Tokens, mount: string, store: string, 
   const role = name === undefined ? undefined : core.barrier.get<Role>(`${store}/role/${name}`);
   if (!role || name === undefined) throw refused;
   if (role.bindSecretId) {
-    const known = typeof secretId === 'string' ? core.barrier.get<{ role: string }>(`${store}/secret-id/${secretId}`) : undefined;
+    const known = typeof secretId === 'string' ? core.barrier.get<{ role: string }>(`${store}/secret-id/${digestOf(secretId)}`) : undefined;
     if (known?.role !== name) throw refused;
   }
   const token = tokens.create({

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { oneError, Refusal } from './answers.ts';
 import type { Core } from './core.ts';
 import { capabilitiesFor, defaultPolicy, type PathRule, parsePolicy } from './policies.ts';
@@ -28,6 +28,15 @@ export function randomLetters(count: number): string {
   return [...randomBytes(count)].map((byte) => letters[byte % letters.length]).join('');
 }
 
+/** Names of entries lie readable on the disk, so that no secret may be one: a digest of it is. */
+export function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+function placeOf(id: string): string {
+  return `sys/token/${digestOf(id)}`;
+}
+
 /** Tokens and the policies that they carry. All of it lies behind the barrier. */
 export class Tokens {
   readonly #core: Core;
@@ -55,7 +64,7 @@ export class Tokens {
       ttlSeconds,
       expiresMs: ttlSeconds > 0 ? createdMs + ttlSeconds * 1000 : null,
     };
-    this.#core.barrier.put(`sys/token/${token.id}`, token);
+    this.#core.barrier.put(placeOf(token.id), token);
     return token;
   }
 
@@ -64,7 +73,7 @@ export class Tokens {
   }
 
   find(id: string): Token | undefined {
-    const token = this.#core.barrier.get<Token>(`sys/token/${id}`);
+    const token = this.#core.barrier.get<Token>(placeOf(id));
     if (token?.expiresMs && token.expiresMs <= this.#core.nowMs()) {
       this.revoke(token);
       return undefined;
@@ -73,12 +82,13 @@ export class Tokens {
   }
 
   all(): Token[] {
-    return this.#core.barrier.list('sys/token/').flatMap((id) => this.find(id) ?? []);
+    const places = this.#core.barrier.list('sys/token/');
+    return places.flatMap((place) => this.find(this.#core.barrier.get<Token>(`sys/token/${place}`)?.id ?? '') ?? []);
   }
 
   /** Ends a token and what was made with it. */
   revoke(token: Token): void {
-    this.#core.barrier.delete(`sys/token/${token.id}`);
+    this.#core.barrier.delete(placeOf(token.id));
     for (const child of this.all().filter((other) => other.parent === token.id && !other.orphan)) this.revoke(child);
   }
 
@@ -86,7 +96,7 @@ export class Tokens {
     if (token.expiresMs === null) throw new Refusal(400, 'invalid lease ID');
     if (!token.renewable) throw new Refusal(400, 'lease is not renewable');
     const renewed = { ...token, expiresMs: this.#core.nowMs() + (seconds ?? token.ttlSeconds) * 1000 };
-    this.#core.barrier.put(`sys/token/${token.id}`, renewed);
+    this.#core.barrier.put(placeOf(token.id), renewed);
     return renewed;
   }
 

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Servers that `test/real/servers` builds. */
+export type ServerName = 'headscale' | 'openbao';
+
+const variables: Record<ServerName, string> = { headscale: 'QUARTERDECK_TEST_HEADSCALE', openbao: 'QUARTERDECK_TEST_OPENBAO' };
+
+/** Where a server's program is, or why it is not here. Under QUARTERDECK_REQUIRE_REAL=1 a named program that is missing is a failure. */
+export function findServer(name: ServerName): { program: string; missing?: undefined } | { missing: string; program?: undefined } {
+  const variable = variables[name];
+  const named = process.env[variable];
+  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'quarterdeck-test-servers', name);
+  const program = named || cache;
+  if (existsSync(program)) return { program };
+  return {
+    missing: named ? `${variable} names ${named}, which does not exist` : `no ${name}: \`test/real/servers ${name}\` builds it where Go is`,
+  };
+}
+
+/** A port on loopback that nobody has at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export interface RunningServer {
+  output(): string;
+  stop(): Promise<void>;
+}
+
+/** Starts a server and waits until a URL of it answers, whatever the status. @throws with its output when it ends before */
+export async function runServer(
+  program: string,
+  args: string[],
+  options: { cwd: string; answers: string; limitMs?: number },
+): Promise<RunningServer> {
+  const pieces: Buffer[] = [];
+  const child: ChildProcess = spawn(program, args, { cwd: options.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout?.on('data', (piece: Buffer) => pieces.push(piece));
+  child.stderr?.on('data', (piece: Buffer) => pieces.push(piece));
+  const output = () => Buffer.concat(pieces).toString();
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const deadline = Date.now() + (options.limitMs ?? 30_000);
+  while (true) {
+    if (child.exitCode !== null) throw new Error(`${program} ended:\n${output()}`);
+    const response = await fetch(options.answers).catch(() => undefined);
+    if (response) break;
+    if (Date.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`${program} does not answer:\n${output()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return {
+    output,
+    async stop() {
+      child.kill('SIGTERM');
+      const killer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await ended;
+      clearTimeout(killer);
+    },
+  };
+}
