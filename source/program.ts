@@ -54,12 +54,18 @@ process.exitCode = await runCommandLine(argv, {
   openDeck: async (options) => (await import('./terminal/open-deck.ts')).openDeck(options),
   openConsole: async (context) => {
     // Both at once: the screen does not need the deck to be loaded, nor the other way round.
-    const [{ runConsole }, deck] = await Promise.all([import('./console/run-console.tsx'), context.deck()]);
+    const [{ runConsole }, opened] = await Promise.all([import('./console/run-console.tsx'), context.deck()]);
+    const deck = opened.engineMissing
+      ? await (await import('./terminal/practice-offer.ts')).offerPractice(context, opened, stderr)
+      : opened;
     // The console has a screen to restore before it can tell.
     listenForMistakes(false);
-    return runConsole(deck, context.options.colour ? deck.settings : { ...deck.settings, theme: 'mono' }, { stdin, stdout }).finally(() =>
-      listenForMistakes(true),
-    );
+    const settings = {
+      ...deck.settings,
+      ...(!context.options.colour && { theme: 'mono' as const }),
+      practice: deck.options.practice !== undefined,
+    };
+    return runConsole(deck, settings, { stdin, stdout }).finally(() => listenForMistakes(true));
   },
   onSignal,
 });

@@ -93,6 +93,15 @@ export async function removeOwnFile(path: string): Promise<void> {
   }
 }
 
+/** Removes a folder with all that is in it; a missing one is fine. Throws `config.unwritable`. */
+export async function removeOwnFolder(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true, recursive: true });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
 function isMissing(thrown: unknown): boolean {
   const code = codeOf(thrown);
   return code === 'ENOENT' || code === 'ENOTDIR';

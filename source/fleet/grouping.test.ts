@@ -33,6 +33,23 @@ describe('grouping', () => {
     expect(groups[0]?.members[1]?.known?.name).toBe('db');
   });
 
+  test('a job that has the image of the main service is no component of its own', () => {
+    const own = new CatalogIndex([
+      catalogEntry('secrets-manager-path', {
+        openbao: { image: 'quay.io/openbao/openbao', main: true },
+        storage: { image: 'quay.io/openbao/openbao' },
+      }),
+    ]);
+    const groups = groupContainers(
+      [
+        service('vault', 'storage', 'quay.io/openbao/openbao:latest'),
+        service('vault', 'openbao', 'quay.io/openbao/openbao:latest', ['storage']),
+      ],
+      own,
+    );
+    expect(shape(groups)).toEqual(['vault/secrets-manager-path: storage openbao*']);
+  });
+
   test('one big compose file is a row for each component in it', () => {
     const groups = groupContainers(
       [

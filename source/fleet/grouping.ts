@@ -99,8 +99,12 @@ function loneGroup(container: ContainerFacts, index: CatalogIndex): ContainerGro
 
 /** Where an image is the main service of several entries, the project's own name decides. */
 function mainMatch(container: ContainerFacts, project: string, index: CatalogIndex): Candidate | undefined {
-  const matches = index.candidates(container.image).filter(({ service }) => service.main);
-  return matches.find(({ entry }) => entry.id === project) ?? matches[0];
+  const candidates = index.candidates(container.image);
+  const matches = candidates.filter(({ service }) => service.main);
+  const match = matches.find(({ entry }) => entry.id === project) ?? matches[0];
+  // A job beside the main service may have the same image: what the entry calls it tells them apart.
+  const helps = candidates.some(({ entry, service }) => entry === match?.entry && !service.main && service.name === serviceOf(container));
+  return helps ? undefined : match;
 }
 
 function groupProject(project: string, containers: readonly ContainerFacts[], index: CatalogIndex): ContainerGroup[] {

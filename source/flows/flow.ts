@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
 import type { ComponentView, Fleet } from '../fleet/model.ts';
-import type { Right } from '../grants/grant.ts';
+import type { Grant, Right } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Session } from '../session/session.ts';
 
@@ -9,6 +9,14 @@ export interface FlowWorld {
   fleet: Fleet;
   engineOf(place: string): Engine;
   hostOf(place: string): Host;
+  /** In practice only: what can be made to go wrong there. */
+  practice?: PracticeWorld;
+}
+
+export interface PracticeWorld {
+  incidents: readonly { name: string; title: string; summary: string }[];
+  /** Plays one of them; `calm` ends all. Throws `failed.practice`. */
+  play(grant: Grant, name: string): Promise<void>;
 }
 
 /** What a flow is about. `component` and `service` come from the selected row or from the command line. */

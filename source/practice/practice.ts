@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Catalog } from '../catalog/catalog.ts';
 
 /** What `practice serve --json` prints: where everything of a practice stack is, and what opens it. All of it is made up anew at every start. */
 export interface PracticeFacts {
@@ -23,7 +24,9 @@ export interface PracticeFacts {
 }
 
 export interface PracticeOptions {
-  /** A folder for its sockets and files, made with mode 0700 and removed at the end. */
+  /** The built-in catalog: what its components are made of. */
+  catalog: Catalog;
+  /** A folder for its sockets and files, made with mode 0700 and removed at the end. Its path is short: sockets have room for about 100 characters. */
   folder: string;
 }
 

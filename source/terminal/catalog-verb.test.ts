@@ -46,7 +46,7 @@ async function run(
     stderr: stream((text) => (err += text)),
     env: { NO_COLOR: '1', LANG: 'C.UTF-8' },
   });
-  const options = { json, readOnly, colour: false, verbose: false, rehearse: false, yes: false };
+  const options = { json, practice: false, readOnly, colour: false, verbose: false, rehearse: false, yes: false };
   const paths = { config: '', state: '', data: '', cache: '', run: '' };
   const code = await runCatalogVerb({ output, options, paths, env: {} }, words, async () => ({
     settings: defaultSettings,

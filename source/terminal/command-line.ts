@@ -39,6 +39,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
   let run: Verb | undefined;
   let verb = '';
   let printed = '';
+  let inPractice: boolean | undefined;
   const program = new Command('quarterdeck');
   const choose = (name: string, chosen: Verb) => {
     verb = name;
@@ -53,6 +54,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     .helpCommand('help [verb]', 'print the help of a verb')
     .option('--host <name>', 'the host or engine that is meant; "all" for every one')
     .option('--json', 'print JSON')
+    .option('--practice', 'on the practice stack, not on this machine')
     .option('--read-only', 'change nothing, whatever is asked')
     .option('--no-color', 'print without colours')
     .option('-v, --verbose', 'say more about what goes wrong')
@@ -113,6 +115,19 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
       choose('audit', async (context) => (await import('./audit-verb.ts')).runAuditVerb(context, action, all === true)),
     );
   program
+    .command('practice [action] [words...]')
+    .usage('[serve | incident [NAME]]')
+    .summary('look around where nothing can break')
+    .description(
+      'The console on a practice stack: an engine with a dozen components that live in memory. "serve" runs it alone until it is stopped and prints where it is; "incident" lets something go wrong in the served one.',
+    )
+    .action((action: string | undefined, words: string[]) => {
+      verb = 'practice';
+      inPractice = action !== 'serve';
+      if (action !== undefined)
+        choose('practice', async (context) => (await import('./practice-verb.ts')).runPracticeVerb(context, action, words));
+    });
+  program
     .command('flows')
     .description('everything that can be done')
     .action(() => choose('flows', async (context) => (await import('./flows-verb.ts')).runFlowsVerb(context, flows)));
@@ -149,6 +164,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
   const options = program.opts<{
     host?: string;
     json?: boolean;
+    practice?: boolean;
     readOnly?: boolean;
     color: boolean;
     verbose?: boolean;
@@ -164,6 +180,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
       ...(options.host !== undefined && { host: options.host }),
       ...(options.confirm !== undefined && { confirm: options.confirm }),
       json: options.json === true,
+      practice: inPractice ?? options.practice === true,
       readOnly: options.readOnly === true,
       colour: options.color,
       verbose: options.verbose === true,

@@ -4,6 +4,7 @@ import type { Logs } from '../fleet/log-store.ts';
 import type { Fleet } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
+import type { PracticeAccess } from './practice-access.ts';
 
 /** What the command line said that concerns every verb. */
 export interface DeckOptions {
@@ -13,6 +14,8 @@ export interface DeckOptions {
   /** `local` or, later, names of other hosts; undefined is the default. */
   host?: string;
   signal: AbortSignal;
+  /** The practice stack instead of what this machine has. */
+  practice?: PracticeAccess;
 }
 
 /** Everything put together once per process: the stores, the flows and the way to run one. Used by verbs and console alike. */
@@ -24,6 +27,8 @@ export interface Deck {
   readonly logs: Logs;
   readonly world: FlowWorld;
   readonly flows: readonly Flow[];
+  /** This machine has no engine at all. */
+  readonly engineMissing?: boolean;
   /** Runs a flow in a session of its own; everything it changes goes through that session's `act`. */
   run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal): Promise<FlowOutcome>;
   close(): Promise<void>;

@@ -2,6 +2,8 @@
 export interface GlobalOptions {
   host?: string;
   json: boolean;
+  /** On the practice stack, a served one or one's own. */
+  practice: boolean;
   readOnly: boolean;
   colour: boolean;
   verbose: boolean;

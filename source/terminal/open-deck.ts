@@ -8,10 +8,12 @@ import { openLogs } from '../fleet/log-rings.ts';
 import { openFleet } from '../fleet/open-fleet.ts';
 import type { PlaceSource } from '../fleet/place-watch.ts';
 import { flows } from '../flows/registry.ts';
+import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import type { Deck, DeckOptions } from './deck.ts';
 import { openOwnCatalog } from './own-catalog.ts';
+import type { PracticeAccess } from './practice-access.ts';
 
 /**
  * Puts a process together: settings, catalog, the machine's engines, the stores. Throws what is wrong with the settings and the options; an engine
@@ -19,12 +21,14 @@ import { openOwnCatalog } from './own-catalog.ts';
  */
 export async function openDeck(options: DeckOptions): Promise<Deck> {
   const env = process.env;
-  const paths = ownPaths(env, env.HOME || homedir());
-  const host = openLocalHost();
+  const { practice } = options;
+  const paths = practice?.paths ?? ownPaths(env, env.HOME || homedir());
+  // Nothing of practice is loaded for who does not practise.
+  const host = practice ? (await import('../hosts/practice-host.ts')).openPracticeHost(practice.folder) : openLocalHost();
   const wanted = options.host;
-  const [{ settings, catalog }, allPlaces] = await Promise.all([
+  const [{ settings, catalog }, { places: allPlaces, engineMissing }] = await Promise.all([
     openOwnCatalog({ paths, env, readOnly: options.readOnly }),
-    placesOn(host, options.signal),
+    practice ? { places: practicePlaces(practice, host), engineMissing: false } : placesOn(host, options.signal),
   ]);
   const places =
     wanted === undefined || wanted === 'all' || wanted === host.name
@@ -40,7 +44,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   const fleet = openFleet({
     places,
     catalog,
-    stackFolder: settings.stackFolder,
+    stackFolder: practice ? join(practice.folder, 'home', 'stack') : settings.stackFolder,
     execAllowed: !options.readOnly,
     probeIntervalMs: settings.probeIntervalMs,
     stopsFile: join(paths.state, 'stops.json'),
@@ -52,6 +56,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       .map((place) => place.name),
   );
 
+  const practiceWorld = practice && (await import('../flows/incident.ts'));
   const world = {
     fleet,
     engineOf(place: string): Engine {
@@ -66,6 +71,15 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     hostOf(place: string): Host {
       return fleet.place(place)?.host ?? host;
     },
+    ...(practice && {
+      practice: {
+        incidents: practice.facts.incidents,
+        play: async (grant: Grant, name: string) => {
+          const { askEngine } = await import('../hosts/practice-host.ts');
+          await askEngine(join(practice.folder, 'engine.sock'), 'POST', `/practice/incidents/${encodeURIComponent(name)}`, grant.signal);
+        },
+      },
+    }),
   };
 
   return {
@@ -75,7 +89,8 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     fleet,
     logs,
     world,
-    flows,
+    flows: practiceWorld ? [...flows, practiceWorld.incident] : flows,
+    engineMissing,
     async run(flow, input, operator, signal) {
       // What only a flow needs is not loaded on the way to the first frame.
       const [{ openSession }, { openJournal }, { openOwnAudit }] = await Promise.all([
@@ -93,7 +108,8 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
           place: input.place,
           ...(input.component && { component: input.component.id }),
         }),
-        audit: openOwnAudit(paths, env),
+        // What is practised is no business of the keychain.
+        audit: openOwnAudit(paths, practice ? { ...env, QUARTERDECK_KEYCHAIN: 'off' } : env),
         signal,
       });
       try {
@@ -118,30 +134,52 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
  * The engines of a machine, each a place. One is called as the host is; further ones are told apart by what they are. Where there is none, the host is a place
  * all the same, and looks again with every attempt.
  */
-async function placesOn(host: Host, signal: AbortSignal): Promise<PlaceSource[]> {
+async function placesOn(host: Host, signal: AbortSignal): Promise<{ places: PlaceSource[]; engineMissing: boolean }> {
   let found: EngineAddress[];
   try {
     found = await findEngines(host, signal);
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    return [
-      {
-        name: host.name,
-        host,
-        open: async (retrySignal) => {
-          const [first] = await findEngines(host, retrySignal);
-          if (!first) throw thrown;
-          return await openAt(first, host);
+    const engineMissing = thrown.code === 'unreachable.noEngine';
+    return {
+      engineMissing,
+      places: [
+        {
+          name: host.name,
+          host,
+          open: async (retrySignal) => {
+            const [first] = await findEngines(host, retrySignal).catch((again: unknown) => {
+              throw withPractice(again);
+            });
+            if (!first) throw thrown;
+            return await openAt(first, host);
+          },
         },
-      },
-    ];
+      ],
+    };
   }
   const names = new Set<string>();
-  return found.map((address, position) => {
+  const places = found.map((address, position) => {
     let name = position === 0 ? host.name : `${host.name}/${placeWord(address)}`;
     for (let number = 2; names.has(name); number++) name = `${host.name}/${placeWord(address)}-${number}`;
     names.add(name);
     return { name, host, open: () => openAt(address, host) };
+  });
+  return { places, engineMissing: false };
+}
+
+function practicePlaces({ facts }: PracticeAccess, host: Host): PlaceSource[] {
+  return [{ name: host.name, host, open: () => openAt({ url: facts.engine, origin: 'practice stack' }, host) }];
+}
+
+/** Who has no engine can look around without one. */
+function withPractice(thrown: unknown): unknown {
+  if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.noEngine') return thrown;
+  return new Fault({
+    code: thrown.code,
+    message: thrown.message,
+    remedy: `${thrown.remedy} To look around without one: quarterdeck practice.`,
+    cause: thrown,
   });
 }
 

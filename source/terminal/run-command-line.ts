@@ -4,6 +4,7 @@ import type { ParsedLine, PrintedLine } from './command-line.ts';
 import type { Deck } from './deck.ts';
 import type { GlobalOptions } from './global-options.ts';
 import { Output } from './output.ts';
+import type { PracticeAccess } from './practice-access.ts';
 import { printFault } from './print-fault.ts';
 import type { OpenDeck, VerbContext } from './verb.ts';
 
@@ -38,6 +39,8 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
   if (own.includes('--no-color')) output.withoutColour();
   let verb = '';
   let deck: Promise<Deck> | undefined;
+  const decks: Promise<Deck>[] = [];
+  let practice: Promise<PracticeAccess> | undefined;
   try {
     const line = argv.length === 0 ? bareLine : await parse(argv, around, output);
     if ('text' in line) {
@@ -47,17 +50,37 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
     const { options } = line;
     how = options;
     verb = line.verb;
-    const context = contextOf(around, output, options, control.signal, () => {
-      deck ??= around.openDeck({
+    const openDeck = (access: PracticeAccess | undefined) => {
+      const opening = around.openDeck({
         readOnly: options.readOnly,
         rehearsing: options.rehearse,
         verbose: options.verbose,
         ...(options.host !== undefined && { host: options.host }),
+        ...(access && { practice: access }),
         signal: control.signal,
       });
-      return deck;
+      decks.push(opening);
+      return opening;
+    };
+    const openPractice = () => {
+      practice ??= import('./practice-access.ts').then(({ accessPractice }) => accessPractice(around.paths, control.signal));
+      return practice;
+    };
+    // Serving makes one of its own; whoever only wants to know what practice is needs none.
+    const access = options.practice && (line.run !== undefined || canShowConsole(around, options)) ? await openPractice() : undefined;
+    const context = contextOf({
+      around,
+      output,
+      options,
+      signal: control.signal,
+      practice: access,
+      deck: () => {
+        deck ??= openDeck(access);
+        return deck;
+      },
+      practiceDeck: async () => openDeck(await openPractice()),
     });
-    const exitCode = line.run ? await line.run(context) : await runBare(context, around, deafen);
+    const exitCode = line.run ? await line.run(context) : await runBare(context, around, { verb, deafen });
     await output.flushed(control.signal);
     return exitCode;
   } catch (thrown) {
@@ -65,7 +88,8 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
     return await tell(thrown, verb, { output, around, how, signal: control.signal });
   } finally {
     deafen();
-    await deck?.then((open) => open.close()).catch(() => {});
+    for (const opened of decks) await opened.then((open) => open.close()).catch(() => {});
+    await practice?.then((open) => open.close()).catch(() => {});
   }
 }
 
@@ -73,7 +97,7 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
 const bareLine: ParsedLine = {
   run: undefined,
   verb: '',
-  options: { json: false, readOnly: false, colour: true, verbose: false, rehearse: false, yes: false },
+  options: { json: false, practice: false, readOnly: false, colour: true, verbose: false, rehearse: false, yes: false },
 };
 
 async function parse(argv: readonly string[], { version }: Surroundings, output: Output): Promise<ParsedLine | PrintedLine> {
@@ -81,26 +105,33 @@ async function parse(argv: readonly string[], { version }: Surroundings, output:
   return parseCommandLine(argv, { flows, version, columns: output.proseColumns });
 }
 
-function contextOf(
-  around: Surroundings,
-  output: Output,
-  options: GlobalOptions,
-  signal: AbortSignal,
-  deck: () => Promise<Deck>,
-): VerbContext {
+function contextOf({
+  around,
+  practice,
+  ...more
+}: Pick<VerbContext, 'output' | 'options' | 'signal' | 'practice' | 'deck' | 'practiceDeck'> & { around: Surroundings }): VerbContext {
   const { stdin, stdout, env, paths } = around;
-  return { output, options, signal, stdin, stdout, env, paths, deck };
+  return { ...more, stdin, stdout, env, practice, basePaths: paths, paths: practice?.paths ?? paths };
+}
+
+function canShowConsole({ stdin, stdout, env }: Surroundings, options: GlobalOptions): boolean {
+  return stdin.isTTY === true && stdout.isTTY === true && env.TERM !== 'dumb' && !options.json;
 }
 
 /** The console where it can be drawn. Elsewhere the status once, which is no failure: nothing was asked for that could fail. */
-async function runBare(context: VerbContext, { stdin, stdout, env, openConsole }: Surroundings, deafen: () => void): Promise<number> {
+async function runBare(
+  context: VerbContext,
+  around: Surroundings,
+  { verb, deafen }: { verb: string; deafen: () => void },
+): Promise<number> {
   const { output, options } = context;
-  const terminal = stdin.isTTY === true && stdout.isTTY === true;
-  if (terminal && env.TERM !== 'dumb' && !options.json) {
+  const terminal = around.stdin.isTTY === true && around.stdout.isTTY === true;
+  if (canShowConsole(around, options)) {
     // The console hears signals itself: it has a screen to restore.
     deafen();
-    return openConsole(context);
+    return around.openConsole(context);
   }
+  if (verb === 'practice') return (await import('./practice-verb.ts')).describePractice(context);
   if (terminal && !options.json) output.note('This terminal (TERM=dumb) cannot show the console; here is the status.');
   const { runStatusVerb } = await import('./status-verb.ts');
   try {

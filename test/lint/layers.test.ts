@@ -69,6 +69,27 @@ describe('the lint rule for layers', () => {
     expect(found).toEqual(expected.sort());
   });
 
+  test('lets the practice stack import the catalog, text and its own parts, which have names of layers', () => {
+    const imports = (path: string, from: string) => ({ [path]: `import { thing } from '${from}';\nexport const it = thing;\n` });
+    expect(
+      refused({
+        ...imports('source/practice/own.ts', './engine/machine.ts'),
+        ...imports('source/practice/world/own.ts', '../engine/machine.ts'),
+        ...imports('source/practice/world/catalog.ts', '../../catalog/catalog.ts'),
+        ...imports('source/practice/text.ts', '../text/clean.ts'),
+        ...imports('source/practice/products.ts', '../products/openbao.ts'),
+        ...imports('source/practice/engine.ts', '../engine/engine.ts'),
+        ...imports('source/practice/world/engine.ts', '../../engine/engine.ts'),
+        ...imports('source/practice/world/hosts.ts', '../../hosts/host.ts'),
+      }),
+    ).toEqual([
+      'source/practice/engine.ts',
+      'source/practice/products.ts',
+      'source/practice/world/engine.ts',
+      'source/practice/world/hosts.ts',
+    ]);
+  });
+
   test('lets nobody but the session make grants', () => {
     const mint = (layer: string) => ({
       [`source/${layer}/x.ts`]: "import { mintGrant } from '../grants/mint.ts';\nexport const it = mintGrant;\n",

@@ -188,7 +188,10 @@ export class Shell {
         let output = '';
         await this.#run(parseScript(piece.run), {
           ...around,
-          write: (more, stream) => (stream === 'stdout' ? (output += more) : around.write(more, stream)),
+          write: (more, stream) => {
+            if (stream === 'stdout') output += more;
+            else around.write(more, stream);
+          },
         });
         text += output.replace(/\n+$/, '');
         quoted ||= piece.quoted;

@@ -88,7 +88,7 @@ export class StatsReader {
       read: momentText(now.ms, 300_117),
       preread: momentText(before?.ms, 300_117),
       num_procs: 0,
-      pids_stats: { current: Math.max(1, container.program.processes?.length ?? 1) + 6, limit: 18_446_744_073_709_552_000 },
+      pids_stats: { current: Math.max(1, container.program.processes?.length ?? 1) + 6 },
       blkio_stats: { io_service_bytes_recursive: null },
       storage_stats: {},
       cpu_stats: cpuJson(now, this.#machine),

@@ -334,7 +334,7 @@ function sendDiskUsage(request: EngineRequest): void {
     Items: items,
   });
   if (minor >= 52 && isSet(query.get('verbose'))) {
-    return sendJson(request, {
+    sendJson(request, {
       ImagesUsage: usage(images, layers, images.filter(({ Containers }) => Containers > 0).length),
       ContainersUsage: usage(
         containers,
@@ -348,6 +348,7 @@ function sendDiskUsage(request: EngineRequest): void {
       ),
       BuildCacheUsage: usage([], 0, 0),
     });
+    return;
   }
   sendJson(request, { LayersSize: layers, Images: images, Containers: containers, Volumes: volumes, BuildCache: [], BuilderSize: 0 });
 }

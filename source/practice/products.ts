@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { createIntrusionPrevention } from './intrusion-prevention/intrusion-prevention.ts';
+import type { PracticeFacts, PracticeProduct } from './practice.ts';
+import { createSecretsManager } from './secrets-manager/secrets-manager.ts';
+import type { Products } from './world/parts/products.ts';
+
+/** The products behind the practice components, and what opens them. */
+export interface OpenProducts extends Products {
+  all: readonly PracticeProduct[];
+  keys: Pick<PracticeFacts, 'shares' | 'threshold' | 'rootToken' | 'kubeconfig'>;
+  close(): Promise<void>;
+}
+
+/** Makes them anew: no key or token of an earlier practice opens anything. */
+export async function openProducts(folder: string): Promise<OpenProducts> {
+  const secrets = await createSecretsManager();
+  const prevention = createIntrusionPrevention({ blocklist: 300 });
+  return {
+    secretsManager: secrets.product,
+    intrusionPrevention: prevention.product,
+    all: [secrets.product, prevention.product],
+    keys: {
+      shares: secrets.shares,
+      threshold: secrets.threshold,
+      rootToken: secrets.rootToken,
+      kubeconfig: join(folder, 'kubeconfig'),
+    },
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,201 @@
+import type { RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ContainerLog } from '../engine/container-log.ts';
+import type { ExecAnswer, Program, Run } from '../engine/program.ts';
+import type { PracticeProduct } from '../practice.ts';
+import type { Mood, Play } from './part.ts';
+import { Random } from './random.ts';
+import type { Said } from './voice.ts';
+import { answerFrom } from './web.ts';
+
+const usual = 'usual';
+/** No further back than this is a log written when the world begins: nobody reads days, and all of them wait for it. */
+const historyMs = 8 * 3_600_000;
+const historyHappenings = 700;
+
+interface Surroundings {
+  later(ms: number, call: () => void): NodeJS.Timeout;
+  cancel(timer: NodeJS.Timeout | undefined): void;
+}
+
+/** A service of the catalog as it is played: its log, its pages, its figures, and its moods. */
+export class PlayedProgram implements Program {
+  readonly listeners: Readonly<Record<number, RequestListener>>;
+  readonly raw: Readonly<Record<number, (connection: Duplex) => void>> | undefined;
+  readonly processes: readonly string[] | undefined;
+  readonly #play: Play;
+  readonly #product: PracticeProduct | undefined;
+  readonly #around: Surroundings;
+  readonly #random: Random;
+  #mood = usual;
+  #run: Run | undefined;
+  #up = false;
+  #productRuns = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Already running when the world began: it says no words of beginning. */
+  #resumed = false;
+
+  constructor(play: Play, { seed, product, around }: { seed: string; product?: PracticeProduct | undefined; around: Surroundings }) {
+    this.#play = play;
+    this.#product = product;
+    this.#around = around;
+    this.#random = new Random(seed);
+    this.raw = product?.raw;
+    this.processes = play.processes;
+    const ports = new Set([...Object.keys(play.pages ?? {}), ...Object.keys(product?.listeners ?? {})].map(Number));
+    this.listeners = Object.fromEntries([...ports].map((port) => [port, this.#listener(port)]));
+  }
+
+  /** A program that is not up yet takes no connections; neither does one that is closed. */
+  #listener(port: number): RequestListener {
+    const own = this.#product?.listeners[port];
+    return (request, response) => {
+      if (!this.#up) return void request.socket.destroy();
+      if (own) return own(request, response);
+      answerFrom(this.#now('pages')?.[port] ?? {}, request, response);
+    };
+  }
+
+  /** What holds in this mood. */
+  #now<Key extends keyof Mood>(key: Key): Play[Key] {
+    return (this.#play.moods?.[this.#mood]?.[key] ?? this.#play[key]) as Play[Key];
+  }
+
+  /** Fills the log with what would have been said between two moments, and lets the next start go on from there. */
+  remember(log: ContainerLog, { startedMs, endedMs, nowMs }: { startedMs: number; endedMs?: number | undefined; nowMs: number }): void {
+    const { voice } = this.#play;
+    const untilMs = endedMs ?? nowMs;
+    const write = (lines: readonly Said[], ms: number) => {
+      for (const [index, line] of lines.entries()) {
+        const text = typeof line === 'string' ? line : line.err;
+        for (const part of text.split('\n'))
+          log.append(`${part}\n`, typeof line === 'string' || this.#play.tty ? 'stdout' : 'stderr', ms + index * 3);
+      }
+    };
+    write(voice.begin?.(new Date(startedMs), this.#random) ?? [], startedMs);
+    const everyMs = Math.max(voice.everyMs, (Math.min(untilMs - startedMs, historyMs) || 1) / historyHappenings);
+    for (let ms = Math.max(startedMs + 5_000, untilMs - historyMs); ms < untilMs - 50; ms += everyMs * (0.4 + this.#random.next() * 1.2)) {
+      write(voice.happen(new Date(ms), this.#random), Math.floor(ms));
+    }
+    if (endedMs !== undefined) write(voice.end?.(new Date(endedMs), this.#random) ?? [], endedMs - 40);
+    this.#resumed = endedMs === undefined;
+  }
+
+  start(run: Run): void {
+    this.#run = run;
+    const resumed = this.#resumed;
+    this.#resumed = false;
+    for (const [path, content] of Object.entries(this.#play.files ?? {}))
+      if (!run.files.file(path)) run.files.write(path, content, run.now());
+    this.#productRuns = true;
+    this.#product?.start({
+      log: (line, stream) => this.#say([stream === 'stderr' ? { err: line } : line]),
+      now: run.now,
+      signal: run.signal,
+    });
+    run.signal.addEventListener(
+      'abort',
+      () => {
+        this.#up = false;
+        this.#around.cancel(this.#timer);
+        this.#timer = undefined;
+        this.#run = undefined;
+        this.#stopProduct();
+      },
+      { once: true },
+    );
+    const beUp = () => {
+      if (this.#run !== run) return;
+      this.#up = true;
+      this.#tellHealth();
+      this.#waitForNext();
+    };
+    if (resumed) {
+      beUp();
+      return;
+    }
+    const dies = this.#now('dies');
+    if (dies) {
+      this.#around.later(dies.afterMs, () => {
+        if (this.#run !== run) return;
+        this.#say(dies.says(new Date(run.now()), this.#random));
+        run.exit(dies.exitCode);
+      });
+      return;
+    }
+    this.#say(this.#play.voice.begin?.(new Date(run.now()), this.#random) ?? []);
+    this.#around.later(this.#play.bootMs ?? 500, beUp);
+  }
+
+  #stopProduct(): void {
+    if (this.#productRuns) this.#product?.stop();
+    this.#productRuns = false;
+  }
+
+  #tellHealth(): void {
+    const health = this.#now('health');
+    if (health) this.#run?.health(health.status, health.output);
+  }
+
+  #say(lines: readonly Said[]): void {
+    for (const line of lines) {
+      const text = typeof line === 'string' ? line : line.err;
+      for (const part of text.split('\n')) this.#run?.log(part, typeof line === 'string' ? 'stdout' : 'stderr');
+    }
+  }
+
+  #waitForNext(): void {
+    const voice = this.#now('voice') ?? this.#play.voice;
+    if (!this.#run || !Number.isFinite(voice.everyMs)) return;
+    this.#around.cancel(this.#timer);
+    this.#timer = this.#around.later(voice.everyMs * (0.4 + this.#random.next() * 1.2), () => {
+      const run = this.#run;
+      if (!run) return;
+      this.#say(voice.happen(new Date(run.now()), this.#random));
+      this.#waitForNext();
+    });
+  }
+
+  /** From now on it is played like this. A mood that this service does not have leaves it as it is. */
+  feel(mood: string): void {
+    this.#mood = mood;
+    if (!this.#up) return;
+    this.#tellHealth();
+    this.#waitForNext();
+  }
+
+  /** Words of an incident. */
+  say(lines: readonly Said[]): void {
+    this.#say(lines);
+  }
+
+  onSignal(signal: string): { exitCode: number; afterMs: number } | undefined {
+    if (signal === 'SIGHUP' || signal === 'SIGUSR1' || signal === 'SIGUSR2' || signal === 'SIGWINCH') return undefined;
+    // While it can still be heard.
+    if (this.#play.ends) this.#stopProduct();
+    if (this.#play.ends) this.#say(this.#play.voice.end?.(new Date(this.#run?.now() ?? Date.now()), this.#random) ?? []);
+    return this.#play.ends;
+  }
+
+  exec(argv: readonly string[], stdin: string): Promise<ExecAnswer> | undefined {
+    const answer = this.#product?.exec?.(argv, stdin);
+    if (answer) return answer;
+    const own = this.#play.exec?.(argv, this.#mood);
+    return own && Promise.resolve(own);
+  }
+
+  figures(runMs: number): { cpuPercent: number; memoryBytes: number; receivedPerSecond: number; sentPerSecond: number } {
+    const { cpuPercent, memoryMb } = this.#now('figures') ?? this.#play.figures;
+    // Slow waves of several lengths look alive, and need no memory.
+    const seconds = runMs / 1000;
+    const wave = (Math.sin(seconds / 7) + Math.sin(seconds / 23 + 1) + Math.sin(seconds / 3 + 2)) / 3;
+    const slow = Math.sin(seconds / 211);
+    const cpu = Math.max(0.01, cpuPercent[0] + cpuPercent[1] * wave);
+    return {
+      cpuPercent: cpu,
+      memoryBytes: Math.round(Math.max(0.5, memoryMb[0] + memoryMb[1] * slow) * 1024 * 1024),
+      receivedPerSecond: 400 + cpu * 900,
+      sentPerSecond: 300 + cpu * 1_400,
+    };
+  }
+}

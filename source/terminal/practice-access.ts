@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { openCatalog } from '../catalog/open-catalog.ts';
+import { installationFolder } from '../config/installation.ts';
+import { listOwnFolder, makeOwnFolder, readOwnFile, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
+import type { OwnPaths } from '../config/paths.ts';
+import { isAbort } from '../faults/fault.ts';
+import { askEngine } from '../hosts/practice-host.ts';
+import type { PracticeFacts } from '../practice/practice.ts';
+
+/** A practice stack that can be used: one that somebody serves, or one of our own. */
+export interface PracticeAccess {
+  facts: PracticeFacts;
+  /** Where its sockets are, and all files that it may touch. */
+  folder: string;
+  /** Audit, journal and whatever else would be the installation's own: in practice they begin empty and end with it. */
+  paths: OwnPaths;
+  /** Does another process run it? */
+  served: boolean;
+  close(): Promise<void>;
+}
+
+/** Sockets have room for 104 characters on macOS and 108 on Linux; the longest name in the folder takes 17. */
+const longestFolder = 84;
+const factsName = 'facts.json';
+
+/** A served practice stack, or one of one's own that lives until it is closed. */
+export async function accessPractice(paths: OwnPaths, signal: AbortSignal): Promise<PracticeAccess> {
+  return (await findServed(paths, signal)) ?? (await openOwn(paths));
+}
+
+/** The practice stack that `practice serve` runs for this user, undefined where there is none. What dead processes left behind goes. */
+export async function findServed(paths: OwnPaths, signal: AbortSignal): Promise<PracticeAccess | undefined> {
+  let found: PracticeAccess | undefined;
+  for (const { name, kind } of (await listOwnFolder(paths.run)) ?? []) {
+    const pid = Number(/^practice-(\d+)$/.exec(name)?.[1]);
+    if (kind !== 'folder' || !Number.isInteger(pid)) continue;
+    const home = join(paths.run, name);
+    const facts = await readFacts(home);
+    if (!isAlive(pid)) {
+      if (facts) await removeOwnFolder(folderOf(facts));
+      await removeOwnFolder(home);
+      continue;
+    }
+    if (!facts || found || !(await answers(facts, signal))) continue;
+    found = { facts, folder: folderOf(facts), paths: pathsIn(paths, home), served: true, close: async () => undefined };
+  }
+  return found;
+}
+
+function folderOf({ engine }: PracticeFacts): string {
+  return dirname(engine.replace(/^unix:\/\//, ''));
+}
+
+async function readFacts(home: string): Promise<PracticeFacts | undefined> {
+  try {
+    const text = await readOwnFile(join(home, factsName));
+    const facts = text === undefined ? undefined : (JSON.parse(text) as PracticeFacts);
+    return facts?.schema === 1 && facts.engine.startsWith('unix://') ? facts : undefined;
+  } catch {
+    // Somebody else's, or damaged: nothing that could be used.
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function answers(facts: PracticeFacts, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await askEngine(join(folderOf(facts), 'engine.sock'), 'GET', '/_ping', signal)) === 'OK';
+  } catch (thrown) {
+    if (isAbort(thrown) && signal.aborted) throw thrown;
+    return false;
+  }
+}
+
+/** Configuration stays the operator's: colours and keys. */
+function pathsIn(paths: OwnPaths, home: string): OwnPaths {
+  return { ...paths, state: join(home, 'state'), data: join(home, 'data'), run: join(home, 'run') };
+}
+
+/** Opens a practice stack in this process. It tells nobody where it is, until it is published. */
+export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publish(): Promise<void> }> {
+  const [{ openPractice }, catalog] = await Promise.all([
+    import('../practice/open-practice.ts'),
+    openCatalog({ compiledFile: join(installationFolder(), 'dist', 'catalog.json') }),
+  ]);
+  const home = join(paths.run, `practice-${process.pid}`);
+  await removeOwnFolder(home);
+  await makeOwnFolder(home);
+  const inside = join(home, 's');
+  const folder = inside.length <= longestFolder ? inside : join(tmpdir(), `quarterdeck-${randomBytes(6).toString('hex')}`);
+  const practice = await openPractice({ folder, catalog });
+  return {
+    facts: practice.facts,
+    folder,
+    paths: pathsIn(paths, home),
+    served: false,
+    publish: () => writeOwnFile(join(home, factsName), `${JSON.stringify(practice.facts)}\n`),
+    close: async () => {
+      await practice.close();
+      await removeOwnFolder(home);
+    },
+  };
+}
