@@ -411,12 +411,12 @@ describe('saving', () => {
 });
 
 describe('levels and streams', () => {
-  test('colour the lead; the words stay', async () => {
+  test('colour the time and the word that says the level', async () => {
     const screen = await inLogs({ theme: colourTheme });
     screen.log(vault, ['[ERROR] disk is full', '[WARN] disk is nearly full', 'plain']);
     await screen.sees('[WARN] disk is nearly full');
-    expect(screen.raw()).toContain(`${colourTheme.paint('bad', '14:02:07   ')}[ERROR] disk`);
-    expect(screen.raw()).toContain(`${colourTheme.paint('warn', '14:02:08   ')}[WARN] disk`);
+    expect(screen.raw()).toContain(`${colourTheme.paint('bad', '14:02:07   ')}[${colourTheme.paint('bad', 'ERROR')}] disk`);
+    expect(screen.raw()).toContain(`${colourTheme.paint('warn', '14:02:08   ')}[${colourTheme.paint('warn', 'WARN')}] disk`);
     expect(screen.raw()).toContain(`${colourTheme.paint('faint', '14:02:09   ')}plain`);
   });
 

@@ -76,6 +76,18 @@ function leadRole(line: LineText, entry: LogEntry): Role {
   return 'faint';
 }
 
+const levelWord = /\b(?:fatal|panic|crit(?:ical)?|error|err|warn(?:ing)?)\b/i;
+/** Where programs write the level; further on it is a word like any other. */
+const levelCharacters = 80;
+
+/** The word that states the level stands out where it is written. */
+function withLevel(text: string, role: Role, theme: Theme): string {
+  const found = levelWord.exec(text.slice(0, levelCharacters));
+  if (!found) return text;
+  const end = found.index + found[0].length;
+  return text.slice(0, found.index) + theme.paint(role, text.slice(found.index, end)) + text.slice(end);
+}
+
 export function logLines(options: LogLinesOptions): LogLines {
   const { theme, width, height, hub, logs, focused, componentKeys, nowMs } = options;
   const entries = hub.entries();
@@ -131,8 +143,13 @@ export function logLines(options: LogLinesOptions): LogLines {
         theme.paint(nameRoles[Math.max(0, componentKeys.indexOf(entry.component)) % nameRoles.length] ?? 'faint', who) +
         theme.paint(role, sign);
     const quiet = line.level === 'debug' || line.level === 'trace';
+    const loud = role !== 'faint' && row === 0 && line.styled === undefined ? role : undefined;
     const body = segments
-      .map(({ text, match }) => (match ? theme.paint('match', text) : quiet ? theme.paint('faint', text) : text))
+      .map(({ text, match }, at) => {
+        if (match) return theme.paint('match', text);
+        if (quiet) return theme.paint('faint', text);
+        return loud && at === 0 ? withLevel(text, loud, theme) : text;
+      })
       .join('');
     const edge = gutter === ' ' ? ' ' : theme.paint(marked ? 'key' : 'warn', gutter);
     return edge + lead + body + (end && theme.paint('faint', end));

@@ -53,9 +53,24 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };
 
   const contexts = contextsOf(state);
+  const { logs } = state;
+  const inLog = contexts[0] === 'logs';
+  if (inLog && logs.whole !== undefined) {
+    return {
+      near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page'), of('copy-line')],
+      always: [of('back', 'back to the log'), of('help'), of('quit')],
+    };
+  }
+  const filtered = inLog && state.filters.logs !== '';
+  const labels: Partial<Record<string, string>> = {
+    follow: logs.at === undefined ? 'pause' : 'follow',
+    'enter-line': filtered && logs.hides && logs.before === undefined ? 'neighbours' : 'whole line',
+  };
   const own = keymap.bindings
     .filter((binding) => binding.label && (binding.context === contexts[0] || binding.context === state.focus))
-    .map((binding) => item(binding, binding.id === 'follow' ? (state.logs.at === undefined ? 'pause' : 'follow') : binding.label));
+    .map((binding) => item(binding, labels[binding.id] ?? binding.label));
+  if (inLog && logs.before !== undefined) own.unshift(of('back', 'back to the matches'));
+  else if (filtered) own.splice(2, 0, of('next-found', 'next'), of('previous-found', 'previous'));
   const acts = contexts.includes('component')
     ? offeredActs(deck, keymap, component)
         .filter((binding) => binding.label && (binding.flow || component))
@@ -65,8 +80,7 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     const flow = binding.context === 'host' && binding.label && binding.flow ? flowOf(deck, binding.flow) : undefined;
     return flow && isOffered(deck, flow, component) ? [item(binding)] : [];
   });
-  const inLogs = contexts[0] === 'logs';
-  const near = inLogs ? [...own, ...acts] : state.focus === 'components' ? [...acts, ...own] : [...own, ...acts];
+  const near = inLog ? [...own, ...acts] : state.focus === 'components' ? [...acts, ...own] : [...own, ...acts];
   const filter = filterTarget(state) ? [of('filter', state.focus === 'detail' && state.tab === 'inspect' ? 'search' : 'filter')] : [];
   return { near: [...near, ...host], always: [...filter, of('palette'), of('help'), of('quit')] };
 }
