@@ -36,15 +36,12 @@ describe('grouping', () => {
   test('a job that has the image of the main service is no component of its own', () => {
     const own = new CatalogIndex([
       catalogEntry('secrets-manager-path', {
-        openbao: { image: 'quay.io/openbao/openbao', main: true },
-        storage: { image: 'quay.io/openbao/openbao' },
+        openbao: { image: 'openbao/openbao', main: true },
+        storage: { image: 'openbao/openbao' },
       }),
     ]);
     const groups = groupContainers(
-      [
-        service('vault', 'storage', 'quay.io/openbao/openbao:latest'),
-        service('vault', 'openbao', 'quay.io/openbao/openbao:latest', ['storage']),
-      ],
+      [service('vault', 'storage', 'openbao/openbao:latest'), service('vault', 'openbao', 'openbao/openbao:latest', ['storage'])],
       own,
     );
     expect(shape(groups)).toEqual(['vault/secrets-manager-path: storage openbao*']);
