@@ -2,7 +2,7 @@ import { momentText } from './durations.ts';
 
 export interface LogRecord {
   ms: number;
-  /** Nanoseconds beyond the millisecond. No two records of a log have the same moment. */
+  /** Nanoseconds beyond the millisecond. No two lines of a log have the same moment. */
   subNanoseconds: number;
   stream: 'stdout' | 'stderr';
   /** With its newline, where the program wrote one. */
@@ -38,15 +38,15 @@ export class ContainerLog {
     let at = before ? before.ms : ms;
     // Never twice the same moment, and never back: `docker logs --since` must find its place again.
     let subNanoseconds = before ? before.subNanoseconds + 1_117 : (ms * 7_919) % 900_000;
+    if (subNanoseconds >= 1_000_000) {
+      at++;
+      subNanoseconds -= 1_000_000;
+    }
+    // The pieces of a long line have the moment of the first.
     for (const piece of pieces(text)) {
-      if (subNanoseconds >= 1_000_000) {
-        at++;
-        subNanoseconds -= 1_000_000;
-      }
       const record = { ms: at, subNanoseconds, stream, text: piece };
       this.#records.push(record);
       for (const follower of this.#followers) follower(record);
-      subNanoseconds += 1_117;
     }
     if (this.#records.length > keptRecords * 1.25) this.#records = this.#records.slice(-keptRecords);
   }

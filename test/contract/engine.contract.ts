@@ -1,0 +1,402 @@
+import { randomBytes } from 'node:crypto';
+import { extract, pack } from 'tar-stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openEngine } from '../../source/engine/dockerode-engine.ts';
+import type {
+  ContainerFacts,
+  Engine,
+  EngineEvent,
+  EngineFacts,
+  EngineWriter,
+  LogLine,
+  LogOptions,
+  StatsSample,
+} from '../../source/engine/engine.ts';
+import { mintGrant } from '../../source/grants/mint.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { type Answer, ask } from '../real/ask.ts';
+
+const host = openLocalHost();
+const image = 'busybox:latest';
+const signal = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
+
+/** Says a word on both streams, characters of several bytes, a line longer than any piece, and ends without a newline. */
+const talk = `echo out-one; echo err-one >&2; printf '\\303\\251\\342\\202\\254\\n'; head -c 40000 /dev/zero | tr '\\0' x; echo END; printf 'no newline at end'`;
+/** Counts, and ends itself properly when asked. */
+const count = 'i=0; trap "exit 3" TERM; while true; do i=$((i+1)); echo line $i; sleep 0.2; done';
+
+/**
+ * What an engine must do for us, whatever its make: real ones and the one of the practice stack, which cannot drift from them that way.
+ *
+ * @param kind `docker`, `podman`, `docker-rootless`, ...
+ * @param real where it listens; its image `busybox:latest` is there
+ */
+export function engineContract(kind: string, real: { url: string; socket: string }): void {
+  const isPodman = kind.startsWith('podman');
+  const tag = `qd-engine-${randomBytes(4).toString('hex')}`;
+  let engine: Engine;
+  let facts: EngineFacts;
+  let writer: EngineWriter;
+  const made: string[] = [];
+
+  const api = (method: string, path: string, body?: object): Promise<Answer> =>
+    ask(real, path, body ? { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) } : { method });
+  async function make(name: string, config: object): Promise<string> {
+    const answer = await api('POST', `/containers/create?name=${tag}-${name}`, {
+      Image: image,
+      Labels: { [tag]: name },
+      HostConfig: { NetworkMode: 'none' },
+      ...config,
+    });
+    expect(answer.status, answer.body).toBe(201);
+    const { Id } = JSON.parse(answer.body) as { Id: string };
+    made.push(Id);
+    return Id;
+  }
+  async function run(name: string, script: string, config: object = {}): Promise<string> {
+    const id = await make(name, { Cmd: ['sh', '-c', script], ...config });
+    expect(await writer.start(id)).toBe('done');
+    return id;
+  }
+  const listed = async (id: string): Promise<ContainerFacts | undefined> => (await engine.list(signal())).find((one) => one.id === id);
+  const ended = (id: string) => expect.poll(async () => (await engine.inspect(id, signal()))?.state, { timeout: 20_000 }).toBe('exited');
+  async function log(id: string, options: Partial<LogOptions> = {}): Promise<LogLine[]> {
+    const lines: LogLine[] = [];
+    for await (const batch of engine.logs(id, { signal: signal(), follow: false, tty: false, ...options })) lines.push(...batch);
+    return lines;
+  }
+
+  beforeAll(async () => {
+    engine = openEngine({ url: real.url, origin: 'test' }, host);
+    facts = await engine.connect(signal());
+    writer = engine.writer(mintGrant('test', 'destroy', signal(170_000)));
+  });
+  afterAll(async () => {
+    for (const id of made) await api('DELETE', `/containers/${id}?force=1&v=1`).catch(() => undefined);
+    engine?.close();
+  });
+
+  test('says who it is', () => {
+    expect(facts).toMatchObject({ kind: isPodman ? 'podman' : 'docker', rootless: kind.endsWith('-rootless'), swarmManager: false });
+    expect(facts.version).toMatch(/^\d+\.\d+\.\d+/);
+    expect(facts.apiVersion).toMatch(/^1\.\d+$/);
+    expect(facts.operatingSystem).not.toBe('');
+  });
+
+  describe('a container from its making to its removal', () => {
+    test('created, started, paused, restarted, stopped, removed; the second time is already so', async () => {
+      const id = await make('life', { Cmd: ['sh', '-c', count], Env: ['A=b=c'], Tty: false });
+      expect(await listed(id)).toMatchObject({
+        name: `${tag}-life`,
+        state: 'created',
+        health: 'none',
+        labels: { [tag]: 'life' },
+        networkMode: 'none',
+        imageId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      });
+      expect(await engine.inspect(id, signal())).toMatchObject({
+        state: 'created',
+        exitCode: undefined,
+        startedMs: undefined,
+        finishedMs: undefined,
+      });
+
+      expect(await writer.start(id)).toBe('done');
+      expect(await writer.start(id)).toBe('already');
+      const running = await engine.inspect(id, signal());
+      expect(running).toMatchObject({
+        state: 'running',
+        health: 'none',
+        exitCode: undefined,
+        finishedMs: undefined,
+        tty: false,
+        argv: ['sh', '-c', count],
+      });
+      expect(running?.env).toContainEqual(['A', 'b=c']);
+      expect(Math.abs((running?.startedMs ?? 0) - Date.now())).toBeLessThan(60_000);
+
+      await writer.pause(id).catch((thrown: { message: string }) => {
+        // Without cgroups of their own rootless engines have nothing to freeze.
+        if (!kind.endsWith('-rootless')) throw thrown;
+      });
+      if ((await listed(id))?.state === 'paused') {
+        await expect(writer.pause(id)).rejects.toMatchObject({ code: 'engine.conflict' });
+        await writer.unpause(id);
+      } else expect(kind).toMatch(/-rootless$/);
+      expect((await listed(id))?.state).toBe('running');
+
+      await expect(writer.remove(id, { force: false, volumes: true })).rejects.toMatchObject({ code: 'engine.conflict' });
+      await writer.restart(id, { graceSeconds: 5 });
+      expect((await listed(id))?.state).toBe('running');
+      expect(await writer.stop(id, { graceSeconds: 5 })).toBe('done');
+      expect(await writer.stop(id)).toBe('already');
+      const stopped = await engine.inspect(id, signal());
+      expect(stopped).toMatchObject({ state: 'exited', exitCode: 3, outOfMemory: false, finishedMs: expect.any(Number) });
+      // Podman 4 does not tell, Docker never does.
+      expect(stopped?.stoppedByUser).toBe(isPodman && Number.parseInt(facts.version, 10) >= 5 ? true : undefined);
+
+      await writer.remove(id, { force: false, volumes: true });
+      expect(await engine.inspect(id, signal())).toBeUndefined();
+      expect(await listed(id)).toBeUndefined();
+      await expect(writer.start(id)).rejects.toMatchObject({ code: 'engine.noContainer' });
+    });
+
+    test('a job keeps its exit code', async () => {
+      const id = await run('job', 'exit 7');
+      await ended(id);
+      expect(await engine.inspect(id, signal())).toMatchObject({ exitCode: 7, state: 'exited' });
+    });
+
+    test('published ports, those of a stopped one too; the network of the host', async () => {
+      const ports = { '80/tcp': [{ HostIp: '127.0.0.1', HostPort: '48180' }], '53/udp': [{ HostIp: '', HostPort: '48053' }] };
+      const id = await make('ports', {
+        Cmd: ['sleep', '60'],
+        ExposedPorts: { '80/tcp': {}, '53/udp': {} },
+        HostConfig: { NetworkMode: isPodman ? 'slirp4netns' : 'bridge', PortBindings: ports },
+      });
+      const wanted = ['0.0.0.0:48053->53/udp', '127.0.0.1:48180->80/tcp'];
+      const told = (one: ContainerFacts | undefined) =>
+        one?.ports.map(({ address, hostPort, containerPort, protocol }) => `${address}:${hostPort}->${containerPort}/${protocol}`).sort();
+      expect(told(await engine.inspect(id, signal()))).toEqual(wanted);
+      const hosted = await run('hosted', 'sleep 60', { HostConfig: { NetworkMode: 'host' } });
+      expect(await listed(hosted)).toMatchObject({ networkMode: 'host', ports: [] });
+    });
+  });
+
+  describe('logs', () => {
+    const expected: [string, string][] = [
+      ['stdout', 'out-one'],
+      ['stderr', 'err-one'],
+      ['stdout', 'é€'],
+      ['stdout', `${'x'.repeat(40_000)}END`],
+      ['stdout', 'no newline at end'],
+    ];
+
+    test('of two streams, whole lines', async () => {
+      const id = await run('talk', talk);
+      await ended(id);
+      const lines = await log(id);
+      // The two streams are no one order.
+      expect(lines.map(({ stream, text }) => [stream, text]).sort()).toEqual([...expected].sort());
+      for (const { timeMs, stamp } of lines) {
+        expect(Math.abs((timeMs ?? 0) - Date.now())).toBeLessThan(60_000);
+        expect(stamp).toMatch(/^\d{4}-/);
+      }
+    });
+
+    test('the last lines, and those since a moment', async () => {
+      const id = await run('tail', 'echo one; echo two; sleep 2; echo three');
+      await ended(id);
+      expect((await log(id, { tail: 2 })).map(({ text }) => text)).toEqual(['two', 'three']);
+      const all = await log(id);
+      expect((await log(id, { sinceMs: (all[2]?.timeMs ?? 0) - 500 })).map(({ text }) => text)).toEqual(['three']);
+    });
+
+    test('of a terminal', async () => {
+      const id = await run('tty', talk, { Tty: true });
+      await ended(id);
+      const tty = (await engine.inspect(id, signal()))?.tty ?? false;
+      expect(tty).toBe(true);
+      expect((await log(id, { tty })).map(({ text }) => text).sort()).toEqual(expected.map(([, text]) => text).sort());
+    });
+
+    test('followed without a gap until the container is stopped and removed', async () => {
+      const id = await run('follow', count);
+      const seen: string[] = [];
+      const following = (async () => {
+        for await (const batch of engine.logs(id, { signal: signal(), follow: true, tty: false }))
+          seen.push(...batch.map(({ text }) => text));
+      })();
+      await expect.poll(() => seen.length, { timeout: 20_000 }).toBeGreaterThan(5);
+      await writer.remove(id, { force: true, volumes: true });
+      await following;
+      expect(seen).toEqual(seen.map((_, index) => `line ${index + 1}`));
+    });
+
+    test('a driver that keeps nothing', async () => {
+      const id = await run('nolog', 'sleep 60', { HostConfig: { NetworkMode: 'none', LogConfig: { Type: 'none', Config: {} } } });
+      // Podman 4 overlooks the driver that its Docker-compatible face is asked for.
+      const kept =
+        isPodman && JSON.parse((await api('GET', `/v4.0.0/libpod/containers/${id}/json`)).body).HostConfig.LogConfig.Type !== 'none';
+      if (kept) expect(await log(id)).toEqual([]);
+      else await expect(log(id)).rejects.toMatchObject({ code: 'engine.logDriver' });
+    });
+  });
+
+  test('events tell a life in one vocabulary, and never of execs', async () => {
+    const ending = new AbortController();
+    const seen: EngineEvent[] = [];
+    const following = (async () => {
+      for await (const event of engine.events({ sinceMs: Date.now() - 1000, signal: ending.signal })) seen.push(event);
+    })();
+    const id = await run('events', count);
+    await engine.execReading(id, ['true'], { signal: signal() });
+    await writer.stop(id, { graceSeconds: 5 });
+    await writer.remove(id, { force: false, volumes: true });
+    const actions = () => seen.filter((event) => event.id === id).map(({ action }) => action);
+    await expect.poll(actions, { timeout: 20_000 }).toContain('remove');
+    ending.abort();
+    await following;
+    const told = actions();
+    for (const [before, after] of [
+      ['create', 'start'],
+      ['start', 'die'],
+      ['die', 'remove'],
+    ] as const)
+      expect(told.indexOf(before), told.join(' ')).toBeLessThan(told.indexOf(after));
+    expect(seen.find((event) => event.id === id && event.action === 'die')).toMatchObject({ kind: 'container', exitCode: 3 });
+    expect(seen.filter(({ attributes }) => attributes.execID)).toEqual([]);
+  });
+
+  test('stats: a share of the CPU that is true, and an end when the container ends', async () => {
+    const id = await run('busy', 'while :; do :; done');
+    const samples: StatsSample[] = [];
+    for await (const sample of engine.stats(id, signal())) {
+      samples.push(sample);
+      if (samples.length === 4) void writer.stop(id, { graceSeconds: 0 });
+    }
+    // Without cgroups of its own (rootless on cgroup v1) an engine has no figures, and says none.
+    if (samples.length === 0) return expect(kind).toMatch(/-rootless$/);
+    expect(samples.length).toBeGreaterThanOrEqual(4);
+    expect(samples[0]?.cpuPercent).toBeUndefined();
+    // One loop keeps one core busy, as far as the machine has one for it.
+    for (const { cpuPercent } of samples.slice(1, 4)) {
+      expect(cpuPercent).toBeGreaterThan(15);
+      expect(cpuPercent).toBeLessThan(115);
+    }
+    expect(samples[1]?.memoryBytes).toBeGreaterThan(0);
+    expect(samples[1]?.memoryBytes).toBeLessThan(64 * 1024 * 1024);
+    expect(samples[1]?.memoryLimitBytes).toBe(0);
+    const stopped: StatsSample[] = [];
+    for await (const sample of engine.stats(id, signal())) stopped.push(sample);
+    expect(stopped).toEqual([]);
+  });
+
+  describe('inside a container', () => {
+    let id: string;
+    beforeAll(async () => {
+      id = await run('inside', 'sleep 600');
+    });
+
+    test('exec: both streams, exit code, input, what is not there', async () => {
+      const result = await engine.execReading(id, ['sh', '-c', 'echo out; echo err >&2; exit 4'], { signal: signal() });
+      expect([Buffer.from(result.stdout).toString(), Buffer.from(result.stderr).toString(), result.exitCode, result.cut]).toEqual([
+        'out\n',
+        'err\n',
+        4,
+        false,
+      ]);
+      const cut = await engine.execReading(id, ['sh', '-c', 'head -c 300000 /dev/zero'], { signal: signal(), limitBytes: 1000 });
+      expect([cut.stdout.length, cut.cut]).toEqual([1000, true]);
+      const input = Buffer.from('hello\n'.repeat(20_000));
+      expect(Buffer.from((await writer.exec(id, ['sh', '-c', 'wc -c; echo done'], { stdin: input })).stdout).toString()).toBe(
+        `${input.length}\ndone\n`,
+      );
+      await expect(engine.execReading(id, ['quarterdeck-nowhere'], { signal: signal() })).rejects.toMatchObject({
+        code: 'engine.execFailed',
+      });
+      await expect(engine.execReading('nope', ['true'], { signal: signal() })).rejects.toMatchObject({ code: 'engine.noContainer' });
+    });
+
+    test('not in one that is stopped', async () => {
+      const stopped = await run('stopped', 'true');
+      await ended(stopped);
+      await expect(engine.execReading(stopped, ['true'], { signal: signal() })).rejects.toMatchObject({ code: 'engine.conflict' });
+    });
+
+    test('a terminal: its size, another size, its exit code', async () => {
+      const session = await writer.openTerminal(id, ['sh'], { columns: 77, rows: 33 });
+      let seen = '';
+      session.stream.on('data', (chunk: Buffer) => {
+        seen += chunk.toString();
+      });
+      session.stream.write('stty size\r');
+      await expect.poll(() => seen, { timeout: 10_000 }).toContain('33 77');
+      await session.resize(100, 50);
+      session.stream.write('stty size\r');
+      await expect.poll(() => seen, { timeout: 10_000 }).toContain('50 100');
+      session.stream.write('exit 5\r');
+      expect(await session.exitCode()).toBe(5);
+    });
+
+    test('files in and out, also through links, also of a container that is stopped', async () => {
+      const making = pack();
+      making.entry({ name: 'hello.txt' }, 'hi there');
+      making.entry({ name: 'link', type: 'symlink', linkname: 'hello.txt' });
+      making.finalize();
+      const folder = '/etc';
+      await writer.putArchive(id, folder, making);
+      const read = async (path: string, limitBytes?: number) =>
+        Buffer.from((await engine.readFile(id, path, { signal: signal(), limitBytes })) ?? 'missing').toString();
+      expect([await read('/etc/hello.txt'), await read('/etc/link'), await read('/etc/hello.txt', 2), await read('/etc/none')]).toEqual([
+        'hi there',
+        'hi there',
+        'hi',
+        'missing',
+      ]);
+      await expect(read('/etc')).rejects.toMatchObject({ code: 'engine.notFile' });
+      const names: string[] = [];
+      const reader = extract();
+      reader.on('entry', (header, content, next) => {
+        names.push(header.name);
+        content.on('end', next);
+        content.resume();
+      });
+      (await engine.getArchive(id, '/etc/hello.txt', signal())).pipe(reader);
+      await new Promise((resolve) => reader.on('finish', resolve));
+      expect(names).toEqual(['hello.txt']);
+      const lost = pack();
+      lost.finalize();
+      // Podman makes the folder.
+      if (isPodman) await writer.putArchive(id, '/no/such/folder', lost);
+      else await expect(writer.putArchive(id, '/no/such/folder', lost)).rejects.toMatchObject({ code: 'engine.missing' });
+    });
+  });
+
+  test('images and disk usage', async () => {
+    const images = await engine.images(signal());
+    const busybox = images.find(({ tags }) => tags.some((name) => /(^|\/)busybox:latest$/.test(name)));
+    expect(busybox).toMatchObject({ id: expect.stringMatching(/^sha256:/), dangling: false, sizeBytes: expect.any(Number) });
+    const usage = await engine.diskUsage(signal());
+    const used = usage.images.find(({ id }) => id === busybox?.id);
+    expect(used?.tags).toEqual(busybox?.tags);
+    expect(used?.containers).toBeGreaterThan(0);
+    expect(usage.containers.find(({ name }) => name === `${tag}-inside`)).toMatchObject({ state: 'running' });
+  });
+
+  test('volumes that nobody named are told apart from others, and go one by one', async () => {
+    const name = `${tag}-kept`;
+    await api('POST', '/volumes/create', { Name: name });
+    const unnamed = JSON.parse((await api('POST', '/volumes/create', {})).body) as { Name: string };
+    const anonymous = async () => new Map((await engine.diskUsage(signal())).volumes.map((volume) => [volume.name, volume.anonymous]));
+    expect([(await anonymous()).get(unnamed.Name), (await anonymous()).get(name)]).toEqual([true, false]);
+    await writer.removeVolume(unnamed.Name);
+    expect([...(await anonymous()).keys()]).toContain(name);
+    expect([...(await anonymous()).keys()]).not.toContain(unnamed.Name);
+    await writer.removeVolume(name);
+    await expect(writer.removeVolume(name)).rejects.toMatchObject({ code: 'engine.missing' });
+  });
+
+  test('labels that an image carries itself are no claim of who runs it', async () => {
+    const label = { 'com.docker.compose.project': 'claimed', 'com.docker.compose.service': 'web' };
+    const changes = Object.entries(label)
+      .map(([name, value]) => `changes=${encodeURIComponent(`LABEL ${name}=${value}`)}`)
+      .join('&');
+    const emptyArchive = '\0'.repeat(1024);
+    const answer = await ask(real, `/images/create?fromSrc=-&repo=localhost/${tag}&${changes}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-tar' },
+      body: emptyArchive,
+    });
+    expect(answer.status, answer.body).toBe(200);
+    try {
+      const made = await make('claimed', { Image: `localhost/${tag}`, Cmd: ['true'] });
+      expect(JSON.parse((await api('GET', `/containers/${made}/json`)).body).Config.Labels).toMatchObject(label);
+      expect((await listed(made))?.labels).toEqual({ [tag]: 'claimed' });
+      expect((await engine.inspect(made, signal()))?.labels).toEqual({ [tag]: 'claimed' });
+    } finally {
+      for (const id of made.splice(-1)) await api('DELETE', `/containers/${id}?force=1`);
+      await writer.removeImage(`localhost/${tag}`);
+    }
+  });
+}
