@@ -115,8 +115,8 @@ export function benchPrograms(peers: boolean): BenchProgram[] {
       title: 'dry',
       argv: dry,
       version: versionOf(dry, '--version'),
-      // Sorted by id, which is anything.
-      toLog: ['%', '0', '0', 'enter', 'l'],
+      // Sorted by id, which is anything; no id, image or command holds these letters.
+      toLog: ['%', 's', 'o', 'enter', 'l'],
       keys: { ...filtering('/', /^\/b/), what: 'a letter typed into the search of the log, and taken back' },
       move: ['j', 'k'],
     },
