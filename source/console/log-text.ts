@@ -3,7 +3,7 @@ import { cleanLine } from '../text/clean.ts';
 import type { LogFilter } from '../text/log-filter.ts';
 import { type LogLevel, levelOf } from '../text/log-level.ts';
 import { readableLine } from '../text/structured-line.ts';
-import { cut, textWidth } from '../text/width.ts';
+import { cut } from '../text/width.ts';
 
 const printableAscii = /^[\x20-\x7e]*$/;
 
@@ -40,8 +40,31 @@ export interface Piece {
   end: number;
 }
 
+/** Columns of characters that stand alone and whose width is no question; undefined for all others, which can belong together. */
+function plainColumns(unit: number): 1 | 2 | undefined {
+  if (unit < 0x300) return unit >= 0x20 && (unit < 0x7f || unit > 0xa0) && unit !== 0xad ? 1 : undefined;
+  if (unit >= 0x400 && unit <= 0x482) return 1;
+  if ((unit >= 0x4e00 && unit <= 0x9fff) || (unit >= 0x3041 && unit <= 0x3096) || (unit >= 0x30a1 && unit <= 0x30fa)) return 2;
+  return undefined;
+}
+
+/** `endOfRow` for the characters that most lines are made of; undefined where one of another kind is in the way. */
+function endOfPlainRow(text: string, start: number, columns: number): number | undefined {
+  let used = 0;
+  for (let at = start; at < text.length; at++) {
+    const width = plainColumns(text.charCodeAt(at));
+    if (width === undefined) return undefined;
+    if (used + width > columns) return at > start ? at : at + 1;
+    used += width;
+  }
+  return text.length;
+}
+
 /** The end of what fits into so many columns from `start` on. At least one character, so that whoever goes on gets to the end. */
 export function endOfRow(text: string, start: number, columns: number): number {
+  // Telling characters apart that belong together costs a hundred times as much.
+  const plain = endOfPlainRow(text, start, columns);
+  if (plain !== undefined) return plain;
   for (let size = columns * 2 + 32; ; size *= 2) {
     const piece = text.slice(start, start + size);
     const fitting = cut(piece, columns, '');
@@ -76,11 +99,23 @@ export function wrappedHeight(line: LineText, columns: number): number {
   return wrappedPieces(line, columns).length;
 }
 
+type CutPiece = Piece & { cut: boolean };
+
+const shiftedBefore = new WeakMap<LineText, { shift: number; columns: number; piece: CutPiece }>();
+
 /** The part of a line that is seen when the first `shift` columns have gone to the left. */
-export function shiftedPiece(line: LineText, shift: number, columns: number): Piece & { cut: boolean } {
+export function shiftedPiece(line: LineText, shift: number, columns: number): CutPiece {
+  if (line.ascii) return makeShifted(line, shift, columns);
+  const known = shiftedBefore.get(line);
+  if (known?.shift === shift && known.columns === columns) return known.piece;
+  const piece = makeShifted(line, shift, columns);
+  shiftedBefore.set(line, { shift, columns, piece });
+  return piece;
+}
+
+function makeShifted(line: LineText, shift: number, columns: number): CutPiece {
   const { text } = line;
-  const start =
-    shift === 0 ? 0 : line.ascii ? Math.min(shift, text.length) : textWidth(text) <= shift ? text.length : endOfRow(text, 0, shift);
+  const start = shift === 0 ? 0 : line.ascii ? Math.min(shift, text.length) : endOfRow(text, 0, shift);
   const whole = line.ascii ? Math.min(text.length, start + columns) : endOfRow(text, start, columns);
   if (whole >= text.length) return { start, end: text.length, cut: false };
   const end = line.ascii ? Math.max(start, start + columns - 1) : endOfRow(text, start, Math.max(1, columns - 1));
