@@ -1,4 +1,6 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { clusterPort, createCluster } from './cluster/cluster.ts';
 import { createIntrusionPrevention } from './intrusion-prevention/intrusion-prevention.ts';
 import type { PracticeFacts, PracticeProduct } from './practice.ts';
 import { createSecretsManager } from './secrets-manager/secrets-manager.ts';
@@ -15,15 +17,19 @@ export interface OpenProducts extends Products {
 export async function openProducts(folder: string): Promise<OpenProducts> {
   const secrets = await createSecretsManager();
   const prevention = createIntrusionPrevention({ blocklist: 300 });
+  const cluster = createCluster();
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeconfig(`http://127.0.0.1:${clusterPort}`), { mode: 0o600 });
   return {
     secretsManager: secrets.product,
     intrusionPrevention: prevention.product,
-    all: [secrets.product, prevention.product],
+    cluster: cluster.product,
+    all: [secrets.product, prevention.product, cluster.product],
     keys: {
       shares: secrets.shares,
       threshold: secrets.threshold,
       rootToken: secrets.rootToken,
-      kubeconfig: join(folder, 'kubeconfig'),
+      kubeconfig,
     },
     close: async () => undefined,
   };

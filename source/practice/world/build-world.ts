@@ -3,6 +3,7 @@ import type { Catalog, CatalogEntry, CatalogService } from '../../catalog/catalo
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from '../engine/container.ts';
 import type { Machine } from '../engine/machine.ts';
+import type { PracticeProduct } from '../practice.ts';
 import { days, type Part, type Play } from './part.ts';
 import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './parts/applications.ts';
 import { type Products, productParts } from './parts/products.ts';
@@ -51,6 +52,7 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
       actors.push(await putOn(machine, { entry, service, part, play, values }));
     }
   }
+  if (products.cluster) actors.push(await putClusterOn(machine, products.cluster));
   // What an upgrade and an experiment have left behind, for whoever cleans up.
   const nowMs = machine.now();
   machine.images.load(undefined, { sizeBytes: 311_427_072, createdMs: nowMs - days(60) });
@@ -83,6 +85,56 @@ interface Putting {
   play: Play;
   /** Of variables, shared by the services of a component. */
   values: Record<string, string>;
+}
+
+/** A cluster in a container, as `kind` makes one: no component of the catalog, and a row of its own all the same. */
+async function putClusterOn(machine: Machine, product: PracticeProduct): Promise<Actor> {
+  const nowMs = machine.now();
+  const [port = 6443] = Object.keys(product.listeners).map(Number);
+  const play: Play = {
+    voice: { everyMs: Number.POSITIVE_INFINITY, happen: () => [] },
+    figures: { cpuPercent: [9, 4], memoryMb: [980, 60] },
+    bootMs: 300,
+    processes: ['/sbin/init', '/usr/bin/containerd', '/usr/bin/kubelet', 'kube-apiserver', 'etcd'],
+  };
+  const program = new PlayedProgram(play, {
+    seed: 'practice cluster',
+    product,
+    around: { later: (ms, call) => machine.later(ms, call), cancel: (timer) => machine.cancel(timer) },
+  });
+  const createdMs = nowMs - days(11);
+  machine.addNetwork('kind', {}, createdMs);
+  const image = machine.images.add('kindest/node:v1.31.6', { createdMs: createdMs - days(30), sizeBytes: 1_036_255_232 });
+  const container = machine.create(
+    {
+      name: 'practice-control-plane',
+      image: 'kindest/node:v1.31.6',
+      imageId: image.id,
+      entrypoint: ['/usr/local/bin/entrypoint'],
+      command: ['/sbin/init'],
+      environment: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+      labels: { 'io.x-k8s.kind.cluster': 'practice', 'io.x-k8s.kind.role': 'control-plane' },
+      tty: false,
+      openStdin: false,
+      ports: [{ containerPort: port, protocol: 'tcp', hostIp: '127.0.0.1', hostPort: port }],
+      mounts: [],
+      networkMode: 'kind',
+      networks: ['kind'],
+      restartPolicy: { name: 'on-failure', maximum: 1 },
+      capAdd: [],
+      devices: [],
+      memoryLimitBytes: 0,
+      logDriver: 'json-file',
+      workingFolder: '/',
+      user: '',
+      autoRemove: false,
+    },
+    program,
+    { createdMs, seed: 'practice cluster' },
+  );
+  program.remember(container.log, { startedMs: createdMs, nowMs });
+  await machine.start(container, { startedMs: createdMs, quiet: true });
+  return { component: 'cluster', service: 'control-plane', container, program };
 }
 
 async function putOn(machine: Machine, putting: Putting): Promise<Actor> {

@@ -10,6 +10,7 @@ export interface Products {
   secretsManager?: PracticeProduct;
   mesh?: PracticeProduct;
   intrusionPrevention?: PracticeProduct;
+  cluster?: PracticeProduct;
 }
 
 /** The components behind which a product stands that really does what it says. */

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Terminal } from './terminal.ts';
+
+const root = join(import.meta.dirname, '../..');
+const startLimitMs = 30_000;
+
+let home: string;
+let terminal: Terminal | undefined;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'qd-pty-'));
+});
+afterEach(async () => {
+  await terminal?.close();
+  terminal = undefined;
+  await rm(home, { recursive: true, force: true });
+});
+
+function start(words: readonly string[], size: { columns: number; rows: number }): Terminal {
+  terminal = Terminal.start([process.execPath, '--import', 'tsx', join(root, 'source/main.ts'), ...words], {
+    cwd: root,
+    ...size,
+    env: {
+      NODE_ENV: 'production',
+      LANG: 'C.UTF-8',
+      HOME: home,
+      QUARTERDECK_HOME: join(home, 'own'),
+      QUARTERDECK_KEYCHAIN: 'off',
+      XDG_RUNTIME_DIR: join(home, 'run'),
+    },
+  });
+  return terminal;
+}
+
+describe('the console on the practice stack', () => {
+  test('starts, is walked through, resized, plays an incident, and leaves nothing behind', async () => {
+    const shown = start(['practice'], { columns: 120, rows: 36 });
+    await shown.sees('PRACTICE', startLimitMs);
+    await shown.sees(/password-vault +signups open/);
+    await shown.sees(/secrets-manager-path +sealed 0\/3/);
+    await shown.sees(/vulnerability-scanner +loading \d+\/30 min/);
+
+    // Down to the vault, whose log is that of a real one.
+    shown.press('down', 'down', 'down');
+    await shown.sees(/password-vault.*(?:\n.*)*Vaultwarden/);
+
+    shown.resize(80, 24);
+    await shown.sees('PRACTICE');
+    expect(shown.screen()).toHaveLength(24);
+    shown.resize(120, 36);
+
+    shown.press(':');
+    shown.type('incident');
+    await shown.sees('Play an incident');
+    shown.press('enter');
+    await shown.sees('A program that dies and is started again');
+    shown.press('enter');
+    await shown.sees(/password-vault +restarting \d+x/, 20_000);
+    shown.press('esc');
+
+    shown.press('q');
+    expect((await shown.exit()).code).toBe(0);
+    expect(shown.onAlternateScreen).toBe(false);
+    // Its sockets, audit and journal went with it.
+    expect(await readdir(join(home, 'own', 'run'))).toEqual([]);
+    expect(existsSync(join(home, 'own', 'state', 'audit.jsonl'))).toBe(false);
+  });
+});
+
+// Where an engine of the machine is found, nobody is offered another one.
+describe.skipIf(existsSync('/var/run/docker.sock') || existsSync('/run/podman/podman.sock'))('a machine without an engine', () => {
+  test('is offered the practice stack', async () => {
+    const shown = start([], { columns: 100, rows: 30 });
+    await shown.sees('No container engine was found on this machine.', startLimitMs);
+    await shown.sees('Look around in the practice stack? [Y/n]');
+    expect(shown.onAlternateScreen).toBe(false);
+    shown.press('enter');
+    await shown.sees('PRACTICE', startLimitMs);
+    shown.press('q');
+    expect((await shown.exit()).code).toBe(0);
+    expect(shown.scrollback().join('\n')).toContain('quarterdeck practice');
+  });
+
+  test('who declines gets the console, which says what is missing and what to try', async () => {
+    const shown = start([], { columns: 100, rows: 30 });
+    await shown.sees('[Y/n]', startLimitMs);
+    shown.type('n');
+    shown.press('enter');
+    await shown.sees('No container engine was found', startLimitMs);
+    await shown.sees('quarterdeck practice');
+    expect(shown.text()).not.toContain('PRACTICE');
+    shown.press('q');
+    expect((await shown.exit()).code).toBe(0);
+  });
+});
