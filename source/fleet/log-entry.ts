@@ -47,6 +47,11 @@ export function keptEntry(
   };
 }
 
+/** The same line of the same log, as far as can be told: it may have been read twice. */
+export function isSameLine(one: LogEntry, other: LogEntry): boolean {
+  return one.container === other.container && one.timeMs === other.timeMs && one.stream === other.stream && one.text === other.text;
+}
+
 /** Characters that an entry keeps in memory. */
 export function sizeOf({ text, styled }: LogEntry): number {
   return text.length + (styled?.length ?? 0);

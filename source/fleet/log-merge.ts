@@ -178,7 +178,7 @@ export class LogMerge<Origin> {
 
   /** Resolves when more may go out. At once when something happened since the last time. */
   async more(): Promise<void> {
-    this.#throwFailure();
+    this.throwFailure();
     if (!this.#awake) {
       const heldMs = this.#heldMs();
       let timer: NodeJS.Timeout | undefined;
@@ -190,10 +190,11 @@ export class LogMerge<Origin> {
       clearTimeout(timer);
     }
     this.#awake = false;
-    this.#throwFailure();
+    this.throwFailure();
   }
 
-  #throwFailure(): void {
+  /** Throws what `fail` was told. */
+  throwFailure(): void {
     if (this.#failure) throw this.#failure.thrown;
   }
 

@@ -25,7 +25,7 @@ export class LogPosition {
   /** From where on the engine is to be asked; undefined while no line with a time was seen. */
   get sinceMs(): number | undefined {
     if (!Number.isFinite(this.#second)) return undefined;
-    return Math.max(this.#second - 1, Math.floor(this.#firstMs / 1000)) * 1000;
+    return (this.#second - 1) * 1000;
   }
 
   take({ timeMs, stamp }: LogLine): void {
@@ -67,7 +67,11 @@ export class LogPosition {
         if (!isAfter) return true;
         looking = false;
       }
-      return countDown(left, line.stamp) || (line.timeMs !== undefined && line.timeMs < firstMs);
+      if (countDown(left, line.stamp)) {
+        found = true;
+        return true;
+      }
+      return !found && line.timeMs !== undefined && line.timeMs < firstMs;
     };
   }
 }

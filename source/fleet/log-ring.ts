@@ -34,7 +34,12 @@ export class LogRing implements LogSource {
   #flush: NodeJS.Timeout | undefined;
   #streams = 0;
   #broken: string | undefined;
+  /** Readings that are open. */
   readers = 0;
+  /** Nothing was left out at the beginning, and nothing let go since. */
+  isWhole = true;
+  /** Lines before this index had a gap among them, and were let go for that. */
+  completeIndex = 0;
 
   /** `grown` is called after each commit: the budget is for all rings together. */
   constructor(keys: readonly string[], fleet: OpenFleet, limits: LogLimits, grown: () => void) {
@@ -84,7 +89,9 @@ export class LogRing implements LogSource {
     let drop = Math.max(0, all.length - lines);
     for (let at = 0; at < drop; at++) this.#characters -= sizeOf(all[at] as KeptEntry);
     while (this.#characters > characters && drop < all.length - 1) this.#characters -= sizeOf(all[drop++] as KeptEntry);
-    if (drop > 0) this.#entries = all.slice(drop);
+    if (drop === 0) return;
+    this.#entries = all.slice(drop);
+    this.isWhole = false;
   }
 
   close(): void {
@@ -161,8 +168,9 @@ export class LogRing implements LogSource {
 
   /** The log of this container goes on before what was asked for: what others wrote before that stands in a gap. */
   #noteTail({ firstMs }: Arrivals, lastMs: number | undefined): void {
-    if (this.#arrivals.size < 2 && this.targets.size < 2) return;
-    if (firstMs !== undefined && (lastMs ?? 0) < this.#openedMs) this.#completeMs = Math.max(this.#completeMs, firstMs);
+    if ((lastMs ?? 0) >= this.#openedMs) return;
+    this.isWhole = false;
+    if (firstMs !== undefined && this.targets.size > 1) this.#completeMs = Math.max(this.#completeMs, firstMs);
   }
 
   #schedule(): void {
@@ -183,7 +191,10 @@ export class LogRing implements LogSource {
     if (Number.isFinite(this.#completeMs)) {
       const start = this.#entries.findIndex((entry) => (entry.timeMs ?? Number.NEGATIVE_INFINITY) >= this.#completeMs);
       this.#completeMs = Number.NEGATIVE_INFINITY;
-      if (start > 0) this.shrink(this.#entries.length - start, Number.POSITIVE_INFINITY);
+      if (start > 0) {
+        this.shrink(this.#entries.length - start, Number.POSITIVE_INFINITY);
+        this.completeIndex = this.#entries[0]?.index ?? 0;
+      }
     }
     this.shrink(this.#limits.lines, this.#limits.characters);
     this.#grown();

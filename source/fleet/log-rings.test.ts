@@ -1,90 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { containerDetail } from '../../test/doubles/container-facts.ts';
-import type { LogLine, LogOptions } from '../engine/engine.ts';
+import { LogDouble, type LoggingContainer, loggingFleet } from '../../test/doubles/log-double.ts';
 import { Fault } from '../faults/fault.ts';
 import { lineLimitCharacters } from './log-entry.ts';
 import { logLimits, openLogs } from './log-rings.ts';
 import type { LogSource } from './log-store.ts';
 import type { ComponentRuntime, OpenFleet } from './open-fleet.ts';
-
-/** A log as an engine keeps it: lines that can be read from a time on, and followed. */
-class LogDouble {
-  readonly lines: LogLine[] = [];
-  readonly asked: LogOptions[] = [];
-  failure: Fault | undefined;
-  #wake: (() => void)[] = [];
-  #generation = 0;
-
-  write(stamp: string, text: string, stream: LogLine['stream'] = 'stdout'): void {
-    this.lines.push({ stamp, timeMs: Date.parse(stamp), text, stream });
-    this.#ring();
-  }
-
-  /** The connection breaks or the container ends: every stream ends. */
-  end(): void {
-    this.#generation++;
-    this.#ring();
-  }
-
-  async *read(options: LogOptions): AsyncGenerator<LogLine[]> {
-    this.asked.push(options);
-    if (this.failure) throw this.failure;
-    const generation = this.#generation;
-    let position =
-      options.sinceMs === undefined
-        ? Math.max(0, this.lines.length - (options.tail ?? Number.POSITIVE_INFINITY))
-        : this.lines.findIndex((line) => (line.timeMs ?? 0) >= (options.sinceMs ?? 0));
-    if (position < 0) position = this.lines.length;
-    for (;;) {
-      if (position < this.lines.length) {
-        const batch = this.lines.slice(position);
-        position = this.lines.length;
-        yield batch;
-        continue;
-      }
-      if (options.signal.aborted || generation !== this.#generation) return;
-      await new Promise<void>((resolve) => {
-        this.#wake.push(resolve);
-        options.signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-    }
-  }
-
-  #ring(): void {
-    for (const wake of this.#wake.splice(0)) wake();
-  }
-}
-
-interface ContainerDouble {
-  log: LogDouble;
-  running: boolean;
-  startedMs: number;
-}
-
-/** The part of a fleet that logs need. */
-function fleetOf(containers: Record<string, ContainerDouble>) {
-  const listeners = new Set<() => void>();
-  const link = { state: 'connected' as 'connected' | 'away', sinceMs: 1 };
-  const detail = (id: string) => {
-    const known = containers[id];
-    return known && containerDetail({ id, name: id, state: known.running ? 'running' : 'exited', startedMs: known.startedMs });
-  };
-  const fleet = {
-    subscribe: (listener: () => void) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    runtime: () =>
-      ({
-        place: { link, detail, engine: { logs: (id: string, options: LogOptions) => containers[id]?.log.read(options) } },
-        group: { members: Object.keys(containers).map((id) => ({ container: detail(id), service: id, known: undefined, main: true })) },
-      }) as unknown as ComponentRuntime,
-  } as unknown as OpenFleet;
-  const commit = () => {
-    for (const listener of listeners) listener();
-  };
-  return { fleet, link, commit };
-}
 
 const second = (number: number) => `2026-11-20T10:00:${String(number).padStart(2, '0')}Z`;
 const texts = (source: LogSource) => source.entries().map((entry) => entry.text);
@@ -100,16 +20,16 @@ describe('the log of a component', () => {
   /** Lets streams deliver and frames pass. */
   const settle = () => vi.advanceTimersByTimeAsync(logLimits.frameMs * 2 + logLimits.holdMs);
 
-  function one(): { box: ContainerDouble; open: ReturnType<typeof fleetOf>; source: LogSource } {
+  function one(): { box: LoggingContainer; open: ReturnType<typeof loggingFleet>; source: LogSource } {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
-    const open = fleetOf({ box });
+    const open = loggingFleet({ box });
     return { box, open, source: openLogs(open.fleet).open('key').source };
   }
 
   test('follows: what was there and what comes, cleaned', async () => {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
     box.log.write(second(1), 'first');
-    const { source } = openLogs(fleetOf({ box }).fleet).open('key');
+    const { source } = openLogs(loggingFleet({ box }).fleet).open('key');
     await settle();
     box.log.write(second(2), '\x1b]0;owned\x07second\x1b[2J', 'stderr');
     await settle();
@@ -152,7 +72,7 @@ describe('the log of a component', () => {
   test('a log that the engine refuses to read is not asked for again and again', async () => {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
     box.log.failure = new Fault({ code: 'engine.logDriver', message: 'The log driver "none" keeps no log.', remedy: 'Use another one.' });
-    openLogs(fleetOf({ box }).fleet).open('key');
+    openLogs(loggingFleet({ box }).fleet).open('key');
     await vi.advanceTimersByTimeAsync(logLimits.retryMs * 20);
     expect(box.log.asked).toHaveLength(1);
   });
@@ -201,7 +121,7 @@ describe('the log of a component', () => {
     web.log.write(second(1), 'web 1');
     web.log.write(second(3), 'web 3');
     db.log.write(second(2), 'db 2');
-    const { source } = openLogs(fleetOf({ web, db }).fleet).open('key');
+    const { source } = openLogs(loggingFleet({ web, db }).fleet).open('key');
     await settle();
     expect(source.entries().map((entry) => `${entry.service}: ${entry.text}`)).toEqual(['web: web 1', 'db: db 2', 'web: web 3']);
   });
@@ -228,8 +148,8 @@ describe('the log of a component', () => {
   test('is not called ended before it was opened', async () => {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
     box.log.write(second(1), 'first');
-    const containers: Record<string, ContainerDouble> = { box };
-    const open = fleetOf(containers);
+    const containers: Record<string, LoggingContainer> = { box };
+    const open = loggingFleet(containers);
     const known = open.fleet.runtime('key') as ComponentRuntime;
     const uninspected = { ...known, place: { ...known.place, detail: () => undefined } } as unknown as ComponentRuntime;
     let inspected = false;
@@ -246,14 +166,14 @@ describe('the log of a component', () => {
   test('says why a log cannot be read', async () => {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
     box.log.failure = new Fault({ code: 'engine.logDriver', message: 'The log driver "none" keeps no log.', remedy: 'Use another one.' });
-    const { source } = openLogs(fleetOf({ box }).fleet).open('key');
+    const { source } = openLogs(loggingFleet({ box }).fleet).open('key');
     await settle();
     expect(source.state()).toEqual({ following: false, message: 'The log driver "none" keeps no log.' });
   });
 
   test('two who look share one stream, which ends with the last', async () => {
     const box = { log: new LogDouble(), running: true, startedMs: 1 };
-    const logs = openLogs(fleetOf({ box }).fleet);
+    const logs = openLogs(loggingFleet({ box }).fleet);
     const first = logs.open('key');
     const other = logs.open('key');
     await settle();

@@ -79,6 +79,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
   let tailHere = tail;
   let streams = 0;
   let refused = 0;
+  let followers = 0;
   let notice: string | undefined;
 
   function look(): void {
@@ -98,6 +99,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
   }
 
   async function follower(origin: LogOrigin): Promise<void> {
+    followers++;
     try {
       await merge.add(origin, (opened) =>
         followContainer(targets, origin.container, {
@@ -124,6 +126,9 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
       if (!(thrown instanceof Fault) || isAll) merge.fail(thrown);
       else if (options.onRefused) options.onRefused(origin, thrown.message);
       else onNotice?.(known.size > 1 ? `${origin.service}: ${thrown.message}` : thrown.message);
+    } finally {
+      followers--;
+      merge.nudge();
     }
   }
 
@@ -138,7 +143,9 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
         continue;
       }
       if (signal.aborted) return;
-      if (!follow && merge.lanes === 0) {
+      // A lane is gone a moment before it is known why.
+      if (!follow && merge.lanes === 0 && followers === 0) {
+        merge.throwFailure();
         if (targets.away && known.size === 0) throw new Fault({ code: 'unreachable.engine', ...targets.away });
         if (targets.unknown === 0) return;
       }

@@ -1,0 +1,234 @@
+import type { LogLine } from '../engine/engine.ts';
+import { type KeptEntry, keptEntry } from './log-entry.ts';
+import type { LogTarget } from './log-targets.ts';
+
+/** As many known lines are compared to find the place where a page meets them. */
+export const overlapLines = 1_000;
+/** So few lines are asked for from the end of a log without any other bound: that is right whatever its clock did. */
+const nearLines = 20_000;
+const slackLines = 64;
+const charactersAtOnce = 16_000_000;
+const firstWindowMs = 10_000;
+const widestWindowMs = 400 * 24 * 3_600_000;
+
+export interface HistoryPage {
+  /** In the order of the log. */
+  lines: KeptEntry[];
+  /** Nothing more is there in this direction. */
+  reached: boolean;
+}
+
+export interface BackEdge {
+  /** Of the log, from the edge on; empty where none of them is known. */
+  known: readonly KeptEntry[];
+  /** Where none is known: only what is not newer. */
+  beforeMs: number | undefined;
+  /** About how many lines are there from the edge to the end of the log; undefined where nobody counted. */
+  behind: number | undefined;
+}
+
+export interface ForthEdge {
+  /** Of the log, up to the edge. */
+  known: readonly KeptEntry[];
+  /** Where none is known: only what is not older. */
+  afterMs: number | undefined;
+  behind: number | undefined;
+}
+
+/**
+ * Up to `count` lines of one container's log before an edge. An engine takes `tail` from the end of its log, and only then leaves out what is
+ * not in `since` and `until` (Docker 20.10 and Podman 4.3, seen). So where the lines behind the edge are counted it is asked for those and
+ * `count` more, which it finds from the end of the file; otherwise for windows of time, each longer than the one before. What is known already is found in the
+ * answer, and left out.
+ */
+export async function linesBefore(target: LogTarget, edge: BackEdge, count: number, signal: AbortSignal): Promise<HistoryPage> {
+  const [first] = edge.known;
+  const edgeMs = first ? first.timeMs : edge.beforeMs;
+  const page = (lines: readonly LogLine[], end: number, reached: boolean): HistoryPage => {
+    const start = Math.max(0, end - count);
+    const ordinal = first?.ordinal;
+    const kept = lines
+      .slice(start, end)
+      .map((line, at) => keptEntry(line, target, 0, ordinal === undefined ? undefined : ordinal - (end - start) + at));
+    return { lines: kept, reached: reached && start === 0 };
+  };
+  const untils = edgeMs === undefined ? [undefined] : [untilOf(edgeMs), edgeMs + 3_000, undefined];
+
+  if (edge.behind !== undefined) {
+    let tail = edge.behind + count + slackLines;
+    let step = tail <= nearLines ? untils.length - 1 : 0;
+    let before: number | undefined;
+    for (;;) {
+      const untilMs = untils[step];
+      const window = { tail, ...(untilMs !== undefined && { untilMs }) };
+      const { lines, dropped, isCut } = await read(target, window, count + nearLines, signal, untilMs === undefined ? edge.known : []);
+      const isWhole = untilMs === undefined && !isCut && lines.length + dropped < tail;
+      const end = placeBefore(lines, edge);
+      if (end === undefined) {
+        // Rotated away, and all that was before it too.
+        if (isWhole) return { lines: [], reached: true };
+        if (step < untils.length - 1) step++;
+        else tail *= 4;
+        if (tail > nearLines * 10_000) return { lines: [], reached: true };
+        continue;
+      }
+      if (end >= count || dropped > 0) return page(lines, end, false);
+      // Asked for more, and none came: there is none.
+      if (isWhole || ((untilMs !== undefined || isCut) && before === end)) return page(lines, end, true);
+      before = end;
+      tail = Math.max(tail * 2, tail + count * 2);
+    }
+  }
+
+  const fromMs = edgeMs ?? Date.now();
+  let step = 0;
+  for (let windowMs = firstWindowMs; ; ) {
+    const untilMs = untils[step];
+    const isAll = windowMs > widestWindowMs;
+    const window = { ...(!isAll && { sinceMs: Math.max(0, fromMs - windowMs) }), ...(untilMs !== undefined && { untilMs }) };
+    const { lines, dropped } = await read(target, window, count + nearLines, signal);
+    const end = placeBefore(lines, edge);
+    if (end === undefined) {
+      if (step < untils.length - 1) step++;
+      else if (isAll) return { lines: [], reached: true };
+      else windowMs *= 8;
+    } else if (end >= count || dropped > 0 || isAll) return page(lines, end, isAll && dropped === 0);
+    else windowMs *= 8;
+  }
+}
+
+/** Up to `count` lines of one container's log after an edge. The engine is asked from the second of the edge on, and no further than needed. */
+export async function linesAfter(target: LogTarget, edge: ForthEdge, count: number, signal: AbortSignal): Promise<HistoryPage> {
+  const last = edge.known.at(-1);
+  const edgeMs = last ? last.timeMs : edge.afterMs;
+  const isNear = edge.behind !== undefined && edge.behind + slackLines <= nearLines;
+  const window = isNear
+    ? { tail: (edge.behind ?? 0) + slackLines }
+    : edgeMs === undefined
+      ? {}
+      : { sinceMs: last ? Math.floor(edgeMs / 1000) * 1000 : edgeMs };
+  const lines: LogLine[] = [];
+  let start: number | undefined;
+  let isCut = false;
+  const ending = new AbortController();
+  const forward = () => ending.abort(signal.reason);
+  signal.addEventListener('abort', forward, { once: true });
+  try {
+    for await (const batch of open(target, window, ending.signal)) {
+      for (const line of batch) lines.push(line);
+      start = placeAfter(lines, edge);
+      if (start !== undefined && lines.length - start > count + overlapLines) {
+        isCut = true;
+        break;
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', forward);
+    ending.abort();
+  }
+  signal.throwIfAborted();
+  // An edge that is in the log no more was its oldest line: what is newer follows it.
+  start ??= firstIndex(lines, (line) => (line.timeMs ?? 0) > (edgeMs ?? 0));
+  const end = Math.min(lines.length, start + count);
+  const ordinal = last?.ordinal;
+  const from = start;
+  const kept = lines
+    .slice(start, end)
+    .map((line, at) => keptEntry(line, target, 0, ordinal === undefined || from === 0 ? undefined : ordinal + 1 + at));
+  return { lines: kept, reached: !isCut && end === lines.length };
+}
+
+type Window = { tail?: number; sinceMs?: number; untilMs?: number };
+
+async function* open(target: LogTarget, window: Window, signal: AbortSignal): AsyncGenerator<readonly LogLine[]> {
+  if (target.engine) yield* target.engine.logs(target.container, { signal, follow: false, tty: target.tty, ...window });
+}
+
+/**
+ * The last `most` lines of an answer, or fewer where they are long. Where known lines are given it is not read on behind them: what lies there can be
+ * a hundred times as much.
+ */
+async function read(
+  target: LogTarget,
+  window: Window,
+  most: number,
+  signal: AbortSignal,
+  known: readonly KeptEntry[] = [],
+): Promise<{ lines: readonly LogLine[]; dropped: number; isCut: boolean }> {
+  let lines: LogLine[] = [];
+  let dropped = 0;
+  let characters = 0;
+  let found: number | undefined;
+  for await (const batch of open(target, window, signal)) {
+    for (const line of batch) {
+      characters += line.text.length;
+      if (found === undefined && isSame(line, known[0])) found = lines.length;
+      lines.push(line);
+    }
+    if (found !== undefined && lines.length - found >= overlapLines) return { lines, dropped, isCut: true };
+    if (found !== undefined || (lines.length < most * 2 && characters < charactersAtOnce)) continue;
+    const half = lines.length >> 1;
+    dropped += half;
+    lines = lines.slice(half);
+    characters = lines.reduce((sum, { text }) => sum + text.length, 0);
+  }
+  signal.throwIfAborted();
+  return { lines, dropped, isCut: false };
+}
+
+/** The engine's own time is finer than ours: to the next millisecond, or, where it has whole seconds only, to the next of those. */
+function untilOf(timeMs: number): number {
+  return timeMs % 1000 === 0 ? timeMs + 1000 : timeMs + 1;
+}
+
+function isSame(line: LogLine | undefined, entry: KeptEntry | undefined): boolean {
+  if (!line || !entry || line.timeMs !== entry.timeMs || line.stream !== entry.stream) return false;
+  return line.text === entry.text || keptEntry(line, entry, 0, 0).text === entry.text;
+}
+
+/** Where the known lines begin in an answer: where most of them agree, or the last such place. Undefined where they are not in it. */
+function placeBefore(lines: readonly LogLine[], { known, beforeMs }: BackEdge): number | undefined {
+  if (known.length === 0) {
+    if (beforeMs === undefined) return lines.length;
+    let end = lines.length;
+    while (end > 0 && (lines[end - 1]?.timeMs ?? 0) > beforeMs) end--;
+    return end;
+  }
+  let best: number | undefined;
+  let bestLength = 0;
+  for (let at = lines.length - 1; at >= 0; at--) {
+    if (!isSame(lines[at], known[0])) continue;
+    let length = 1;
+    while (length < known.length && at + length < lines.length && isSame(lines[at + length], known[length])) length++;
+    if (length > bestLength) {
+      best = at;
+      bestLength = length;
+    }
+    if (length === known.length) break;
+  }
+  return best;
+}
+
+/** Where what follows the known lines begins in an answer. */
+function placeAfter(lines: readonly LogLine[], { known, afterMs }: ForthEdge): number | undefined {
+  const last = known.at(-1);
+  if (!last) return afterMs === undefined ? 0 : firstIndex(lines, (line) => (line.timeMs ?? 0) >= afterMs);
+  let best: number | undefined;
+  let bestLength = 0;
+  for (let at = 0; at < lines.length; at++) {
+    if (!isSame(lines[at], last)) continue;
+    let length = 1;
+    while (length < known.length && at - length >= 0 && isSame(lines[at - length], known[known.length - 1 - length])) length++;
+    if (length > bestLength) {
+      best = at + 1;
+      bestLength = length;
+    }
+    if (length === known.length) break;
+  }
+  return best;
+}
+
+function firstIndex<T>(all: readonly T[], is: (one: T) => boolean): number {
+  const at = all.findIndex(is);
+  return at < 0 ? all.length : at;
+}
