@@ -44,6 +44,7 @@ export function productParts({ secretsManager, mesh, intrusionPrevention }: Prod
         control: {
           voice: silent,
           figures: { cpuPercent: [0.5, 0.4], memoryMb: [58, 5] },
+          pages: { 8080: { '/health': { body: { status: 'pass' } }, '/version': { body: { version: 'v0.27.1' } } } },
           bootMs: 400,
           ends: { exitCode: 0, afterMs: 300 },
           processes: ['headscale serve'],
