@@ -5,7 +5,7 @@ import { BrokenPipe, inputStream, OutputStream } from '../../test/doubles/stream
 import { ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import type { LogStreamOptions, StreamedLine } from '../fleet/log-store.ts';
-import type { Fleet, FleetSnapshot, PlaceView } from '../fleet/model.ts';
+import type { FleetSnapshot, PlaceView, StateName } from '../fleet/model.ts';
 import type { Deck } from './deck.ts';
 import { runCommandLine } from './run-command-line.ts';
 
@@ -81,6 +81,19 @@ async function run(
     },
   });
   return { exitCode, stdout: out instanceof OutputStream ? out.text : '', stderr: err.text, asked };
+}
+
+/** A fleet that lives on while a log is followed. */
+class ChangingFleet extends FleetDouble {
+  readonly listeners = new Set<() => void>();
+  override subscribe(listener?: () => void) {
+    if (listener) this.listeners.add(listener);
+    return () => void (listener && this.listeners.delete(listener));
+  }
+  become(changed: Partial<FleetSnapshot>): void {
+    this.current = { ...this.current, ...changed };
+    for (const listener of this.listeners) listener();
+  }
 }
 
 describe('logs', () => {
@@ -358,31 +371,46 @@ describe('an end', () => {
 
   test('of an engine is told, and its return too, to whoever follows', async () => {
     const away: PlaceView = placeView('local', { link: { state: 'away', sinceMs: 0, message: 'x', remedy: 'y', retryAtMs: undefined } });
-    const listeners = new Set<() => void>();
-    const fleet = new FleetDouble(facts);
-    vi.spyOn(fleet as Fleet, 'subscribe').mockImplementation((listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    });
-    const become = (places: PlaceView[]) => {
-      fleet.current = { ...fleet.current, places };
-      for (const listener of listeners) listener();
-    };
+    const fleet = new ChangingFleet(facts);
     const { stdout, stderr } = await run(['password-vault', '-f'], {
       fleet,
       stream: async function* ({ onNotice }) {
         yield [line('one', ofVault)];
-        become([away]);
+        fleet.become({ places: [away], components: [] });
         onNotice?.('The engine is away. Waiting for it.');
-        become([away]);
-        become([placeView('local')]);
-        become([placeView('local')]);
+        fleet.become({ places: [away] });
+        fleet.become({ places: [placeView('local')], ...facts });
+        fleet.become({ places: [placeView('local')] });
         yield [line('two', ofVault)];
       },
     });
     expect(stdout).toBe('one\ntwo\n');
     expect(stderr).toBe('The engine is away. Waiting for it.\nThe engine is back.\n');
-    expect(listeners.size).toBe(0);
+    expect(fleet.listeners.size).toBe(0);
+  });
+
+  test('of a container is told to whoever follows, with what is waited for', async () => {
+    const fleet = new ChangingFleet(facts);
+    const withState = (state: StateName) => ({
+      components: [componentView('password-vault', { services: [serviceView('password-vault', { state })] })],
+    });
+    const { stderr } = await run(['password-vault', '-f'], {
+      fleet,
+      stream: async function* () {
+        fleet.become(withState('stopped'));
+        yield [];
+        fleet.become(withState('healthy'));
+        fleet.become(withState('unhealthy'));
+        fleet.become({ components: [] });
+        fleet.become(withState('starting'));
+      },
+    });
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'password-vault is not running; waiting for it to start.',
+      'password-vault is running.',
+      'password-vault has no container; waiting for one.',
+      'password-vault is running.',
+    ]);
   });
 });
 
@@ -408,7 +436,7 @@ describe('wrong words', () => {
     expect({ exitCode, asked }).toEqual({ exitCode: 1, asked: [] });
     expect(stderr).toContain('file-sync has no container, and so no log.');
     const following = await run(['file-sync', '-f']);
-    expect(following.stderr).toBe('file-sync has no container yet; waiting for one.\n');
+    expect(following.stderr).toBe('file-sync has no container; waiting for one.\n');
     expect(following.asked[0]?.componentKeys).toEqual(['local/stack/file-sync']);
   });
 

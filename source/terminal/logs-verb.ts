@@ -1,5 +1,6 @@
 import { Fault, isAbort } from '../faults/fault.ts';
 import type { ComponentView, Fleet, FleetSnapshot } from '../fleet/model.ts';
+import { isUpState } from '../fleet/service-state.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type LogFilter, loadLogFilter } from '../text/log-filter.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
@@ -50,7 +51,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   const { components, services } = chosen(names, flags, snapshot);
   const follow = flags.follow === true;
   const note = (sentence: string) => output.note(output.paintError('faint', cleanLine(sentence)));
-  const readable = withContainers(components, follow, note);
+  const readable = follow ? components : withContainers(components, note);
 
   const text = new LogText(readable, {
     filter,
@@ -62,7 +63,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
     coloured: output.coloured && !options.json && flags.raw !== true,
     plainEnough: (line) => (output.interactive ? output.plainEnough(line) : line),
   });
-  const stopWatching = follow ? tellReturns(fleet, readable, note) : () => {};
+  const stopWatching = follow ? tellChanges(fleet, { components, services }, note) : () => {};
   const ending = AbortSignal.any([signal, output.gone]);
   let cutLines = 0;
   let waiting = '';
@@ -200,32 +201,61 @@ function narrow(components: Map<string, ComponentView>, services: Map<string, Se
   }
 }
 
-/** What has no container has no log. Who follows waits for one. */
-function withContainers(components: readonly ComponentView[], follow: boolean, note: (sentence: string) => void): readonly ComponentView[] {
+/** What has no container has no log. */
+function withContainers(components: readonly ComponentView[], note: (sentence: string) => void): readonly ComponentView[] {
   const readable = components.filter((component) => component.services.some(({ containerId }) => containerId !== undefined));
   const without = components.filter((component) => !readable.includes(component)).map(({ id }) => id);
   if (without.length === 0) return components;
-  const has = `${without.join(', ')} ${without.length === 1 ? 'has' : 'have'} no container`;
-  if (follow) {
-    note(`${has} yet; waiting for one.`);
-    return components;
-  }
+  const sentence = `${without.join(', ')} ${without.length === 1 ? 'has' : 'have'} no container, and so no log.`;
   if (readable.length === 0) {
-    throw new Fault({ code: 'failed.noContainer', message: `${has}, and so no log.`, remedy: 'Start it, or use --follow to wait for it.' });
+    throw new Fault({ code: 'failed.noContainer', message: sentence, remedy: 'Start it, or use --follow to wait for it.' });
   }
-  note(`${has}, and so no log.`);
+  note(sentence);
   return readable;
 }
 
-/** That an engine is away, the stream says; that it is back, this does. */
-function tellReturns(fleet: Fleet, components: readonly ComponentView[], note: (sentence: string) => void): () => void {
+type Liveness = 'up' | 'down' | 'none';
+
+/** Why nothing comes, and that it goes on. That an engine is away, the stream says. */
+function tellChanges(fleet: Fleet, { components, services }: Chosen, note: (sentence: string) => void): () => void {
   const hosts = new Set(components.map(({ host }) => host));
   const away = new Set<string>();
-  return fleet.subscribe(() => {
-    for (const { name, link } of fleet.snapshot().places) {
+  const before = new Map<string, Liveness>();
+
+  function look(): void {
+    const { places, components: current } = fleet.snapshot();
+    for (const { name, link } of places) {
       if (!hosts.has(name)) continue;
       if (link.state === 'away') away.add(name);
       else if (link.state === 'connected' && away.delete(name)) note(`The engine${hosts.size > 1 ? ` of ${name}` : ''} is back.`);
     }
-  });
+    for (const { key, id, host } of components) {
+      // What it knew last is not what is.
+      if (away.has(host)) continue;
+      const now = livenessOf(
+        current.find((component) => component.key === key),
+        services.get(key),
+      );
+      const last = before.get(key);
+      before.set(key, now);
+      if (now !== last) tell(id, now, last);
+    }
+  }
+
+  function tell(id: string, now: Liveness, last: Liveness | undefined): void {
+    if (now === 'up') {
+      if (last !== undefined) note(`${id} is running.`);
+    } else if (now === 'down') note(`${id} is not running; waiting for it to start.`);
+    else note(`${id} has no container; waiting for one.`);
+  }
+
+  look();
+  return fleet.subscribe(look);
+}
+
+function livenessOf(component: ComponentView | undefined, wanted: ReadonlySet<string> | undefined): Liveness {
+  const containers = component?.services.filter(({ name, containerId }) => containerId !== undefined && wanted?.has(name) !== false) ?? [];
+  if (containers.length === 0) return 'none';
+  // Of an engine that was just connected to, not everything is known yet.
+  return containers.some(({ state }) => isUpState(state) || state === 'paused' || state === 'unknown') ? 'up' : 'down';
 }
