@@ -8,6 +8,7 @@ import { componentJson } from '../../source/terminal/catalog-json.ts';
 import { parseCommandLine } from '../../source/terminal/command-line.ts';
 import { LogText } from '../../source/terminal/log-text.ts';
 import { portsJson, statusJson } from '../../source/terminal/status-json.ts';
+import { startPractice } from '../contract/practice-stack.ts';
 import { componentView, placeView, portView, serviceView } from '../doubles/fleet-double.ts';
 import { readmePath, withGeneratedBlocks } from './generated-blocks.ts';
 
@@ -104,6 +105,16 @@ describe('docs/json.md', () => {
 
   test('shows the shape of ports', () => {
     expect(keyPaths(documented('ports'))).toEqual(keyPaths(JSON.parse(JSON.stringify(portsJson(snapshot)))));
+  });
+
+  test('shows the shape of a practice stack', async () => {
+    await using practice = await startPractice();
+    const { products, ...facts } = practice.facts;
+    const [one] = Object.entries(documented('practice') as object).flatMap(([key, value]) =>
+      key === 'products' ? Object.keys(value as object) : [],
+    );
+    const shown = { ...facts, products: Object.fromEntries(Object.entries(products).filter(([id]) => id === one)) };
+    expect(keyPaths(documented('practice'))).toEqual(keyPaths(JSON.parse(JSON.stringify(shown))));
   });
 
   test('shows the shape of a log line', () => {
