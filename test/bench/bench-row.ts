@@ -23,9 +23,9 @@ export interface BenchRow {
   run(bench: Bench): Promise<RowResult>;
 }
 
-/** What a row is given to measure with. */
+/** What a row is given to measure with. Ended with the row: one that took too long cannot disturb the next. */
 export class Bench {
-  readonly engine: BenchEngine;
+  readonly #engine: BenchEngine;
   /** Those that are installed. */
   readonly programs: readonly (BenchProgram & { argv: readonly string[] })[];
   readonly quick: boolean;
@@ -33,12 +33,18 @@ export class Bench {
   readonly #home = mkdtempSync(join(tmpdir(), 'qd-bench-'));
   readonly #running = new Set<TimedProgram>();
   #starts = 0;
+  #ended = false;
 
   constructor(engine: BenchEngine, programs: readonly BenchProgram[], quick: boolean, say: (text: string) => void) {
-    this.engine = engine;
+    this.#engine = engine;
     this.programs = programs.filter((program): program is BenchProgram & { argv: readonly string[] } => program.argv !== undefined);
     this.quick = quick;
     this.say = say;
+  }
+
+  get engine(): BenchEngine {
+    if (this.#ended) throw new Error('the row is over');
+    return this.#engine;
   }
 
   /** A login without anything that would lead a program elsewhere than to the engine. */
@@ -92,6 +98,7 @@ export class Bench {
   }
 
   async end(): Promise<void> {
+    this.#ended = true;
     await this.closeAll();
     rmSync(this.#home, { recursive: true, force: true });
   }

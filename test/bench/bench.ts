@@ -55,15 +55,17 @@ const paces = [paceMs()];
 
 say('starting the engine');
 const engine = await BenchEngine.start(options.engine);
-const bench = new Bench(engine, programs, options.quick, say);
 const results: { row: BenchRow; result: RowResult | Error; tookS: number }[] = [];
+let bench: Bench | undefined;
+let interrupted = false;
 
 const leave = async (): Promise<void> => {
-  await bench.end();
+  await bench?.end();
   await engine.end();
 };
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => {
+    interrupted = true;
     say('interrupted: cleaning up');
     void leave().finally(() => process.exit(130));
   });
@@ -71,7 +73,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 try {
   for (const row of chosen) {
+    if (interrupted) break;
     say(`${row.title} (--only ${row.id})`);
+    bench = new Bench(engine, programs, options.quick, say);
     const sinceMs = performance.now();
     let result: RowResult | Error;
     try {
@@ -80,10 +84,11 @@ try {
       result = error as Error;
       say(`failed: ${result.message}`);
     }
-    await bench.closeAll();
+    await bench.end();
     results.push({ row, result, tookS: (performance.now() - sinceMs) / 1000 });
   }
 } finally {
+  if (interrupted) await new Promise(() => undefined);
   say('cleaning up');
   await leave();
 }

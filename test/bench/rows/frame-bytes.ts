@@ -7,12 +7,12 @@ import { median } from '../statistics.ts';
 export const frameBytes: BenchRow = {
   id: 'frame-bytes',
   title: 'Bytes a frame',
-  limitMs: 420_000,
+  limitMs: 600_000,
   method: (quick) =>
-    `Following a log of 10,000 lines/s for ${quick ? 4 : 10} s: bytes written, divided by how often another newest line was to be seen. In a list of ${quick ? 40 : 200} containers: bytes written within 150 ms of a key that moves down, median of ${quick ? 15 : 35} keys; all that the key causes, also in other panes.`,
+    `Following a log of 10,000 lines/s for ${quick ? 4 : 8} s: bytes written, divided by how often another newest line was to be seen. In a list of ${quick ? 40 : 200} containers: bytes written within 150 ms of a key that moves down, median of ${quick ? 15 : 35} keys; all that the key causes, also in other panes.`,
   async run(bench) {
     await bench.engine.sleepers(20);
-    const seconds = bench.quick ? 4 : 10;
+    const seconds = bench.quick ? 4 : 8;
     const following = await bench.each(async (program) => {
       await bench.engine.source({ rate: 10_000 });
       const running = await openLog(bench, program);

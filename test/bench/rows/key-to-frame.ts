@@ -16,7 +16,7 @@ export const keyToFrame: BenchRow = {
   title: 'Key to frame',
   limitMs: 480_000,
   method: (quick) =>
-    `A container writes numbered lines at the given rate, the program shows their end, and ${quick ? 12 : 40} keys are pressed, each 150 to 300 ms after the one before has shown; the time is from writing the key to the read after which its effect is on the screen. The key is a letter typed into the filter of the list and taken back, while the log goes on beside it; in dry the same in the search of the log, in ctop timestamps on and off, since they show the log alone. A new container for each program. *Behind* is how much later lines are shown than the engine has them.`,
+    `A container writes numbered lines at the given rate, the program shows their end, and ${quick ? 12 : 40} keys are pressed, each 100 to 200 ms after the one before has shown; the time is from writing the key to the read after which its effect is on the screen. The key is a letter typed into the filter of the list and taken back, while the log goes on beside it; in dry the same in the search of the log, in ctop timestamps on and off, since they show the log alone. A new container for each program. *Behind* is how much later lines are shown than the engine has them.`,
   async run(bench) {
     const measures: Measure[] = [];
     const notes: string[] = [];
@@ -29,7 +29,7 @@ export const keyToFrame: BenchRow = {
         const running = await openLog(bench, program);
         const fromMs = performance.now();
         const first = rate === 0 ? 0 : await bench.engine.newestLine();
-        const { keysMs, newest } = await pressKeys(running, program.keys, bench.quick ? 12 : 40, 150);
+        const { keysMs, newest } = await pressKeys(running, program.keys, bench.quick ? 12 : 40, 100);
         const last = rate === 0 ? 0 : await bench.engine.newestLine();
         return {
           keysMs,
