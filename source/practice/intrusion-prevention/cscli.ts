@@ -1,4 +1,5 @@
-import { alertCommands, decisionCommands } from './cscli-decisions.ts';
+import { alertCommands } from './cscli-alerts.ts';
+import { decisionCommands } from './cscli-decisions.ts';
 import { registryCommands } from './cscli-registry.ts';
 import { type FlagTable, parseFlags } from './flags.ts';
 import { dayFirst, rfc3339 } from './go-words.ts';

@@ -1,6 +1,9 @@
 /** Flags of a command, by long name: the short one, and whether a value follows. */
 export type FlagTable = Readonly<Record<string, { short?: string; kind: 'text' | 'switch' }>>;
 
+export const textFlag = (short?: string) => ({ kind: 'text' as const, ...(short === undefined ? {} : { short }) });
+export const switchFlag = (short?: string) => ({ kind: 'switch' as const, ...(short === undefined ? {} : { short }) });
+
 export interface Parsed {
   /** Values by long name; the last one wins. */
   texts: ReadonlyMap<string, string>;

@@ -1,47 +1,15 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { allowlistingOf } from './allowlists.ts';
-import { goDurationText, goJson, logfmtValue, rfc3339 } from './go-words.ts';
+import { type Answer, type ApiSurroundings, type Ask, message, parseBody } from './api-call.ts';
+import { bouncerOf, logIn, machineOf, register } from './api-callers.ts';
+import { askedDecisions, stream } from './bouncer-answers.ts';
+import { goDurationText, goJson } from './go-words.ts';
 import { IntakeRefusal, takeAlerts } from './intake.ts';
-import type { RequestCounts } from './metrics.ts';
-import { alertFilter, type Dialect, decisionFilter, deletionFilter, findAlerts, QueryRefusal } from './queries.ts';
-import { alertShape, allowlistShape, decisionForBouncer } from './shapes.ts';
-import { type Bouncer, type Decision, hashOfKey, type Machine, type Store } from './store.ts';
-
-/** What the local API works on. `run` is what begins anew with every start. */
-export interface ApiSurroundings {
-  store: Store;
-  dialect: Dialect;
-  run(): { secret: Buffer; counts: RequestCounts } | undefined;
-  log(level: string, message: string, fields?: Readonly<Record<string, string>>): void;
-}
-
-interface Ask {
-  method: string;
-  path: string;
-  query: URLSearchParams;
-  headers: IncomingMessage['headers'];
-  body: string;
-  address: string;
-}
-
-/** `json` undefined: an empty body. `text` is for HEAD, which gin answers as text. */
-interface Answer {
-  status: number;
-  json?: unknown;
-  text?: true;
-  headers?: Readonly<Record<string, string>>;
-}
+import { alertFilter, deletionFilter, findAlerts, QueryRefusal } from './queries.ts';
+import { alertShape, allowlistShape } from './shapes.ts';
+import type { Bouncer, Machine } from './store.ts';
 
 const bodyLimitBytes = 64 * 1024 * 1024;
-const tokenLifeMs = 3_600_000;
-const message = (status: number, words: string): Answer => ({ status, json: { message: words } });
-const unauthorised = (words: string): Answer => ({
-  status: 401,
-  json: { code: 401, message: words },
-  headers: { 'Www-Authenticate': 'JWT realm=Crowdsec API local' },
-});
-
 /** The HTTP side, as gin serves it: unknown paths and methods have no body, errors one key. */
 export function localApi(api: ApiSurroundings): RequestListener {
   return (request, response) => {
@@ -233,151 +201,4 @@ function allowlistRoutes(
     },
     '/v1/usage-metrics': { POST: machine(() => ({ status: 201 })) },
   };
-}
-
-function parseBody(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new IntakeRefusal(400, decodingFault(body));
-  }
-}
-
-/** What Go's decoder says about a body that is no JSON. */
-function decodingFault(body: string): string {
-  const trimmed = body.trim();
-  if (trimmed === '') return 'EOF';
-  const sign = /^[^\s[{"\dtfn-]/.exec(trimmed)?.[0];
-  return sign === undefined ? 'unexpected EOF' : `invalid character '${sign}' looking for beginning of value`;
-}
-
-// ---- who asks
-
-function machineOf(api: ApiSurroundings, ask: Ask): Machine | Answer {
-  const token = /^Bearer (.+)$/.exec(ask.headers.authorization ?? '')?.[1];
-  if (token === undefined) return unauthorised('cookie token is empty');
-  const words = api.dialect === '1.4.6' ? '' : 'token is malformed: ';
-  const [head = '', payload = '', signature, ...more] = token.split('.');
-  if (signature === undefined || more.length > 0) return unauthorised(`${words}token contains an invalid number of segments`);
-  const secret = api.run()?.secret ?? Buffer.alloc(32);
-  const wanted = createHmac('sha256', secret).update(`${head}.${payload}`).digest();
-  const given = Buffer.from(signature, 'base64url');
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
-    return unauthorised(api.dialect === '1.4.6' ? 'signature is invalid' : 'token signature is invalid: signature is invalid');
-  }
-  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { exp: number; id: string };
-  if (claims.exp * 1000 <= api.store.now())
-    return unauthorised(api.dialect === '1.4.6' ? 'Token is expired' : 'token has invalid claims: token is expired');
-  const machine = api.store.machines.find((candidate) => candidate.login === claims.id);
-  return machine ?? { status: 403, json: { code: 403, message: "you don't have permission to access this resource" } };
-}
-
-function logIn(api: ApiSurroundings, ask: Ask): Answer {
-  let sent: { machine_id?: unknown; password?: unknown };
-  try {
-    sent = JSON.parse(ask.body) as typeof sent;
-  } catch {
-    return unauthorised(`missing: ${decodingFault(ask.body)}`);
-  }
-  if (typeof sent?.machine_id !== 'string' || typeof sent.password !== 'string') return unauthorised('input format error');
-  const { store } = api;
-  const login = sent.machine_id;
-  const machine = store.machines.find((candidate) => candidate.login === login);
-  if (machine === undefined) {
-    api.log('info', `Error machine login for ${login} : ent: machine not found `);
-    return unauthorised(api.dialect === '1.4.6' ? 'ent: machine not found' : 'incorrect Username or Password');
-  }
-  if (!machine.validated) return unauthorised(`machine ${login} not validated`);
-  if (machine.password !== sent.password) return unauthorised('incorrect Username or Password');
-  const now = store.now();
-  const [, version] = (ask.headers['user-agent'] ?? '').split('/');
-  machine.updatedMs = now;
-  machine.address = ask.address;
-  if (version !== undefined) machine.version = version;
-  const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const seconds = Math.floor(now / 1000);
-  const signed = `${base64({ alg: 'HS256', typ: 'JWT' })}.${base64({ exp: seconds + tokenLifeMs / 1000, id: login, orig_iat: seconds })}`;
-  const signature = createHmac('sha256', api.run()?.secret ?? Buffer.alloc(32))
-    .update(signed)
-    .digest('base64url');
-  return { status: 200, json: { code: 200, expire: rfc3339(now + tokenLifeMs), token: `${signed}.${signature}` } };
-}
-
-function register(api: ApiSurroundings, ask: Ask): Answer {
-  const sent = parseBody(ask.body) as { machine_id?: unknown; password?: unknown };
-  const missing = (['machine_id', 'password'] as const).filter((key) => typeof sent?.[key] !== 'string');
-  if (missing.length > 0) return message(500, `validation failure list:\n${missing.map((key) => `${key} in body is required`).join('\n')}`);
-  const login = String(sent.machine_id);
-  if (api.store.machines.some((machine) => machine.login === login)) return message(403, `user '${login}': user already exist`);
-  api.store.addMachine(login, String(sent.password), false, ask.address);
-  return { status: 201 };
-}
-
-function bouncerOf(api: ApiSurroundings, ask: Ask): Bouncer | undefined {
-  const key = ask.headers['x-api-key'];
-  if (typeof key !== 'string') {
-    api.log('error', 'API key not found', { ip: ask.address });
-    return undefined;
-  }
-  const hash = hashOfKey(key);
-  const bouncer = api.store.bouncers.find((candidate) => candidate.keyHash === hash);
-  if (bouncer === undefined) {
-    api.log('error', 'while fetching bouncer info: select bouncer: ent: bouncer not found: unable to query', { ip: ask.address });
-    return undefined;
-  }
-  bouncer.address = ask.address;
-  const agent = ask.headers['user-agent'] ?? '';
-  const parts = agent.split('/');
-  if (parts.length !== 2) api.log('warning', `bad user agent '${agent}'`, { ip: ask.address, name: logfmtValue(bouncer.name) });
-  [bouncer.type, bouncer.version] = parts.length === 2 ? [parts[0] ?? '', parts[1] ?? ''] : [agent, 'N/A'];
-  return bouncer;
-}
-
-// ---- what bouncers ask
-
-function askedDecisions(api: ApiSurroundings, ask: Ask, bouncer: Bouncer): Answer {
-  const { store, dialect } = api;
-  const now = store.now();
-  const matches = decisionFilter(store, ask.query, dialect);
-  const found = [...store.decisions()].filter((decision) => decision.untilMs >= now && matches(decision));
-  api.run()?.counts.answered(bouncer.name, found.length > 0);
-  return { status: 200, json: found.length === 0 ? null : found.map((decision) => decisionForBouncer(decision, now, dialect)) };
-}
-
-/** Remembers how far this bouncer has come, which is why nobody else may ask with its key. */
-function stream(api: ApiSurroundings, ask: Ask, bouncer: Bouncer): Answer {
-  const { store, dialect } = api;
-  const now = store.now();
-  const query = new URLSearchParams(ask.query);
-  if (!query.has('scopes')) query.set('scopes', 'ip,range');
-  const matches = decisionFilter(store, query, dialect);
-  const startup = query.get('startup') === 'true';
-  const since = bouncer.lastPullMs ?? bouncer.createdMs;
-  const fresh: Decision[] = [];
-  const over: Decision[] = [];
-  for (const decision of store.decisions()) {
-    if (!matches(decision)) continue;
-    if (decision.untilMs > now) {
-      if (startup || decision.createdMs > since) fresh.push(decision);
-    } else if (startup || decision.untilMs > since - 2000) over.push(decision);
-  }
-  const shape = (decisions: readonly Decision[]) => {
-    const kept = query.get('dedup') === 'false' ? decisions : longest(decisions);
-    return kept.length === 0 ? null : kept.map((decision) => decisionForBouncer(decision, now, dialect));
-  };
-  const json = { deleted: shape(over), new: shape(fresh) };
-  bouncer.lastPullMs = now;
-  bouncer.updatedMs = now;
-  return { status: 200, json };
-}
-
-/** Of several decisions of one type about one value, the one that lasts longest. */
-function longest(decisions: readonly Decision[]): Decision[] {
-  const kept = new Map<string, Decision>();
-  for (const decision of decisions) {
-    const key = `${decision.type}:${decision.scope}:${decision.value}`;
-    const other = kept.get(key);
-    if (other === undefined || other.untilMs < decision.untilMs) kept.set(key, decision);
-  }
-  return [...kept.values()];
 }
