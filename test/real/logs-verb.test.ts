@@ -117,23 +117,26 @@ for (const kind of ['docker', 'podman'] as const) {
       expect(text).toBe(await ownLog(engine, 'many-lines'));
     });
 
-    it.each([[], ['--follow']])('a log that the engine does not keep is refused in words (%s)', async (...options) => {
-      const { status, body } = await ask(engine, '/containers/create?name=forgetful', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ Image: 'busybox:latest', Cmd: ['sleep', '100'], HostConfig: { LogConfig: { Type: 'none' } } }),
-      });
-      expect(status, body).toBe(201);
-      onTestFinished(async () => void (await ask(engine, '/containers/forgetful?force=true', { method: 'DELETE' })));
-      await ask(engine, '/containers/forgetful/start', { method: 'POST' });
-      const { code, stdout, stderr } = await operator.run(['logs', 'forgetful', ...options]);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toContain('log driver');
-      // Others are read all the same.
-      const both = await operator.run(['logs', 'forgetful', 'many-lines', '--tail', '1']);
-      expect(both.stdout).toMatch(/^many-lines \| .*1999\n$/);
-      expect(both.stderr).toMatch(/^forgetful: .+\n$/);
-    });
+    it.each([{ options: [] }, { options: ['--follow'] }])(
+      'a log that the engine does not keep is refused in words ($options)',
+      async ({ options }) => {
+        const { status, body } = await ask(engine, '/containers/create?name=forgetful', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ Image: 'busybox:latest', Cmd: ['sleep', '100'], HostConfig: { LogConfig: { Type: 'none' } } }),
+        });
+        expect(status, body).toBe(201);
+        onTestFinished(async () => void (await ask(engine, '/containers/forgetful?force=true', { method: 'DELETE' })));
+        await ask(engine, '/containers/forgetful/start', { method: 'POST' });
+        const { code, stdout, stderr } = await operator.run(['logs', 'forgetful', ...options]);
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+        expect(stderr).toContain('log driver');
+        // Others are read all the same.
+        const both = await operator.run(['logs', 'forgetful', 'many-lines', '--tail', '1']);
+        expect(both.stdout).toMatch(/^many-lines \| .*1999\n$/);
+        expect(both.stderr).toMatch(/^forgetful: .+\n$/);
+      },
+    );
 
     it('follows what comes until it is interrupted, which is 130', async () => {
       await startProgram(engine, 'talker', 'trap exit TERM; i=0; while :; do echo "number $i"; i=$((i+1)); sleep 0.1; done');
