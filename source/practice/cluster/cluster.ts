@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PracticeProduct, ProductSurroundings } from '../practice.ts';
-import { type ApiServer, apiListener, type Forbidden } from './api-server.ts';
+import type { ApiServer, Forbidden } from './api-request.ts';
+import { apiListener } from './api-server.ts';
 import { Controllers, nodes, type Pace, pods } from './controllers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { type NodeAnswer, NodePrograms } from './node-programs.ts';

@@ -1,6 +1,7 @@
-import { nodes, pods, runningStatus } from './controllers.ts';
+import { nodes, pods } from './controllers.ts';
 import type { Draft, KubeObject } from './kube-object.ts';
 import { type ObjectStore, seconds } from './object-store.ts';
+import { runningStatus } from './pods.ts';
 import { resourceOf } from './resources.ts';
 
 export const controlPlane = 'cp-1';

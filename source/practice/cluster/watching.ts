@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiServer } from './api-server.ts';
+import type { ApiServer } from './api-request.ts';
 import { badRequest, type JsonObject, type KubeObject, KubeRefusal, statusOf } from './kube-object.ts';
 import type { Change } from './object-store.ts';
 import { keyOf, type Resource } from './resources.ts';

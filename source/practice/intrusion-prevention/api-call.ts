@@ -12,6 +12,7 @@ export interface ApiSurroundings {
   log(level: string, message: string, fields?: Readonly<Record<string, string>>): void;
 }
 
+/** A request, read whole. */
 export interface Ask {
   method: string;
   path: string;
@@ -29,13 +30,17 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** The usual failure: one key. */
 export const message = (status: number, words: string): Answer => ({ status, json: { message: words } });
+
+/** The failure of the log-in layer, which has a form of its own. */
 export const unauthorised = (words: string): Answer => ({
   status: 401,
   json: { code: 401, message: words },
   headers: { 'Www-Authenticate': 'JWT realm=Crowdsec API local' },
 });
 
+/** Throws the 400 of a body that is no JSON. */
 export function parseBody(body: string): unknown {
   try {
     return JSON.parse(body);

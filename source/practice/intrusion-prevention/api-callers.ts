@@ -5,6 +5,7 @@ import { type Bouncer, hashOfKey, type Machine } from './store.ts';
 
 const tokenLifeMs = 3_600_000;
 
+/** The machine whose token this is, or the refusal. */
 export function machineOf(api: ApiSurroundings, ask: Ask): Machine | Answer {
   const token = /^Bearer (.+)$/.exec(ask.headers.authorization ?? '')?.[1];
   if (token === undefined) return unauthorised('cookie token is empty');
@@ -24,6 +25,7 @@ export function machineOf(api: ApiSurroundings, ask: Ask): Machine | Answer {
   return machine ?? { status: 403, json: { code: 403, message: "you don't have permission to access this resource" } };
 }
 
+/** `POST /v1/watchers/login`: a token for an hour. */
 export function logIn(api: ApiSurroundings, ask: Ask): Answer {
   let sent: { machine_id?: unknown; password?: unknown };
   try {
@@ -55,6 +57,7 @@ export function logIn(api: ApiSurroundings, ask: Ask): Answer {
   return { status: 200, json: { code: 200, expire: rfc3339(now + tokenLifeMs), token: `${signed}.${signature}` } };
 }
 
+/** `POST /v1/watchers`: a machine that waits to be validated. */
 export function register(api: ApiSurroundings, ask: Ask): Answer {
   const sent = parseBody(ask.body) as { machine_id?: unknown; password?: unknown };
   const missing = (['machine_id', 'password'] as const).filter((key) => typeof sent?.[key] !== 'string');
@@ -65,6 +68,7 @@ export function register(api: ApiSurroundings, ask: Ask): Answer {
   return { status: 201 };
 }
 
+/** The bouncer whose key this is; what it calls itself is remembered. */
 export function bouncerOf(api: ApiSurroundings, ask: Ask): Bouncer | undefined {
   const key = ask.headers['x-api-key'];
   if (typeof key !== 'string') {

@@ -3,6 +3,7 @@ import { decisionFilter } from './queries.ts';
 import { decisionForBouncer } from './shapes.ts';
 import type { Bouncer, Decision } from './store.ts';
 
+/** `GET /v1/decisions`: the active decisions that a bouncer asks for. */
 export function askedDecisions(api: ApiSurroundings, ask: Ask, bouncer: Bouncer): Answer {
   const { store, dialect } = api;
   const now = store.now();

@@ -27,6 +27,7 @@ export const deletionParameters: Readonly<Record<string, string>> = {
   origin: 'origin',
 };
 
+/** Flags that most commands about decisions and alerts share. */
 export const targetFlags: FlagTable = {
   ip: textFlag('i'),
   range: textFlag('r'),
@@ -38,6 +39,7 @@ export const targetFlags: FlagTable = {
 
 export const scopeNames: Readonly<Record<string, string>> = { ip: 'Ip', range: 'Range', country: 'Country', as: 'AS' };
 
+/** The filters of the local API that were given as flags. Throws what cscli says of an address or range that is none. */
 export function parametersOf(cli: CliRun, names: Readonly<Record<string, string>>): URLSearchParams {
   checkTargets(cli);
   const query = new URLSearchParams();
@@ -49,6 +51,7 @@ export function parametersOf(cli: CliRun, names: Readonly<Record<string, string>
   return query;
 }
 
+/** cscli looks at addresses itself, before it asks. */
 export function checkTargets(cli: CliRun): void {
   const refusal = (value: string, kind: string) => new CliRefusal(`${value} ${cli.old ? "isn't" : 'is not'} a valid ${kind}`);
   const ip = cli.texts.get('ip') ?? '';
@@ -71,16 +74,20 @@ export function atApi<T>(cli: CliRun, method: string, path: string, sentence: st
   }
 }
 
+/** Alerts by these filters, newest first. */
 export function listed(cli: CliRun, query: URLSearchParams, sentence: string): Alert[] {
   return atApi(cli, 'GET', `/v1/alerts?${query}`, sentence, () => findAlerts(cli.store, query, cli.dialect));
 }
 
+/** Alerts as the local API gives them. */
 export const shapesOf = (cli: CliRun, alerts: readonly Alert[]): AlertShape[] => {
   const now = cli.store.now();
   return alerts.map((alert) => alertShape(alert, now, cli.dialect));
 };
 
+/** Number and name of the network: `64500 Example Hosting`. */
 export const asName = (source: AlertShape['source']): string => [source.as_number, source.as_name].filter(Boolean).join(' ');
 
+/** Sentences began with a capital letter until 1.4. */
 export const wordFor = (cli: CliRun, sentence: string): string =>
   cli.old ? sentence : sentence.charAt(0).toLowerCase() + sentence.slice(1);

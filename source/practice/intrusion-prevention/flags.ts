@@ -1,9 +1,13 @@
 /** Flags of a command, by long name: the short one, and whether a value follows. */
 export type FlagTable = Readonly<Record<string, { short?: string; kind: 'text' | 'switch' }>>;
 
+/** A flag with a value. */
 export const textFlag = (short?: string) => ({ kind: 'text' as const, ...(short === undefined ? {} : { short }) });
+
+/** A flag without one. */
 export const switchFlag = (short?: string) => ({ kind: 'switch' as const, ...(short === undefined ? {} : { short }) });
 
+/** What was given on the command line. */
 export interface Parsed {
   /** Values by long name; the last one wins. */
   texts: ReadonlyMap<string, string>;
