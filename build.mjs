@@ -76,9 +76,13 @@ const rememberedFrames = {
   setup({ onLoad }) {
     const from = (name) => `import { ${name} } from ${JSON.stringify(resolve('bundle/remembered-frames.mjs'))};\n`;
     onLoad({ filter: /ink\/build\/output\.js$/ }, ({ path }) => {
-      const { contents, loader } = patched(path, [['export default class Output {', 'class Output {']]);
+      const { contents, loader } = patched(path, [
+        ['export default class Output {', 'class Output {'],
+        // In the bundle it would be made anew for each character.
+        ['/^\\p{Default_Ignorable_Code_Point}+$/u.test(', 'ignorable('],
+      ]);
       return {
-        contents: `${from('rowOutput')}${contents}\nexport default rowOutput(Output, styledCharsToString);`,
+        contents: `${from('ignorable, rowOutput')}${contents}\nexport default rowOutput(Output, styledCharsToString);`,
         loader,
       };
     });

@@ -9,3 +9,5 @@ interface Output {
 type OutputClass = new (options: { width: number; height: number }) => Output;
 
 export function rowOutput(InkOutput: OutputClass, styledCharsToString: (characters: never[]) => string): OutputClass;
+
+export function ignorable(character: string): boolean;

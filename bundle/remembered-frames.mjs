@@ -3,6 +3,15 @@
 // taken apart. Rows where texts lie on each other go to Ink's own, and so do frames with anything else that is not that plain.
 
 const ascii = /^[\x20-\x7e]*$/;
+const plain = /^[\n\x20-\x7e\u2500-\u25fc]$/;
+let invisible;
+
+/** Ink's test for characters that are not to be seen. */
+export function ignorable(character) {
+  if (plain.test(character)) return false;
+  invisible ??= /^\p{Default_Ignorable_Code_Point}+$/u;
+  return invisible.test(character);
+}
 
 /**
  * `answer`, asked once for each text; also for Ink's other functions that answer the same for the same text, and are asked for every text of a screen in every

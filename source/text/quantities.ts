@@ -39,6 +39,11 @@ export function agoText(ms: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
 }
 
+/** `1,234,567`. `toLocaleString` says the same, and reads all languages' tables when it is first asked: on the way to the first frame. */
+export function numberText(whole: number): string {
+  return String(whole).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
 /** `1 service`, `3 services`. */
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

@@ -1,7 +1,7 @@
 import { styledCharsFromTokens, styledCharsToString, tokenize } from '@alcalzone/ansi-tokenize';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { remembered, rowOutput } from '../../bundle/remembered-frames.mjs';
+import { ignorable, remembered, rowOutput } from '../../bundle/remembered-frames.mjs';
 import InkOutput from '../../node_modules/ink/build/output.js';
 
 const RowOutput = rowOutput(InkOutput, styledCharsToString);
@@ -81,4 +81,9 @@ test('asks once while a text is in use, and forgets what is not', () => {
   expect(asked.filter((text) => text === 'line 99')).toHaveLength(1);
   length('line 1');
   expect(asked.filter((text) => text === 'line 1')).toHaveLength(2);
+});
+
+test('takes the same characters for invisible as Ink does', () => {
+  const all = Array.from({ length: 0x11000 }, (_, at) => String.fromCodePoint(at < 0x10000 ? at : 0xd0000 + at));
+  expect([...all, '', '\u200b\u200d'].filter((text) => ignorable(text) !== /^\p{Default_Ignorable_Code_Point}+$/u.test(text))).toEqual([]);
 });
