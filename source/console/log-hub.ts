@@ -1,5 +1,6 @@
 import type { LogEdge, LogEntry, LogReading, LogSource, Logs } from '../fleet/log-store.ts';
 import { type LogFilter, loadLogFilter, parseLogFilter } from '../text/log-filter.ts';
+import { markOf } from './log-line-text.ts';
 import { positionOf } from './log-view.ts';
 
 /** What is looked at: whose log, and what of it. */
@@ -31,18 +32,21 @@ export interface LogHub {
   /** Looks into the history for so many lines, where there are fewer. Gives up by itself after a while: a key goes on. */
   fill(lines: number): void;
   /** Shows this line among its neighbours, without the filter. Answers its index there; undefined when it is gone. */
-  enterContext(entry: LogEntry): Promise<number | undefined>;
+  enterContext(entry: LogEntry): Promise<number | undefined | 'stopped'>;
   inContext(): boolean;
   leaveContext(): void;
   /**
    * The nearest line before or after this one that the filter lets through, also far back in the engine's history; its index in what is on the screen.
    */
-  findMatch(from: LogEntry, direction: 'back' | 'forth'): Promise<number | undefined>;
+  findMatch(from: LogEntry, direction: 'back' | 'forth'): Promise<number | undefined | 'stopped'>;
   /** The edge of a search that `findMatch` makes. */
   searching(): LogEdge | undefined;
   /** Ends what is loading or searched. False when nothing was. */
   stop(): boolean;
-  jump(timeMs: number): Promise<number | undefined>;
+  /** Stands still at the first line at or after this time. Undefined when there is none so late. */
+  jump(timeMs: number): Promise<number | undefined | 'stopped'>;
+  /** What is being looked for, in a few words. */
+  doing(): string | undefined;
   subscribe(listener: () => void): () => void;
   close(): void;
 }
@@ -51,12 +55,37 @@ const none: readonly LogEntry[] = [];
 const noEdges = { back: { state: 'reached' }, forth: { state: 'reached' } } as const;
 /** Lines that a search looks for in one go. */
 const matchBatch = 1;
+/** Lines to either side of one that was looked for far away. */
+const neighbours = 200;
+/** Lines of one moment that are looked through for one of them, at a time, and how often. */
+const momentLines = 1000;
+const momentPages = 10;
+/** Nobody who types a filter waits longer to stand at the same line again; the same time has to do. */
+const anchorMs = 1500;
 
 /** Lines that are looked at without anybody having asked. */
 const fillLimit = 500_000;
 
 export function sameKeys(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((key, at) => key === other[at]);
+}
+
+/** Waits until nothing is loading there. */
+function loaded(reading: LogReading, signal: AbortSignal): Promise<void> {
+  const isLoading = () => reading.edges().back.state === 'loading' || reading.edges().forth.state === 'loading';
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      unsubscribe();
+      signal.removeEventListener('abort', stop);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const unsubscribe = reading.subscribe(() => {
+      if (!isLoading()) stop();
+    });
+    signal.addEventListener('abort', stop);
+    if (signal.aborted || !isLoading()) stop();
+  });
 }
 
 export function createLogHub(logs: Logs): LogHub {
@@ -70,7 +99,7 @@ export function createLogHub(logs: Logs): LogHub {
   let hint: string | undefined;
   /** Ends what was asked for in a look that is over. */
   let leaving = new AbortController();
-  let jumping: AbortController | undefined;
+  let going: { what: string; stop: AbortController } | undefined;
   const filled = new WeakSet<LogReading>();
   const listeners = new Set<() => void>();
   const tell = () => {
@@ -92,7 +121,7 @@ export function createLogHub(logs: Logs): LogHub {
   function leave(): void {
     leaving.abort();
     leaving = new AbortController();
-    jumping = undefined;
+    going = undefined;
     endSearch();
     letGo(context);
     letGo(main);
@@ -104,6 +133,51 @@ export function createLogHub(logs: Logs): LogHub {
     filter = undefined;
     problem = undefined;
     hint = undefined;
+  }
+
+  /**
+   * Stands still with this line. Looks at its very moment first: engines count that fine, and a second can hold a hundred thousand lines. Where the
+   * engine knows seconds only, `around` finds it.
+   */
+  async function locate(reading: LogReading, entry: LogEntry, signal: AbortSignal): Promise<number | undefined> {
+    const mark = markOf(entry);
+    const isHere = reading.entries().some((one) => one === entry || markOf(one) === mark);
+    if (!isHere && entry.timeMs !== undefined && !open?.source.entries().includes(entry)) {
+      await reading.jump(entry.timeMs, signal);
+      for (let pages = 0; pages < momentPages && !reading.following; pages++) {
+        const found = reading.entries().find((one) => one.timeMs === entry.timeMs && markOf(one) === mark);
+        if (found) {
+          reading.more('back', neighbours);
+          if (reading.entries().at(-1) === found) reading.more('forth', neighbours);
+          return found.index;
+        }
+        const last = reading.entries().at(-1)?.timeMs;
+        if (last === undefined || last > entry.timeMs || reading.edges().forth.state !== 'more') break;
+        reading.more('forth', momentLines);
+        await loaded(reading, signal);
+      }
+    }
+    return reading.around(entry, signal);
+  }
+
+  /** Something that takes its time and that Esc ends. A new one ends the one before. Answers undefined when it failed. */
+  async function go<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined | 'stopped'> {
+    going?.stop.abort();
+    const mine = { what, stop: new AbortController() };
+    going = mine;
+    tell();
+    const signal = AbortSignal.any([mine.stop.signal, leaving.signal]);
+    try {
+      const answer = await ask(signal);
+      return signal.aborted ? 'stopped' : answer;
+    } catch {
+      return signal.aborted ? 'stopped' : undefined;
+    } finally {
+      if (going === mine) {
+        going = undefined;
+        tell();
+      }
+    }
   }
 
   const predicate = () => {
@@ -130,8 +204,12 @@ export function createLogHub(logs: Logs): LogHub {
     const reading = source.read(look.hides ? predicate() : undefined);
     let index: number | undefined;
     if (anchor) {
-      index = await reading.around(anchor, signal).catch(() => undefined);
-      if (index === undefined && anchor.timeMs !== undefined) index = await reading.jump(anchor.timeMs, signal).catch(() => undefined);
+      const passes = !look.hides || filter === undefined || filter.passes(anchor.text);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(anchorMs)]);
+      if (passes) index = await locate(reading, anchor, limit).catch(() => undefined);
+      if (index === undefined && anchor.timeMs !== undefined) {
+        index = await reading.jump(anchor.timeMs, AbortSignal.any([signal, AbortSignal.timeout(anchorMs)])).catch(() => undefined);
+      }
       if (signal.aborted || current !== look) {
         reading.close();
         return undefined;
@@ -203,12 +281,14 @@ export function createLogHub(logs: Logs): LogHub {
     },
     async enterContext(entry) {
       if (!open) return undefined;
-      const { signal } = leaving;
+      const before = shown();
+      // Whoever has found a line does not wait for others.
+      before?.stop();
       const reading = open.source.read();
-      const index = await reading.around(entry, signal).catch(() => undefined);
-      if (index === undefined || signal.aborted) {
+      const index = await go('looking for the line', (signal) => locate(reading, entry, signal));
+      if (typeof index !== 'number' || shown() !== before) {
         reading.close();
-        return undefined;
+        return index === undefined ? undefined : 'stopped';
       }
       letGo(context);
       context = held(reading);
@@ -239,51 +319,60 @@ export function createLogHub(logs: Logs): LogHub {
       const beyond = direction === 'back' ? entries[0] : entries.at(-1);
       if (!beyond) return undefined;
       const reading = open.source.read(passes);
+      let stopped = false;
       const found = await new Promise<LogEntry | undefined>((resolve) => {
         const { reading: mine, stopTelling } = held(reading);
         const stopLooking = mine.subscribe(() => look());
-        search = { reading: mine, direction, stopTelling, cancel: () => resolve(undefined) };
+        search = {
+          reading: mine,
+          direction,
+          stopTelling,
+          cancel() {
+            stopped = true;
+            resolve(undefined);
+          },
+        };
         const end = (entry: LogEntry | undefined) => {
           stopLooking();
           resolve(entry);
         };
-        let known: number | undefined;
+        const time = beyond.timeMs ?? 0;
+        // Of the lines of one moment those count that are not on the screen already.
+        const loaded = new Set(entries.filter(({ timeMs }) => timeMs === time).map(markOf));
+        const isBeyond = (entry: LogEntry) => {
+          const away = (entry.timeMs ?? 0) - time;
+          return away === 0 ? !loaded.has(markOf(entry)) : direction === 'back' ? away < 0 : away > 0;
+        };
+        let begun = false;
         const look = () => {
-          if (known === undefined) return;
-          const place = known;
-          const all = mine.entries();
-          const next = direction === 'back' ? all.findLast(({ index }) => index < place) : all.find(({ index }) => index > place);
+          if (!begun) return;
+          const next = direction === 'back' ? mine.entries().findLast(isBeyond) : mine.entries().find(isBeyond);
           if (next) return end(next);
           const { state } = mine.edges()[direction];
           if (state === 'more') mine.more(direction, matchBatch);
           else if (state !== 'loading') end(undefined);
         };
         void (async () => {
-          const time = beyond.timeMs;
-          known = await mine.around(beyond, signal).catch(() => undefined);
-          if (known === undefined && time !== undefined) {
-            await mine.jump(time, signal).catch(() => undefined);
-            // Everything before this time is before the line.
-            const all = mine.entries();
-            const later = all.find((entry) => (entry.timeMs ?? 0) >= time);
-            known = later ? later.index - (direction === 'forth' ? 1 : 0) : (all.at(-1)?.index ?? 0) + 1;
-          }
-          known ??= direction === 'back' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+          await mine.jump(time, signal).catch(() => undefined);
+          begun = true;
           look();
         })();
       });
+      const isOver = stopped;
       if (search?.reading === reading) endSearch();
-      if (!found || signal.aborted || shown() !== target) return undefined;
-      return target.around(found, signal).catch(() => undefined);
+      if (isOver || signal.aborted || shown() !== target) return 'stopped';
+      if (!found) return undefined;
+      return go('looking for the line', (stop) => locate(target, found, stop));
     },
+    doing: () => going?.what,
     searching: () => search?.reading.edges()[search.direction],
     stop() {
       const reading = shown();
       const edges = reading?.edges();
       const loading = edges?.back.state === 'loading' || edges?.forth.state === 'loading';
-      if (!search && !loading && !jumping) return false;
-      jumping?.abort();
-      jumping = undefined;
+      if (!search && !loading && !going) return false;
+      going?.stop.abort();
+      going = undefined;
       endSearch();
       if (loading) reading?.stop();
       tell();
@@ -292,14 +381,8 @@ export function createLogHub(logs: Logs): LogHub {
     async jump(timeMs) {
       const reading = shown();
       if (!reading) return undefined;
-      jumping?.abort();
-      const mine = new AbortController();
-      jumping = mine;
-      try {
-        return await reading.jump(timeMs, AbortSignal.any([mine.signal, leaving.signal]));
-      } finally {
-        if (jumping === mine) jumping = undefined;
-      }
+      reading.stop();
+      return go('looking for that time', (signal) => reading.jump(timeMs, signal));
     },
     subscribe(listener) {
       listeners.add(listener);

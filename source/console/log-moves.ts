@@ -120,6 +120,13 @@ export function createLogMoves(options: Options): LogMoves {
     return true;
   }
 
+  /** What was looked for in vain can have left the log at its end. */
+  function agree(): void {
+    const reading = hub.reading();
+    if (reading?.following) change(() => ({ at: undefined }));
+    else if (store.get().logs.at === undefined && reading) change(() => ({ at: placeAtEnd(entries()) }));
+  }
+
   function refilter(): void {
     const look = whose();
     const { filters, logs } = store.get();
@@ -210,7 +217,12 @@ export function createLogMoves(options: Options): LogMoves {
       const from = cursorEntry();
       if (!place || !from) return;
       void hub.findMatch(from, step > 0 ? 'forth' : 'back').then((index) => {
+        if (index === 'stopped') {
+          agree();
+          return;
+        }
         if (index === undefined) {
+          agree();
           say('idle', step > 0 ? 'No further match below.' : 'No further match above.');
           return;
         }
@@ -259,6 +271,7 @@ export function createLogMoves(options: Options): LogMoves {
       const entry = cursorEntry();
       if (!place || !entry) return;
       void hub.enterContext(entry).then((index) => {
+        if (index === 'stopped') return;
         if (index === undefined) {
           say('warn', 'The engine no longer has this line.');
           return;
@@ -350,12 +363,10 @@ export function createLogMoves(options: Options): LogMoves {
       if (typed.trim() === '') return undefined;
       const parsed = parseTimeWords(typed, options.now());
       if ('problem' in parsed) return parsed.problem;
-      void hub.jump(parsed.timeMs).then(
-        (index) => {
-          if (!standOn(index)) say('idle', 'Nothing was logged so late.');
-        },
-        () => {},
-      );
+      void hub.jump(parsed.timeMs).then((index) => {
+        if (index === 'stopped' || index === undefined) agree();
+        if (index !== 'stopped' && !standOn(index)) say('idle', 'Nothing was logged so late.');
+      });
       return undefined;
     },
     acceptable: () => hub.problem() === undefined,

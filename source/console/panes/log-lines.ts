@@ -1,6 +1,6 @@
 import type { LogEdge, LogEntry } from '../../fleet/log-store.ts';
 import { cleanLine, jsonText } from '../../text/clean.ts';
-import { agoText, durationText } from '../../text/quantities.ts';
+import { agoText, durationText, numberText } from '../../text/quantities.ts';
 import { cut, pad, textWidth, wrap } from '../../text/width.ts';
 import type { InterfaceState, LogTimes } from '../interface-store.ts';
 import type { Keymap } from '../keymap.ts';
@@ -37,7 +37,6 @@ export interface LogLines {
 
 const day = 86_400_000;
 const two = (value: number) => String(value).padStart(2, '0');
-const numberText = (value: number) => value.toLocaleString('en');
 
 const linesText = (count: number) => `${numberText(count)} ${count === 1 ? 'line' : 'lines'}`;
 
@@ -246,7 +245,9 @@ function notesText({ theme, hub, logs, keymap }: LogLinesOptions): string {
     (searching && edgeText(searching, true, 'back', keymap)) ??
     edgeText(back, filtered, 'back', keymap) ??
     edgeText(forth, filtered, 'forth', keymap);
-  if (going !== undefined)
+  const doing = hub.doing();
+  if (doing !== undefined) notes.push(theme.paint('busy', `${doing}, ${keymap.keyOf('back')} stops`));
+  else if (going !== undefined)
     notes.push(theme.paint([back, forth, searching].some((edge) => edge?.state === 'loading') ? 'busy' : 'bad', going));
   const set = [
     logs.marks.size > 0 ? `${logs.marks.size} marked` : '',
