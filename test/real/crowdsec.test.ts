@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +9,10 @@ import { runOrThrow, runProgram, variablesOf } from './scripts.ts';
 const script = fileURLToPath(new URL('crowdsec', import.meta.url));
 
 // Where the package cannot be had the suite is skipped with the reason, and under QUARTERDECK_REQUIRE_REAL=1 it fails.
-const folder = join(await mkdtemp(join(tmpdir(), 'qd-crowdsec-')), 'server');
+const base = await mkdtemp(join(tmpdir(), 'qd-crowdsec-'));
+const folder = join(base, 'server');
 const started = await runProgram([script, 'up', folder]);
+if (started.code !== 0) await rm(base, { recursive: true, force: true });
 const reason = started.stderr.trim().split('\n').at(-1) ?? '';
 
 if (started.code === 0) {
@@ -19,6 +21,7 @@ if (started.code === 0) {
   describe('the real CrowdSec 1.4.6', () => {
     afterAll(async () => {
       await runOrThrow([script, 'down', folder]);
+      await rm(base, { recursive: true, force: true });
     });
     intrusionPreventionContract(
       () => ({
