@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
@@ -8,19 +8,21 @@ import { findServer, freePort, runServer } from './real-server.ts';
 
 const { program = '', missing } = findServer('headscale');
 
-/** Runs it to its end. The limit is that of the test. */
-function runToEnd(argv: string[], stdin: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+/** Runs it to its end, with a file as stdin: Node's own pipes are sockets, which cannot be opened again as /dev/stdin. The limit is the test's. */
+function runToEnd(argv: string[], stdin: string, folder: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  const file = join(folder, 'stdin');
+  writeFileSync(file, stdin);
+  const descriptor = openSync(file, 'r');
   return new Promise((resolve, reject) => {
-    const child = spawn(program, argv);
+    const child = spawn(program, argv, { stdio: [descriptor, 'pipe', 'pipe'] });
+    closeSync(descriptor);
     const pieces: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
-    child.stdout.on('data', (piece: Buffer) => pieces.stdout.push(piece));
-    child.stderr.on('data', (piece: Buffer) => pieces.stderr.push(piece));
+    child.stdout?.on('data', (piece: Buffer) => pieces.stdout.push(piece));
+    child.stderr?.on('data', (piece: Buffer) => pieces.stderr.push(piece));
     child.once('error', reject);
     child.once('close', (code) =>
       resolve({ exitCode: code ?? -1, stdout: Buffer.concat(pieces.stdout).toString(), stderr: Buffer.concat(pieces.stderr).toString() }),
     );
-    child.stdin.on('error', () => {});
-    child.stdin.end(stdin);
   });
 }
 
@@ -53,7 +55,7 @@ log: {level: info, format: text}
 `,
     );
     const server = await runServer(program, ['-c', config, 'serve'], { cwd: folder, answers: `${url}/health` });
-    const run = (argv: string[], stdin = '') => runToEnd(['-c', config, ...argv], stdin);
+    const run = (argv: string[], stdin = '') => runToEnd(['-c', config, ...argv], stdin, folder);
     return {
       url,
       apiKey: (await run(['apikeys', 'create'])).stdout.trim(),

@@ -1,4 +1,4 @@
-import { durationMs, type Flag, FlagFault, type Given, readFlags } from './flags.ts';
+import { durationMs, type Flag, FlagFault, type Given, readFlags, UnreadFlags } from './flags.ts';
 import { MeshFault } from './mesh-fault.ts';
 import type { MeshState, Node, PreAuthKey } from './mesh-state.ts';
 import { checkPolicy, settle, Told, type VersionInfo } from './rest.ts';
@@ -72,7 +72,8 @@ export function runCommand(state: MeshState, version: VersionInfo, argv: readonl
   } catch (error) {
     if (!(error instanceof FlagFault) && !(error instanceof MeshFault)) throw error;
     const text = error instanceof MeshFault ? error.overGrpc : error.message;
-    return { exitCode: 1, stdout: '', stderr: format === '' ? `Error: ${text}\n` : `${printed({ error: text }, format)}\n` };
+    const asked = error instanceof UnreadFlags ? outputOf(error.read) : format;
+    return { exitCode: 1, stdout: '', stderr: asked === '' ? `Error: ${text}\n` : `${printed({ error: text }, asked)}\n` };
   }
 }
 
@@ -93,10 +94,11 @@ function dispatch(state: MeshState, version: VersionInfo, words: readonly string
     single ?? inReach.find((each) => each.names[0]?.split(' ')[0] === group && each.names.some((name) => name.split(' ').at(-1) === verb));
   if (!command) {
     const known = inReach.some((each) => each.names[0]?.startsWith(`${group} `));
-    if (!known) throw new FlagFault(`unknown command "${first}" for "headscale"`);
+    if (!known) throw new UnreadFlags(`unknown command "${first}" for "headscale"`, []);
     return { text: `Manage the ${group} of Headscale\n\nUsage:\n  headscale ${group} [command]` };
   }
-  const given = readFlags(words, [...common, ...command.flags]);
+  const flags = command.flags.filter(({ from = 0, until = 99 }) => state.minor >= from && state.minor <= until);
+  const given = readFlags(words, [...common, ...flags]);
   given.words.splice(0, single ? 1 : 2);
   const asked: string[] = [];
   const made = command.run({
@@ -416,7 +418,8 @@ const commands: readonly Command[] = [
   {
     names: ['preauthkeys create', 'c', 'new'],
     flags: [
-      { name: 'user', short: 'u', kind: 'text' },
+      { name: 'user', short: 'u', kind: 'number', from: 26 },
+      { name: 'user', short: 'u', kind: 'text', until: 25 },
       { name: 'reusable', kind: 'bool' },
       { name: 'ephemeral', kind: 'bool' },
       { name: 'expiration', short: 'e', kind: 'text' },
@@ -424,9 +427,6 @@ const commands: readonly Command[] = [
     ],
     run({ state, told, given, call }) {
       const text = given.text('user');
-      if (state.minor >= 26 && given.has('user') && !/^\d+$/.test(text)) {
-        throw new FlagFault(`invalid argument "${text}" for "-u, --user" flag: strconv.ParseUint: parsing "${text}": invalid syntax`);
-      }
       const expiration = expirationOf(given, '1h', state);
       const user = () => (state.minor >= 26 ? Number(text || 0) : state.userByName(text).id);
       const [reusable, ephemeral, aclTags] = [given.bool('reusable'), given.bool('ephemeral'), given.list('tags')];
@@ -436,10 +436,8 @@ const commands: readonly Command[] = [
   },
   {
     names: ['preauthkeys list', 'ls', 'show'],
-    flags: [{ name: 'user', short: 'u', kind: 'text' }],
+    flags: [{ name: 'user', short: 'u', kind: 'text', required: true, until: 27 }],
     run({ state, told, given, call }) {
-      if (state.minor >= 28 && given.has('user')) throw new FlagFault("unknown shorthand flag: 'u' in -u");
-      if (state.minor <= 27 && !given.has('user')) throw new FlagFault('required flag(s) "user" not set');
       const name = given.text('user');
       const user =
         state.minor >= 28 ? undefined : call('', () => (state.minor >= 26 ? state.userById(Number(name)) : state.userByName(name)));

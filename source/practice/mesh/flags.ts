@@ -3,6 +3,9 @@ export interface Flag {
   short?: string;
   kind: 'text' | 'bool' | 'number' | 'list';
   required?: boolean;
+  /** First and last minor version that has it. */
+  from?: number;
+  until?: number;
 }
 
 export interface Given {
@@ -14,8 +17,19 @@ export interface Given {
   has(name: string): boolean;
 }
 
-/** What a flag parser refuses; the command prints it and ends with 1. */
+/** What the command refuses by itself; it prints it and ends with 1. */
 export class FlagFault extends Error {}
+
+/** What the reading of flags ends at: whatever stands behind it was not read, `-o json` included. */
+export class UnreadFlags extends FlagFault {
+  /** The words before the one that could not be read. */
+  readonly read: readonly string[];
+
+  constructor(text: string, read: readonly string[]) {
+    super(text);
+    this.read = read;
+  }
+}
 
 /** Reads flags as cobra does: `--name value`, `--name=value`, `-n value`, and refuses in its words. @throws FlagFault */
 export function readFlags(argv: readonly string[], flags: readonly Flag[]): Given {
@@ -23,6 +37,7 @@ export function readFlags(argv: readonly string[], flags: readonly Flag[]): Give
   const words: string[] = [];
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] ?? '';
+    const before = argv.slice(0, at);
     const found = /^--([^=]+)(?:=(.*))?$|^-([A-Za-z])(?:=?(.+))?$/s.exec(word);
     if (!found) {
       words.push(word);
@@ -30,17 +45,22 @@ export function readFlags(argv: readonly string[], flags: readonly Flag[]): Give
     }
     const [, long, longValue, short, shortValue] = found;
     const flag = flags.find((each) => (long === undefined ? each.short === short : each.name === long));
-    if (!flag) throw new FlagFault(long === undefined ? `unknown shorthand flag: '${short}' in ${word}` : `unknown flag: --${long}`);
+    if (!flag)
+      throw new UnreadFlags(long === undefined ? `unknown shorthand flag: '${short}' in ${word}` : `unknown flag: --${long}`, before);
     let value = long === undefined ? shortValue : longValue;
     if (value === undefined && flag.kind === 'bool') value = 'true';
     if (value === undefined) {
       at += 1;
       value = argv[at];
-      if (value === undefined) throw new FlagFault(`flag needs an argument: ${long === undefined ? `'${short}' in ${word}` : `--${long}`}`);
+      if (value === undefined)
+        throw new UnreadFlags(`flag needs an argument: ${long === undefined ? `'${short}' in ${word}` : `--${long}`}`, before);
     }
     if (flag.kind === 'number' && !/^\d+$/.test(value)) {
       const shown = flag.short ? `-${flag.short}, --${flag.name}` : `--${flag.name}`;
-      throw new FlagFault(`invalid argument "${value}" for "${shown}" flag: strconv.ParseUint: parsing "${value}": invalid syntax`);
+      throw new UnreadFlags(
+        `invalid argument "${value}" for "${shown}" flag: strconv.ParseUint: parsing "${value}": invalid syntax`,
+        before,
+      );
     }
     values.set(flag.name, [...(values.get(flag.name) ?? []), value]);
   }
