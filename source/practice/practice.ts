@@ -17,6 +17,8 @@ export interface PracticeFacts {
   /** How many of them unseal it. */
   threshold: number;
   rootToken: string;
+  /** What opens the API of other products, by component id: an API key of the mesh, a bouncer's of the intrusion prevention. */
+  apiKeys: Readonly<Record<string, string>>;
   /** A file: the practice cluster. */
   kubeconfig: string;
   /** Names for `POST /practice/incidents/<name>` on the engine's socket. */

@@ -55,13 +55,17 @@ async function serve({ output, options, signal, basePaths }: VerbContext): Promi
     // Key shares and a token: all of them practice, and what the practice is for.
     if (options.json) output.json(facts);
     else {
-      output.line(`Practice stack   ${facts.engine}`);
-      output.line(`DOCKER_HOST      ${facts.engine}`);
+      output.line(`The practice stack listens at ${facts.engine}`);
+      output.line('Take it for DOCKER_HOST, or say --practice to any verb.');
+      output.line('');
       for (const [id, { address, published }] of Object.entries(facts.products))
         output.line(`${id.padEnd(24)} ${published.padEnd(28)} ${address}`);
-      if (facts.shares.length > 0) output.line(`Key shares (${facts.threshold} of ${facts.shares.length})   ${facts.shares.join(' ')}`);
-      if (facts.rootToken !== '') output.line(`Root token       ${facts.rootToken}`);
-      output.line(`Incidents        ${facts.incidents.map(({ name }) => name).join(', ')}`);
+      output.line('');
+      output.line(`Key shares of the secrets manager, of which ${facts.threshold} unseal it:`);
+      for (const share of facts.shares) output.line(`  ${share}`);
+      output.line(`Its root token: ${facts.rootToken}`);
+      output.line(`Incidents: ${facts.incidents.map(({ name }) => name).join(', ')}`);
+      output.line('');
       output.line('It runs until it is stopped with Ctrl-C.');
     }
     await output.flushed();

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { containerRoutes } from './container-routes.ts';
 import { Execs } from './execs.ts';
 import { imageRoutes } from './image-routes.ts';
+import { sendLive } from './log-answer.ts';
 import type { Machine } from './machine.ts';
 import { Refusal } from './refusal.ts';
 import {
@@ -131,33 +132,46 @@ function refuse(raw: IncomingMessage, response: ServerResponse, thrown: unknown)
   sendJson({ response } as EngineRequest, { message }, status);
 }
 
-/** An exec whose connection becomes its terminal. The request's body stands in the first bytes: Node leaves it there. */
+/** A connection that becomes an exec's or a container's own. The request's body stands in the first bytes: Node leaves it there. */
 async function takeOver(raw: IncomingMessage, stream: Duplex, head: Buffer, serving: Serving): Promise<void> {
   stream.on('error', () => stream.destroy());
-  const refuseHere = (thrown: unknown) => {
+  try {
+    const { path, name } = upgradeOf(raw, serving);
+    const { body, rest } = await bodyBefore(raw, stream, head);
+    if (path === 'attach') {
+      const container = serving.machine.container(name);
+      greet(stream, container.spec.tty);
+      await sendLive(container, stream);
+      return;
+    }
+    const instance = serving.execs.find(name);
+    serving.execs.check(instance);
+    if (parseBody(body)['Detach'] === true) throw new Refusal(400, 'a detached exec has no connection');
+    greet(stream, instance.request.tty);
+    if (rest.length > 0) stream.unshift(rest);
+    await serving.execs.run(instance, { output: { write: (bytes) => stream.write(bytes), end: () => stream.end() }, input: stream });
+  } catch (thrown) {
     const { status, message } = thrown instanceof Refusal ? thrown : { status: 500, message: String(thrown) };
     const body = `${JSON.stringify({ message })}\n`;
     stream.end(
       `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
-  };
-  try {
-    const { path, parts } = requestOf(raw, new ServerResponse(raw), serving);
-    if (!/^\/exec\/[^/]+\/start$/.test(path)) throw new Refusal(400, 'this cannot be upgraded');
-    const { body, rest } = await bodyBefore(raw, stream, head);
-    const instance = serving.execs.find(parts[0] ?? '');
-    serving.execs.check(instance);
-    const said = parseBody(body);
-    if (said['Detach'] === true) throw new Refusal(400, 'a detached exec has no connection');
-    const type = instance.request.tty ? 'raw' : 'multiplexed';
-    stream.write(
-      `HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.${type}-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nApi-Version: ${apiVersion}\r\n\r\n`,
-    );
-    if (rest.length > 0) stream.unshift(rest);
-    await serving.execs.run(instance, { output: { write: (bytes) => stream.write(bytes), end: () => stream.end() }, input: stream });
-  } catch (thrown) {
-    refuseHere(thrown);
   }
+}
+
+function upgradeOf(raw: IncomingMessage, serving: Serving): { path: 'exec' | 'attach'; name: string } {
+  const { path, parts } = requestOf(raw, new ServerResponse(raw), serving);
+  const name = parts[0] ?? '';
+  if (/^\/exec\/[^/]+\/start$/.test(path)) return { path: 'exec', name };
+  if (/^\/containers\/[^/]+\/attach$/.test(path)) return { path: 'attach', name };
+  throw new Refusal(400, 'this cannot be upgraded');
+}
+
+function greet(stream: Duplex, tty: boolean): void {
+  const type = tty ? 'raw' : 'multiplexed';
+  stream.write(
+    `HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.${type}-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nApi-Version: ${apiVersion}\r\n\r\n`,
+  );
 }
 
 const bodyLimitBytes = 1024 * 1024;

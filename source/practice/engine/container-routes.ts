@@ -83,6 +83,11 @@ export const containerRoutes: Routes = {
     sendNothing(request);
   },
   'POST /containers/:/exec': createExec,
+  // Without an upgrade there is nothing to attach to.
+  'POST /containers/:/attach': (request) => {
+    named(request);
+    throw new Refusal(400, 'an attached connection must be upgraded');
+  },
   'POST /exec/:/start': startExec,
   'POST /exec/:/resize': resizeExec,
   'GET /exec/:/json': inspectExec,
@@ -121,6 +126,16 @@ function named({ machine, parts }: EngineRequest): Container {
   return machine.container(parts[0] ?? '');
 }
 
+/** A pattern, tried with and without the slash that names begin with. */
+function nameMatches(pattern: string, name: string): boolean {
+  try {
+    const wanted = new RegExp(pattern);
+    return wanted.test(name) || wanted.test(`/${name}`);
+  } catch {
+    throw new Refusal(400, `invalid filter 'name=${pattern}'`);
+  }
+}
+
 function archivePath(request: EngineRequest): { container: Container; path: string } {
   const container = named(request);
   const path = request.query.get('path');
@@ -146,7 +161,7 @@ function listContainers(request: EngineRequest): void {
         (all || container.isUp || container.state.status === 'restarting' || limit < Number.POSITIVE_INFINITY) &&
         labelsMatch(filters.get('label'), container.spec.labels) &&
         any('status', (status) => container.state.status === status) &&
-        any('name', (name) => container.name.includes(name.replace(/^\^?\/?|\$$/g, ''))) &&
+        any('name', (name) => nameMatches(name, container.name)) &&
         any('id', (id) => container.id.startsWith(id)) &&
         any('health', (health) => (container.isUp ? (container.state.health ?? 'none') : 'none') === health) &&
         any('exited', (code) => container.state.status === 'exited' && container.state.exitCode === Number(code)) &&

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { Container } from './container.ts';
 import { type LogRecord, wireBytes } from './container-log.ts';
 import { readMoment } from './durations.ts';
@@ -5,6 +6,24 @@ import { Refusal } from './refusal.ts';
 import { type EngineRequest, isSet, sendSlowly } from './request.ts';
 
 const batchBytes = 64 * 1024;
+
+/** What an attached client sees: what is written from now on, until the container ends. */
+export function sendLive(container: Container, stream: Duplex): Promise<void> {
+  const { tty } = container.spec;
+  return new Promise((resolve) => {
+    const unfollow = container.log.follow((record) => {
+      if (record) stream.write(wireBytes(record, { tty, timestamps: false }));
+      else finish();
+    });
+    const finish = () => {
+      unfollow();
+      stream.end();
+      resolve();
+    };
+    stream.once('close', finish);
+    stream.resume();
+  });
+}
 
 /** `GET /containers/{id}/logs`: what is there, and, followed, what comes until the container ends or the client goes. */
 export async function answerLogs({ query, response }: EngineRequest, container: Container): Promise<void> {

@@ -329,8 +329,9 @@ export class Machine {
     const number = signalNumber(signal);
     if (number === undefined) throw new Refusal(400, `Invalid signal: ${signal}`);
     this.tell(container, 'kill', { signal: String(number) });
+    // Whatever the signal: who sends one does not want the restart policy to answer.
+    container.stopped = true;
     if (number === 9) {
-      container.stopped = true;
       await this.#ended(container, 137);
       return;
     }

@@ -16,6 +16,7 @@ export class Incidents {
   readonly all: readonly Incident[];
   readonly #machine: Machine;
   readonly #world: World;
+  readonly #played = new Set<string>();
 
   constructor(machine: Machine, world: World, products: readonly PracticeProduct[]) {
     this.#machine = machine;
@@ -58,7 +59,13 @@ export class Incidents {
         },
       };
     });
-    this.all = [...joined, ...ofProducts.filter(({ name }) => !own.some((one) => one.name === name))];
+    this.all = [...joined, ...ofProducts.filter(({ name }) => !own.some((one) => one.name === name))].map((incident) => ({
+      ...incident,
+      play: async () => {
+        this.#played.add(incident.name);
+        await incident.play();
+      },
+    }));
   }
 
   #feel(mood: string, components: readonly string[]): void {
@@ -90,6 +97,10 @@ export class Incidents {
       program.feel('usual');
       if (container.state.status === 'restarting') await this.#machine.start(container).catch(() => undefined);
     }
+    // A restart brings its database back.
+    const mesh = this.#played.has('mesh-database') ? this.#world.actor('mesh-control-server') : undefined;
+    if (mesh) await this.#machine.restart(mesh.container, { graceSeconds: 1 });
+    this.#played.clear();
     const volume = this.#machine.volumes.get('rss-reader_db');
     if (volume && volume.sizeBytes > gigabyte) volume.sizeBytes = gigabyte / 2;
   }

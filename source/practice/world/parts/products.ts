@@ -11,10 +11,12 @@ export interface Products {
   mesh?: PracticeProduct;
   intrusionPrevention?: PracticeProduct;
   cluster?: PracticeProduct;
+  /** Of the credentials file in its container. */
+  intrusionPreventionLogin?: { login: string; password: string };
 }
 
 /** The components behind which a product stands that really does what it says. */
-export function productParts({ secretsManager, mesh, intrusionPrevention }: Products): Part[] {
+export function productParts({ secretsManager, mesh, intrusionPrevention, intrusionPreventionLogin }: Products): Part[] {
   return [
     {
       component: 'secrets-manager-path',
@@ -86,6 +88,11 @@ export function productParts({ secretsManager, mesh, intrusionPrevention }: Prod
           bootMs: 800,
           ends: { exitCode: 0, afterMs: 300 },
           processes: ['crowdsec -c /etc/crowdsec/config.yaml'],
+          ...(intrusionPreventionLogin && {
+            files: {
+              '/etc/crowdsec/local_api_credentials.yaml': `url: http://0.0.0.0:8080\nlogin: ${intrusionPreventionLogin.login}\npassword: ${intrusionPreventionLogin.password}\n`,
+            },
+          }),
         },
       },
     },

@@ -1,0 +1,178 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownPaths } from '../../source/config/paths.ts';
+import type { ComponentView } from '../../source/fleet/model.ts';
+import type { Deck } from '../../source/terminal/deck.ts';
+import { openDeck } from '../../source/terminal/open-deck.ts';
+import { openOwn, type PracticeAccess } from '../../source/terminal/practice-access.ts';
+import { OperatorDouble } from '../doubles/operator-double.ts';
+import { ask } from '../real/ask.ts';
+
+let home: string;
+let access: PracticeAccess;
+let deck: Deck;
+const ending = new AbortController();
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'qd-world-'));
+  access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home));
+  deck = await openDeck({ readOnly: false, rehearsing: false, verbose: false, signal: ending.signal, practice: access });
+  await deck.fleet.settle(AbortSignal.timeout(20_000), { complete: true });
+});
+afterAll(async () => {
+  ending.abort();
+  await deck?.close();
+  await access?.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+const component = (id: string): ComponentView | undefined => deck.fleet.snapshot().components.find((one) => one.id === id);
+const word = (id: string) => component(id)?.word;
+const becomes = (id: string, wanted: RegExp) => expect.poll(() => word(id), { timeout: 15_000 }).toMatch(wanted);
+async function play(name: string): Promise<string> {
+  const incident = deck.flows.find(({ id }) => id === 'incident');
+  if (!incident) throw new Error('no incident is offered');
+  const outcome = await deck.run(incident, { place: 'practice', words: [name], options: {} }, new OperatorDouble(), ending.signal);
+  // Probes are asked every few seconds; a test does not wait for them.
+  deck.fleet.refresh();
+  return outcome.message;
+}
+
+describe('the practice world at its start', () => {
+  test('has every component of the catalog, each as its own probe says', () => {
+    const { entries } = deck.catalog;
+    expect(entries.length).toBeGreaterThanOrEqual(15);
+    for (const { id } of entries) expect(component(id), id).toBeDefined();
+    const said = Object.fromEntries(entries.map(({ id }) => [id, word(id)]));
+    expect(said).toMatchObject({
+      'dns-filter-second': 'needs set-up',
+      'file-sync': 'unhealthy',
+      'idp-enterprise': 'stopped',
+      'intrusion-prevention': 'watching',
+      'ldap-directory': 'healthy',
+      'llm-proxy': 'not ready',
+      'media-server': 'healthy',
+      'mesh-control-server': 'healthy',
+      'model-runtime': '2 models, 1 loaded',
+      'password-vault': 'signups open',
+      'reverse-proxy': 'proxying',
+      'rss-reader': 'ready',
+      'secrets-manager-path': 'sealed 0/3',
+      'sso-portal': 'healthy',
+      'vulnerability-scanner': expect.stringMatching(/^loading 1\d\/30 min$/),
+    });
+  });
+
+  test('shows its ports as a machine would, and no conflict', () => {
+    const { ports } = deck.fleet.snapshot();
+    expect(ports.find(({ port }) => port === 8200)).toMatchObject({
+      exposure: 'loopback',
+      component: expect.stringContaining('secrets-manager-path'),
+    });
+    expect(ports.filter(({ conflictWith }) => conflictWith && conflictWith.length > 0)).toEqual([]);
+  });
+
+  test('has logs of hours, in the manner of each program: JSON, logfmt, a terminal with colours, lines on stderr', async () => {
+    const engine = deck.world.engineOf('practice');
+    const lines = async (name: string, tty = false) => {
+      const found: { text: string; stream: string; timeMs: number | undefined }[] = [];
+      for await (const batch of engine.logs(name, { signal: AbortSignal.timeout(10_000), follow: false, tty })) found.push(...batch);
+      return found;
+    };
+    const proxy = await lines('reverse-proxy-caddy-1');
+    expect(proxy.length).toBeGreaterThan(300);
+    for (const { text } of proxy) expect(() => JSON.parse(text)).not.toThrow();
+    expect(Date.now() - (proxy[20]?.timeMs ?? 0)).toBeGreaterThan(60 * 60_000);
+    const times = proxy.map(({ timeMs = 0 }) => timeMs);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(new Set(proxy.map(({ stream }) => stream))).toEqual(new Set(['stderr']));
+    expect((await lines('sso-portal-portal-1')).at(-1)?.text).toMatch(/^time="[^"]+" level=\w+ msg=/);
+    expect((await lines('llm-proxy-litellm-1', true)).some(({ text }) => text.includes('\x1b[32m'))).toBe(true);
+    expect((await lines('media-server-jellyfin-1')).some(({ text }) => text.startsWith('   at '))).toBe(true);
+  });
+
+  test('tells the same past at every start', async () => {
+    const texts = async (where: PracticeAccess) =>
+      (await ask({ socket: join(where.folder, 'engine.sock') }, '/containers/idp-enterprise-keycloak-1/json')).body;
+    const { Id } = JSON.parse(await texts(access)) as { Id: string };
+    expect(Id).toMatch(/^[0-9a-f]{64}$/);
+    const other = await mkdtemp(join(tmpdir(), 'qd-world-'));
+    // In a process of its own it would have a folder of its own.
+    const again = await openOwn(ownPaths({ QUARTERDECK_HOME: other }, other));
+    try {
+      expect((JSON.parse(await texts(again)) as { Id: string }).Id).toBe(Id);
+      // But no secret of an earlier one.
+      expect(again.facts.rootToken).not.toBe(access.facts.rootToken);
+      expect(again.facts.shares).not.toEqual(access.facts.shares);
+    } finally {
+      await again.close();
+      await rm(other, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('incidents on cue', () => {
+  test('a restart loop: dies with an error, restarts are counted, calm ends it', async () => {
+    expect(await play('restart-loop')).toBe('It happens: A program that dies and is started again.');
+    await becomes('password-vault', /^restarting \d+x$/);
+    await expect.poll(() => component('password-vault')?.restarts ?? 0, { timeout: 15_000 }).toBeGreaterThan(2);
+    await play('calm');
+    // The console keeps calling it a loop until it has stayed up for half a minute; the vault itself answers at once.
+    const alive = () =>
+      ask({ socket: join(access.folder, 'ports', '8180.sock') }, '/alive').then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(alive, { timeout: 10_000 }).toBe(200);
+  });
+
+  test('a full disk: the database is unhealthy, the reader fails, df shows where the room went', async () => {
+    await play('full-disk');
+    await becomes('rss-reader', /^database away$/);
+    const { volumes } = await deck.world.engineOf('practice').diskUsage(ending.signal);
+    expect(volumes.find(({ name }) => name === 'rss-reader_db')?.sizeBytes).toBeGreaterThan(50e9);
+    await play('calm');
+    await becomes('rss-reader', /^ready$/);
+  });
+
+  test('an attack: failed logins in bursts, and CrowdSec decides', async () => {
+    const socket = join(access.folder, 'engine.sock');
+    const failures = async () =>
+      (
+        (await ask({ socket }, `/containers/sso-portal-portal-1/logs?stdout=1&since=${Math.floor(Date.now() / 1000 - 5)}`)).body.match(
+          /Unsuccessful 1FA/g,
+        ) ?? []
+      ).length;
+    const decided = async () => {
+      const argv = ['cscli', 'decisions', 'list', '-o', 'json'];
+      const { stdout } = await deck.world
+        .engineOf('practice')
+        .execReading('intrusion-prevention-crowdsec-1', argv, { signal: ending.signal });
+      return (JSON.parse(Buffer.from(stdout).toString()) as unknown[] | null)?.length ?? 0;
+    };
+    const before = await decided();
+    await play('attack');
+    await expect.poll(failures, { timeout: 15_000 }).toBeGreaterThan(5);
+    await expect.poll(decided, { timeout: 15_000 }).toBeGreaterThan(before);
+    await play('calm');
+  });
+
+  test('a restart seals the secrets manager; key shares unseal it', async () => {
+    const { address } = access.facts.products['secrets-manager-path'] ?? { address: '' };
+    const unseal = (key: string) =>
+      ask({ socket: address.replace('unix://', '') }, '/v1/sys/unseal', { method: 'PUT', body: JSON.stringify({ key }) });
+    for (const share of access.facts.shares.slice(0, access.facts.threshold)) expect((await unseal(share)).status).toBe(200);
+    deck.fleet.refresh();
+    await becomes('secrets-manager-path', /^healthy$/);
+    await play('sealed');
+    await becomes('secrets-manager-path', /^sealed 0\/3$/);
+  });
+
+  test('one that is not known is refused, and read-only lets nothing happen', async () => {
+    await expect(play('no-such')).rejects.toMatchObject({ code: 'usage.incident' });
+    const incident = deck.flows.find(({ id }) => id === 'incident');
+    expect(incident?.right).toBe('operate');
+  });
+});
