@@ -98,7 +98,8 @@ export function createMesh(options: MeshOptions = {}): Mesh {
   };
 
   const product: PracticeProduct = {
-    listeners: { 8080: (request, response) => void rest.handle(request, response) },
+    // Whoever hangs up in the middle is not answered.
+    listeners: { 8080: (request, response) => void rest.handle(request, response).catch(() => response.destroy()) },
     start(given) {
       surroundings = given;
       rest.unwell = false;

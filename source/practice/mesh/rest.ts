@@ -180,6 +180,7 @@ export class Rest {
       const headers = this.#state.minor >= 30 ? undefined : { 'Grpc-Metadata-Content-Type': 'application/grpc' };
       return { status: 200, type: 'application/json', text, ...(headers ? { headers } : {}) };
     } catch (error) {
+      if (error instanceof URIError) return { status: 400, type: 'text/plain', text: '400 Bad Request' };
       const fault = error instanceof MeshFault ? error : new MeshFault(13, 'internal error');
       if (this.#state.minor >= 30) return problem(fault.meaning, fault.message);
       return { status: fault.status, type: 'application/json', text: protoJson({ code: fault.code, message: fault.message, details: [] }) };

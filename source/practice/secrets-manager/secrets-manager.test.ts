@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Listening, listen } from '../../../test/contract/listening.ts';
 import { vault } from './dialect.ts';
@@ -107,4 +108,32 @@ test('HashiCorp Vault: its own fields, status of a wrong share, and the ceremoni
     status: 400,
     errors: [`incorrect nonce supplied; nonce for this rekey operation is "${begun['nonce']}"`],
   });
+});
+
+test('one share alone is the key itself', async () => {
+  manager = await createSecretsManager({ shares: 1, threshold: 1 });
+  listening = await listen(manager.product, 8200);
+  expect(manager.shares).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+  expect(await ask('PUT', 'sys/unseal', { key: manager.shares[0] })).toMatchObject({ status: 200, sealed: false });
+});
+
+test('a request that is no JSON, too large, or for another page does no harm', async () => {
+  manager = await createSecretsManager();
+  listening = await listen(manager.product, 8200);
+  const put = (body: string) => fetch(`${listening.url}/v1/sys/unseal`, { method: 'PUT', body });
+  expect(await (await put('{')).json()).toEqual({ errors: ['failed to decode JSON input: unexpected EOF'] });
+  expect(await (await put('[]')).json()).toEqual({ errors: ['failed to decode JSON input: unexpected EOF'] });
+  expect((await put('x'.repeat(33 * 1024 * 1024))).status).toBe(413);
+  expect((await fetch(`${listening.url}/v1/%E0%A4%A`)).status).toBe(400);
+  expect((await fetch(`${listening.url}/elsewhere`)).status).toBe(404);
+});
+
+test('who hangs up in the middle of a request takes nothing down', async () => {
+  manager = await createSecretsManager();
+  listening = await listen(manager.product, 8200);
+  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  await new Promise((resolve) => socket.write('PUT /v1/sys/unseal HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"key":', resolve));
+  await ask('GET', 'sys/health');
+  socket.destroy();
+  expect(await ask('GET', 'sys/seal-status')).toMatchObject({ status: 200, progress: 0 });
 });

@@ -66,7 +66,8 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
   };
 
   const product: PracticeProduct = {
-    listeners: { 8200: (request, response) => void server.handle(request, response) },
+    // Whoever hangs up in the middle is not answered.
+    listeners: { 8200: (request, response) => void server.handle(request, response).catch(() => response.destroy()) },
     start(given) {
       surroundings = given;
       core.dropAttempt();

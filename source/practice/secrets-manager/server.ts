@@ -76,6 +76,9 @@ export class Server {
       return await this.#route(call);
     } catch (error) {
       if (error instanceof Refusal) return { status: error.status, body: { errors: error.errors } };
+      // A path that is no text, or no path.
+      if (error instanceof URIError || (error as { code?: string }).code === 'ERR_INVALID_URL')
+        return { status: 400, bytes: Buffer.from('400 Bad Request'), contentType: 'text/plain' };
       return { status: 500, body: { errors: ['internal error'] } };
     }
   }
