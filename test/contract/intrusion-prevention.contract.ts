@@ -537,6 +537,16 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
           expect.arrayContaining(['acquisition', 'alerts', 'decisions', 'lapi', 'lapi-machine', 'parsers', 'scenarios']),
         );
     });
+    it('names its version', async () => {
+      const { exitCode, stdout, stderr } = await cli('version');
+      expect(exitCode).toBe(0);
+      expect(old ? stderr : stdout).toMatch(new RegExp(`version: v${version.replaceAll('.', '\\.')}`));
+    });
+    it('imports no file that is not there', async () => {
+      const answer = await cli('decisions', 'import', '-i', '/nowhere.csv');
+      expect(answer.exitCode).toBe(1);
+      expect(answer.stderr).toMatch(/unable to open '?\/nowhere\.csv'?: open \/nowhere\.csv: no such file or directory/);
+    });
     it('knows its hub', async () => {
       const kinds = Object.keys(JSON.parse((await cli('hub', 'list', '-o', 'json')).stdout) as object);
       expect(kinds).toEqual(expect.arrayContaining(['collections', 'parsers', 'postoverflows', 'scenarios']));

@@ -13,6 +13,7 @@ import {
   targetFlags,
   wordFor,
 } from './cscli-asking.ts';
+import { importDecisions } from './cscli-import.ts';
 import { switchFlag, textFlag } from './flags.ts';
 import { csvRow, goJson } from './go-words.ts';
 import { boxTable } from './hub-items.ts';
@@ -194,4 +195,6 @@ const decisionDelete: CliCommand = {
   },
 };
 
-export const decisionCommands: CliCommands = { decisions: { list: decisionList, add: decisionAdd, delete: decisionDelete } };
+export const decisionCommands: CliCommands = {
+  decisions: { list: decisionList, add: decisionAdd, delete: decisionDelete, import: importDecisions },
+};

@@ -317,7 +317,10 @@ const versionOf: CliCommand = {
       'Constraint_api: v1',
       'Constraint_acquis: >= 1.0, < 2.0',
     ];
-    if (!cli.old) cli.print(`${facts.join('\n')}\n`);
+    // The older one writes with Go's plain logger, which means stderr.
+    const stamp = new Date(cli.store.now()).toISOString().slice(0, 19).replaceAll('-', '/').replace('T', ' ');
+    if (cli.old) cli.complain(facts.map((fact) => `${stamp} ${fact}\n`).join(''));
+    else cli.print(`${facts.join('\n')}\n`);
   },
 };
 

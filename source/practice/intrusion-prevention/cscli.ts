@@ -28,7 +28,10 @@ export interface CliRun extends CliSurroundings {
   texts: ReadonlyMap<string, string>;
   switches: ReadonlySet<string>;
   rest: readonly string[];
+  stdin: string;
   print(text: string): void;
+  /** Text on stderr, as it is, whatever the output. */
+  complain(text: string): void;
   /** A line about success or harmless trouble, on stderr; only in human output. */
   note(level: 'info' | 'warning', message: string): void;
   usage(): void;
@@ -77,7 +80,11 @@ const aliases: Readonly<Record<string, string>> = {
 const topCommands: CliCommands = { ...decisionCommands, ...alertCommands, ...registryCommands };
 
 /** Runs `cscli` with these arguments: data on stdout, all else on stderr, 0 or 1. */
-export function runCscli(surroundings: CliSurroundings, argv: readonly string[]): { exitCode: number; stdout: string; stderr: string } {
+export function runCscli(
+  surroundings: CliSurroundings,
+  argv: readonly string[],
+  stdin = '',
+): { exitCode: number; stdout: string; stderr: string } {
   let stdout = '';
   let stderr = '';
   const old = surroundings.dialect === '1.4.6';
@@ -139,6 +146,10 @@ export function runCscli(surroundings: CliSurroundings, argv: readonly string[])
       output,
       old,
       usage,
+      stdin,
+      complain: (text) => {
+        stderr += text;
+      },
       print: (text) => {
         stdout += text;
       },

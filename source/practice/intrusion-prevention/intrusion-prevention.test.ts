@@ -112,6 +112,22 @@ describe('the practice CrowdSec', () => {
     expect((await cscli('hub', 'upgrade')).stdout).toBe('Nothing to install or remove.\n');
   });
 
+  it('imports what is piped in, but not what is allowed', async () => {
+    const { product, store, cscli } = start({ living: false });
+    await cscli('allowlists', 'create', 'own', '-d', 'own');
+    await cscli('allowlists', 'add', 'own', '192.0.2.9');
+    const text = 'value,reason,duration\n192.0.2.7,"a, b",24h\n192.0.2.8,,\n192.0.2.9,,\n';
+    const answer = await product.exec?.(['cscli', 'decisions', 'import', '-i', '-', '--format', 'csv'], text);
+    expect(answer).toMatchObject({
+      exitCode: 0,
+      stdout: 'Parsing csv\nValue 192.0.2.9 is allowlisted by [192.0.2.9 from own]\nImported 2 decisions',
+    });
+    expect([...store.decisions()]).toMatchObject([
+      { value: '192.0.2.7', scenario: 'a, b', origin: 'cscli-import' },
+      { value: '192.0.2.8', scenario: 'manual', type: 'ban' },
+    ]);
+  });
+
   it('answers nothing but its own client', () => {
     expect(start({ living: false }).product.exec?.(['sh', '-c', 'true'], '')).toBeUndefined();
   });

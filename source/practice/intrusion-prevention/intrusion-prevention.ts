@@ -102,10 +102,10 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
       run = undefined;
       idle = new RequestCounts();
     },
-    exec(argv) {
+    exec(argv, stdin) {
       const [program = '', ...rest] = argv;
       if (program !== 'cscli' && program !== '/usr/local/bin/cscli' && program !== '/usr/bin/cscli') return undefined;
-      return Promise.resolve(runCscli({ store, hub, dialect, versionText, login: machine.login, counts, called, log }, rest));
+      return Promise.resolve(runCscli({ store, hub, dialect, versionText, login: machine.login, counts, called, log }, rest, stdin));
     },
     incidents: [
       {
