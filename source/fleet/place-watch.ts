@@ -69,7 +69,9 @@ export class PlaceWatch {
   #outages: readonly (readonly [number, number])[] = [];
   #lastEventMs = Date.now() - lookBackMs;
   #wake: (() => void) | undefined;
-  #firstListeners: Promise<void> = Promise.resolve();
+  readonly #answered = Promise.withResolvers<void>();
+  /** Reading them goes through the open files of all programs: what the engine tells is shown before. */
+  readonly #firstListeners = this.#answered.promise.then(() => this.#readListeners());
 
   constructor(
     source: PlaceSource,
@@ -95,7 +97,6 @@ export class PlaceWatch {
 
   /** Runs until closed; never rejects. */
   async run(): Promise<void> {
-    this.#firstListeners = this.#readListeners();
     void this.#watchListeners();
     let attempt = 0;
     while (!this.#closing.signal.aborted) {
@@ -143,8 +144,7 @@ export class PlaceWatch {
       connected();
       if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
-      this.settled = true;
-      this.#changed();
+      this.#settle();
       await this.#inspectAll(engine, signal);
       await this.#firstListeners;
       this.complete = true;
@@ -167,9 +167,14 @@ export class PlaceWatch {
       remedy: fault?.remedy ?? 'Check that the engine runs; the connection comes back by itself.',
       retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
     };
-    this.settled = true;
     this.complete = true;
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.settled = true;
     this.#changed();
+    this.#answered.resolve();
   }
 
   #rest(ms: number): Promise<void> {
