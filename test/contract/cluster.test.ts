@@ -68,6 +68,21 @@ describe('a practice cluster that was made difficult', () => {
     await served.close();
   });
 
+  it('answers slowly, and not at all for what is away', async () => {
+    const cluster = createCluster({ ...pace, away: ['policy'], delayMs: 120 });
+    const served = await serveProduct(cluster.product);
+    const ask = (path: string) => fetch(`${served.url(clusterPort)}${path}`, { headers: { Authorization: `Bearer ${cluster.token}` } });
+    expect(((await (await ask('/apis')).json()) as { groups: unknown[] }).groups).toContainEqual(
+      expect.objectContaining({ name: 'policy' }),
+    );
+    const away = await ask('/apis/policy/v1/poddisruptionbudgets');
+    expect([away.status, await away.text()]).toEqual([503, 'service unavailable\n']);
+    const begun = performance.now();
+    expect((await ask('/api/v1/nodes')).status).toBe(200);
+    expect(performance.now() - begun).toBeGreaterThan(100);
+    await served.close();
+  });
+
   it('holds 5,000 pods, and gives them page by page', async () => {
     const cluster = createCluster({ ...pace, morePods: 5000 });
     const served = await serveProduct(cluster.product);

@@ -25,6 +25,8 @@ export interface ApiServer {
   /** Lets everybody in, as the insecure port of old did. */
   open: boolean;
   forbidden: readonly Forbidden[];
+  away: readonly string[];
+  delayMs: number;
   bookmarkMs: number;
   signal(): AbortSignal;
   /** `v1.31.6`, as it runs now. */

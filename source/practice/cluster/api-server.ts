@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { answer } from './api-answers.ts';
 import { type ApiServer, type Ask, parseJson, type Target, testsOf, verbOf } from './api-request.ts';
 import { isForbidden, permit, userOf } from './api-rights.ts';
@@ -33,6 +34,12 @@ async function serve(api: ApiServer, request: IncomingMessage, response: ServerR
   if (page !== undefined) {
     response.writeHead(page.code, { 'Content-Type': page.type, 'X-Content-Type-Options': 'nosniff' });
     response.end(page.text);
+    return;
+  }
+  if (api.delayMs > 0) await delay(api.delayMs, undefined, { ref: false });
+  if (path[0] === 'apis' && path.length > 2 && api.away.includes(path[1] ?? '')) {
+    response.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' });
+    response.end('service unavailable\n');
     return;
   }
   const ask: Ask = {

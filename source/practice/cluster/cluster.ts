@@ -17,6 +17,10 @@ export interface ClusterOptions extends Partial<Pace> {
   open?: boolean;
   /** Rights that the operator lacks. */
   forbidden?: readonly Forbidden[];
+  /** API groups whose backend is away: they are listed, and answer 503. */
+  away?: readonly string[];
+  /** How long every answer takes, but for health and version. */
+  delayMs?: number;
   /** How long a node takes to come back after its kubelet was restarted. 4 s by default. */
   nodeRestartMs?: number;
   /** Pods besides the scenery, spread over the workers. */
@@ -72,6 +76,8 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
     token,
     open: options.open ?? false,
     forbidden: options.forbidden ?? [],
+    away: options.away ?? [],
+    delayMs: options.delayMs ?? 0,
     bookmarkMs: options.bookmarkMs ?? 60_000,
     signal: () => run.signal,
     version: () => version,
