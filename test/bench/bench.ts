@@ -17,14 +17,15 @@ import { slowLink } from './rows/slow-link.ts';
 /** Those with few containers first: the many that the others want are started once, and stay. */
 const rows: readonly BenchRow[] = [firstFrame, keyToFrame, slowLink, linesKept, memory, frameBytes, idleCpu, firstFrameOfMany];
 
-const usage = `npm run bench -- [--only ROW]... [--quick] [--no-peers] [--engine URL]
+const usage = `npm run bench -- [--only ROW]... [--quick] [--no-peers] [--engine URL] [--output FILE]
 
   --only ROW    ${rows.map(({ id }) => id).join(', ')}
   --quick       fewer and shorter runs: to see whether something changed, not to publish
   --no-peers    quarterdeck and the hand-written floor alone
   --engine URL  a Docker that runs already, as unix:///path; without it a private one is started, as root, on Linux
+  --output FILE writes the page of results there, whatever was run
 
-Only a whole run writes RESULTS.md; the others print their table.`;
+Every run prints its table. Without --output only a whole one, with peers, writes a page: RESULTS.md.`;
 
 const say = (text: string): void => {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
@@ -36,6 +37,7 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: true },
     engine: { type: 'string' },
+    output: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
   allowNegative: true,
@@ -54,7 +56,10 @@ const startedMs = performance.now();
 const paces = [paceMs()];
 
 say('starting the engine');
-const engine = await BenchEngine.start(options.engine);
+const engine = await BenchEngine.start(options.engine).catch((error: Error) => {
+  say(`no engine: ${error.message.trim()}`);
+  process.exit(1);
+});
 const results: { row: BenchRow; result: RowResult | Error; tookS: number }[] = [];
 let bench: Bench | undefined;
 let interrupted = false;
@@ -103,29 +108,33 @@ const notes = results.flatMap(({ result }) => (result instanceof Error ? [] : (r
 const whole = chosen.length === rows.length && !options.quick && options.peers;
 const tookMinutes = (performance.now() - startedMs) / 60_000;
 
-const { table, failures } = plainTable(measures, columns);
-console.log([table, ...notes, ...failures.map((failure, index) => `[${index + 1}] ${failure}`)].join('\n'));
+const printed = plainTable(measures, columns);
+console.log([printed.table, ...notes, ...numbered(printed.failures)].join('\n'));
 say(`took ${tookMinutes.toFixed(1)} min: ${results.map(({ row, tookS }) => `${row.id} ${Math.round(tookS)} s`).join(', ')}`);
 
-if (whole) {
-  const path = fileURLToPath(new URL('RESULTS.md', import.meta.url));
-  await writeFile(path, page());
-  say('written to test/bench/RESULTS.md');
+const published = options.output ?? (whole ? fileURLToPath(new URL('RESULTS.md', import.meta.url)) : undefined);
+if (published !== undefined) {
+  await writeFile(published, page());
+  say(`written to ${published}`);
 }
-process.exit(0);
+process.exit(results.some(({ result }) => result instanceof Error) ? 1 : 0);
+
+function numbered(failures: readonly string[]): string[] {
+  return failures.map((failure, index) => `[${index + 1}] ${failure}`);
+}
 
 function page(): string {
-  const published = resultTable(measures, columns);
+  const { table, failures } = resultTable(measures, columns);
   const list = (lines: readonly string[]) => lines.map((line) => `- ${line}`).join('\n');
   const versions = programs.map(({ title, argv, version }) => `${title}: ${argv ? version : 'not installed'}`);
   return `# Benchmark
 
-Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)} in ${Math.round(tookMinutes)} minutes; not edited by hand. Behind every number stands in parentheses how many
+Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)} in ${Math.round(tookMinutes)} minutes${whole ? '' : ', of which this is a part or a short run, not to be published'}; not edited by hand. Behind every number stands in parentheses how many
 times ours it is. *hand-written* is the floor: \`test/bench/hand-written.cjs\`, the least that a Node program can do to show the same.
 
-${published.table}
+${table}
 
-${[...notes, ...published.failures.map((failure, index) => `[${index + 1}] ${failure}`)].map((line) => `${line}  `).join('\n')}
+${[...notes, ...numbered(failures)].map((line) => `${line}  `).join('\n')}
 
 ## What ran
 
