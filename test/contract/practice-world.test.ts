@@ -170,6 +170,14 @@ describe('incidents on cue', () => {
     await becomes('secrets-manager-path', /^sealed 0\/3$/);
   });
 
+  test('a restart mends what a restart can mend', async () => {
+    const restart = deck.flows.find(({ id }) => id === 'restart');
+    const fileSync = component('file-sync');
+    if (!restart || !fileSync) throw new Error('nothing to restart');
+    await deck.run(restart, { place: 'practice', component: fileSync, words: [], options: {} }, new OperatorDouble(), ending.signal);
+    await becomes('file-sync', /^healthy$/);
+  });
+
   test('one that is not known is refused, and read-only lets nothing happen', async () => {
     await expect(play('no-such')).rejects.toMatchObject({ code: 'usage.incident' });
     const incident = deck.flows.find(({ id }) => id === 'incident');

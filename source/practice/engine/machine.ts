@@ -199,6 +199,7 @@ export class Machine {
     };
     return {
       signal: run.signal,
+      startedMs: container.state.startedMs ?? this.now(),
       environment: container.spec.environment,
       files: container.files,
       now: () => this.now(),

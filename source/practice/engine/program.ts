@@ -5,6 +5,8 @@ import type { ContainerFiles } from './container-files.ts';
 /** One run of a container, from its start to its end. */
 export interface Run {
   readonly signal: AbortSignal;
+  /** When it began; before the practice, for what was running already. */
+  readonly startedMs: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly files: ContainerFiles;
   now(): number;

@@ -37,6 +37,10 @@ export interface Play extends Mood {
   exec?(argv: readonly string[], mood: string): ExecAnswer | undefined;
   environment?: Readonly<Record<string, string>>;
   moods?: Readonly<Record<string, Mood>>;
+  /** So long after its start it is in this mood for good: what loads is loaded one day. */
+  settles?: { afterMs: number; mood: string };
+  /** The mood that a restart puts it into: what a restart mends. */
+  restarted?: string;
   /** A job: it has ended well. */
   finished?: boolean;
 }

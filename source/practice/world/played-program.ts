@@ -28,7 +28,10 @@ export class PlayedProgram implements Program {
   readonly #around: Surroundings;
   readonly #random: Random;
   #mood = usual;
+  /** The mood without incidents. */
+  #base = usual;
   #run: Run | undefined;
+  #inIncident = false;
   #up = false;
   #productRuns = false;
   #timer: NodeJS.Timeout | undefined;
@@ -51,8 +54,13 @@ export class PlayedProgram implements Program {
     const own = this.#product?.listeners[port];
     return (request, response) => {
       if (!this.#up) return void request.socket.destroy();
-      if (own) return own(request, response);
-      answerFrom(this.#now('pages')?.[port] ?? {}, request, response);
+      try {
+        if (own) own(request, response);
+        else answerFrom(this.#now('pages')?.[port] ?? {}, request, response);
+      } catch {
+        // A program that stumbles closes the connection; the console that it may live in goes on.
+        request.socket.destroy();
+      }
     };
   }
 
@@ -107,6 +115,7 @@ export class PlayedProgram implements Program {
     const beUp = () => {
       if (this.#run !== run) return;
       this.#up = true;
+      this.#settleLater(run);
       this.#tellHealth();
       this.#waitForNext();
     };
@@ -114,6 +123,9 @@ export class PlayedProgram implements Program {
       beUp();
       return;
     }
+    // A restart mends what it can, and whatever was loaded is loaded anew.
+    this.#base = this.#play.restarted ?? usual;
+    if (!this.#inIncident) this.#mood = this.#base;
     const dies = this.#now('dies');
     if (dies) {
       this.#around.later(dies.afterMs, () => {
@@ -125,6 +137,17 @@ export class PlayedProgram implements Program {
     }
     this.#say(this.#play.voice.begin?.(new Date(run.now()), this.#random) ?? []);
     this.#around.later(this.#play.bootMs ?? 500, beUp);
+  }
+
+  #settleLater(run: Run): void {
+    const { settles } = this.#play;
+    if (!settles) return;
+    const timer = this.#around.later(Math.max(0, run.startedMs + settles.afterMs - run.now()), () => {
+      if (this.#run !== run) return;
+      this.#base = settles.mood;
+      if (!this.#inIncident) this.#be(settles.mood);
+    });
+    run.signal.addEventListener('abort', () => this.#around.cancel(timer), { once: true });
   }
 
   #stopProduct(): void {
@@ -156,8 +179,13 @@ export class PlayedProgram implements Program {
     });
   }
 
-  /** From now on it is played like this. A mood that this service does not have leaves it as it is. */
+  /** From now on it is played like this; `usual` is as it would be by now without incidents. A mood that it does not have changes nothing. */
   feel(mood: string): void {
+    this.#inIncident = mood !== usual;
+    this.#be(this.#inIncident ? mood : this.#base);
+  }
+
+  #be(mood: string): void {
     this.#mood = mood;
     if (!this.#up) return;
     this.#tellHealth();

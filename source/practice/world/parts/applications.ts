@@ -242,7 +242,7 @@ export const rssReader: Part = {
   },
 };
 
-/** Syncthing, whose folder has lost its marker. */
+/** Syncthing, which a restart would mend. */
 export const fileSync: Part = {
   component: 'file-sync',
   project: 'file-sync',
@@ -291,6 +291,8 @@ export const fileSync: Part = {
       bootMs: 1_500,
       ends: { exitCode: 0, afterMs: 500 },
       processes: ['/bin/syncthing serve'],
+      restarted: 'mended',
+      moods: { mended: { health: { status: 'healthy', output: 'OK\n' } } },
     },
   },
 };
@@ -375,7 +377,7 @@ function uvicorn(random: Random, request: string, status: string): string {
   return `${green('INFO')}:     172.18.0.1:${random.between(32_000, 60_000)} - "${bold(`${request} HTTP/1.1`)}" ${status.startsWith('2') ? green(status) : red(status)}`;
 }
 
-/** LiteLLM, in a terminal of its own, which cannot reach its database. */
+/** LiteLLM, in a terminal of its own, which has lost its database and would find it again after a restart. */
 export const llmProxy: Part = {
   component: 'llm-proxy',
   project: 'llm-proxy',
@@ -429,6 +431,25 @@ export const llmProxy: Part = {
           'model_list:\n  - model_name: qwen\n    litellm_params:\n      model: ollama_chat/qwen3:8b\n      api_base: http://model-runtime:11434\n',
       },
       bootMs: 6_000,
+      restarted: 'mended',
+      moods: {
+        mended: {
+          voice: {
+            everyMs: 12_000,
+            happen: (_, random) => [
+              random.chance(0.3) ? uvicorn(random, 'GET /health/readiness', '200 OK') : uvicorn(random, 'POST /chat/completions', '200 OK'),
+            ],
+          },
+          health: { status: 'healthy', output: '' },
+          pages: {
+            4000: {
+              '/health/readiness': { body: { status: 'healthy', db: 'connected', litellm_version: '1.79.3' } },
+              '/health/liveliness': { body: '"I\'m alive!"', type: 'application/json' },
+              '/': htmlPage('LiteLLM API - Swagger UI'),
+            },
+          },
+        },
+      },
       ends: { exitCode: 0, afterMs: 400 },
       processes: ['/usr/bin/python3.13 /usr/bin/litellm --config /app/config.yaml --port 4000'],
     },

@@ -377,6 +377,9 @@ function gvmTime(at: Date): string {
   return `${at.toISOString().slice(0, 10)} ${at.toISOString().slice(11, 13)}h${at.toISOString().slice(14, 16)}.${at.toISOString().slice(17, 19)} UTC`;
 }
 
+/** Feeds take 15 to 30 minutes. */
+const loadedAfterMs = minutes(26);
+
 const families: readonly [string, ...string[]] = [
   'Debian Local Security Checks',
   'Web application abuses',
@@ -394,7 +397,12 @@ export const vulnerabilityScanner: Part = {
   plays: {
     'vulnerability-tests': feed('vulnerability tests'),
     'notus-data': feed('notus data'),
-    'scap-data': { ...feed('SCAP data'), health: { status: 'starting', output: 'still copying\n' } },
+    'scap-data': {
+      ...feed('SCAP data'),
+      health: { status: 'starting', output: 'still copying\n' },
+      settles: { afterMs: minutes(18), mood: 'loaded' },
+      moods: { loaded: { health: { status: 'healthy', output: '' } } },
+    },
     'cert-bund-data': feed('CERT-Bund data'),
     'dfn-cert-data': feed('DFN-CERT data'),
     'data-objects': feed('data objects'),
@@ -404,8 +412,14 @@ export const vulnerabilityScanner: Part = {
     'pg-gvm-migrator': job(['No migration required.']),
     'pg-gvm': {
       ...postgresPlay('gvmd'),
-      exec: (argv) =>
-        argv[0] === 'psql' ? said('0 0') : argv[0] === 'pg_isready' ? said('/var/run/postgresql:5432 - accepting connections') : undefined,
+      settles: { afterMs: loadedAfterMs, mood: 'loaded' },
+      moods: { loaded: {} },
+      exec: (argv, mood) =>
+        argv[0] === 'psql'
+          ? said(mood === 'loaded' ? '174213 6' : '0 0')
+          : argv[0] === 'pg_isready'
+            ? said('/var/run/postgresql:5432 - accepting connections')
+            : undefined,
     },
     gvmd: {
       voice: {
@@ -423,6 +437,16 @@ export const vulnerabilityScanner: Part = {
         ],
       },
       figures: { cpuPercent: [93, 6], memoryMb: [1180, 220] },
+      settles: { afterMs: loadedAfterMs, mood: 'loaded' },
+      moods: {
+        loaded: {
+          voice: {
+            everyMs: 90_000,
+            happen: (at) => [`event task:MESSAGE:${gvmTime(at)}:71: Status of task Weekly (home) has changed to Done`],
+          },
+          figures: { cpuPercent: [1.5, 1], memoryMb: [940, 30] },
+        },
+      },
       ends: { exitCode: 0, afterMs: 600 },
       processes: ['gvmd --osp-vt-update=/run/ospd/ospd-openvas.sock --listen-mode=666 -f'],
     },
@@ -463,6 +487,19 @@ export const vulnerabilityScanner: Part = {
           ]),
       },
       figures: { cpuPercent: [71, 9], memoryMb: [860, 90] },
+      settles: { afterMs: loadedAfterMs, mood: 'loaded' },
+      moods: {
+        loaded: {
+          voice: {
+            everyMs: 180_000,
+            happen: (at) =>
+              toStderr([
+                `OSPD[7] ${dayTimeMs(at).replace('.', ',')}: INFO: (ospd_openvas.daemon) VTs were up to date. Feed version is 202611200608.`,
+              ]),
+          },
+          figures: { cpuPercent: [0.8, 0.5], memoryMb: [720, 10] },
+        },
+      },
       ends: { exitCode: 0, afterMs: 900 },
       processes: ['/usr/bin/python3 /usr/local/bin/ospd-openvas -f --config /etc/gvm/ospd-openvas.conf'],
     },
