@@ -115,7 +115,7 @@ export function createMesh(options: MeshOptions = {}): Mesh {
       clearInterval(heartbeat);
       // What waits for registration is kept in memory only.
       state.pending.clear();
-      state.log('INF', 'Received signal to stop, shutting down gracefully signal=terminated');
+      for (const line of stopLines) state.log('INF', line);
       surroundings = undefined;
     },
     exec(argv, stdin) {
@@ -159,6 +159,17 @@ function startLines({ version, commit }: VersionInfo): string[] {
     'listening and serving debug and metrics on: 127.0.0.1:9095',
   ];
 }
+
+const stopLines: readonly string[] = [
+  'shutting down debug http server',
+  'shutting down main http server',
+  'closing batcher',
+  'waiting for netmap stream to close',
+  'shutting down grpc server (socket)',
+  'closing network listeners',
+  'closing state and database',
+  'Headscale stopped',
+];
 
 function describe(node: Node): string {
   const facts = [`node.id=${node.id}`, `node.is_tagged=${node.tags.length > 0}`, `node.name=${node.name}`, `node.online=${node.online}`];

@@ -113,10 +113,9 @@ export class Rest {
   }
 
   #answer(method: string, url: URL, { authorization, remote, body }: { authorization: string; remote: string; body: Buffer }): Sent {
-    if (url.pathname.startsWith('/api/v1/')) return this.#guarded(method, url, authorization, remote, body);
+    if (/^\/api(?:\/|$)/.test(url.pathname)) return this.#guarded(method, url, authorization, remote, body);
     const known = openPaths[url.pathname];
     if (known && !known.includes(method)) return { status: 405, text: '', headers: { Allow: known.join(', ') } };
-    const plain = 'text/plain; charset=utf-8';
     switch (url.pathname) {
       case '/health':
         return {
@@ -127,6 +126,9 @@ export class Rest {
       case '/version':
         if (this.#state.minor < 26) break;
         return { status: 200, type: 'application/json', text: `${JSON.stringify(this.#version)}\n` };
+      case '/ts2021':
+        // What clients speak after an upgrade, which is not played here.
+        return { status: 500, type: 'text/plain; charset=utf-8', text: 'Internal error\n' };
       case '/robots.txt':
         return { status: 200, type: 'text/plain', text: 'User-agent: *\nDisallow: /' };
       case '/key':
@@ -135,8 +137,9 @@ export class Rest {
         return { status: 200, type: 'text/html; charset=utf-8', text: '<!DOCTYPE html><html lang="en"><head></head><body></body></html>' };
       default:
     }
-    if (/^\/register\/[^/]+$/.test(url.pathname)) return this.#registerPage(url.pathname.slice('/register/'.length));
-    return { status: 404, type: plain, text: '404 page not found\n' };
+    const page = /^\/(register|auth)\/([^/]+)$/.exec(url.pathname);
+    if (page) return this.#logInPage(page[2] ?? '', page[1] === 'register');
+    return notThere;
   }
 
   #key(version: string): Sent {
@@ -152,13 +155,13 @@ export class Rest {
   }
 
   /** What a browser shows to whom a node was told to log in. */
-  #registerPage(authId: string): Sent {
+  #logInPage(authId: string, isNew: boolean): Sent {
     try {
       checkAuthId(authId);
     } catch {
       return { status: 400, type: 'text/plain; charset=utf-8', text: 'invalid auth id\n' };
     }
-    const command = `headscale auth register --auth-id ${authId} --user USERNAME`;
+    const command = isNew ? `headscale auth register --auth-id ${authId} --user USERNAME` : `headscale auth approve --auth-id ${authId}`;
     return { status: 200, type: 'text/html; charset=utf-8', text: `<!DOCTYPE html><html><body><code>${command}</code></body></html>` };
   }
 
@@ -174,6 +177,7 @@ export class Rest {
       this.#state.log('INF', `failed to validate token error=${JSON.stringify(refusal)} client_address=${remote}`);
       return unauthorised();
     }
+    if (!url.pathname.startsWith('/api/v1/')) return notThere;
     try {
       const answer = this.#api(method, url.pathname.slice('/api/v1/'.length), url.searchParams, bodyOf(body));
       const text = this.#state.minor >= 30 ? JSON.stringify(answer) : protoJson(answer);
@@ -202,12 +206,14 @@ export class Rest {
 }
 
 const openPaths: Record<string, string[]> = {
-  '/health': ['GET', 'HEAD'],
+  '/health': ['GET'],
   '/version': ['GET'],
   '/key': ['GET'],
   '/robots.txt': ['GET'],
   '/verify': ['POST'],
 };
+
+const notThere: Sent = { status: 404, type: 'text/plain; charset=utf-8', text: '404 page not found\n' };
 
 function problem(status: number, detail: string): Sent {
   const titles: Record<number, string> = {
