@@ -419,6 +419,13 @@ export function clusterContract(open: () => ClusterServer): void {
       await expect
         .poll(async () => (await ask('/apis/apps/v1/namespaces/web/deployments/cache')).json.status, { timeout: 5000 })
         .toMatchObject({ readyReplicas: 2, replicas: 2, observedGeneration: 2 });
+      const scale = await ask('/apis/apps/v1/namespaces/web/deployments/cache/scale', {
+        method: 'PATCH',
+        patch: 'merge',
+        body: '{"spec":{"replicas":1}}',
+      });
+      expect(scale).toMatchObject({ status: 200, json: { kind: 'Scale', apiVersion: 'autoscaling/v1', spec: { replicas: 1 } } });
+      expect((await ask('/apis/apps/v1/namespaces/web/deployments/cache')).json.spec.replicas).toBe(1);
     });
   });
 

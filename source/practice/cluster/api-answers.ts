@@ -1,5 +1,5 @@
 import { type ApiServer, type Ask, asVersion, parseJson, type Target, testsOf, verbOf } from './api-request.ts';
-import { changed, evicted, patched, removed } from './api-writes.ts';
+import { changed, evicted, patched, removed, scaled } from './api-writes.ts';
 import { badRequest, type Draft, type Json, type JsonObject, type KubeObject, KubeRefusal, notFound } from './kube-object.ts';
 import { type Resource, resources } from './resources.ts';
 
@@ -10,6 +10,7 @@ export function answer(api: ApiServer, ask: Ask, target: Target): [number, Json 
   const dryRun = ask.query.get('dryRun') === 'All';
   const shape = (object: KubeObject) => asVersion(object, target) as unknown as JsonObject;
   if (sub === 'eviction') return [201, evicted(api, ask, store.get(resource, name ?? '', namespace))];
+  if (sub === 'scale') return [200, scaled(api, ask, store.get(resource, name ?? '', namespace), target)];
   if (sub === 'log') {
     const pod = store.get(resource, name ?? '', namespace);
     return [200, `${new Date(store.now()).toISOString()} ${pod.metadata.name} is listening\n`];

@@ -93,3 +93,27 @@ export function evicted(api: ApiServer, ask: Ask, pod: KubeObject): JsonObject {
   const grace = typeof options.gracePeriodSeconds === 'number' ? options.gracePeriodSeconds : undefined;
   return evict(api.store, api.controllers, pod, grace, dryRun);
 }
+
+/** The scale subresource: how many are wanted, and nothing else of the object. */
+export function scaled(api: ApiServer, ask: Ask, object: KubeObject, target: Target): JsonObject {
+  const scaleOf = ({ metadata, spec, status }: KubeObject): JsonObject => {
+    const { name, namespace = '', uid, resourceVersion, creationTimestamp } = metadata;
+    return {
+      kind: 'Scale',
+      apiVersion: 'autoscaling/v1',
+      metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+      spec: { replicas: spec.replicas ?? 1 },
+      status: { replicas: status?.replicas ?? 0 },
+    };
+  };
+  if (ask.method === 'GET') return scaleOf(object);
+  if (ask.method !== 'PATCH' && ask.method !== 'PUT') {
+    throw new KubeRefusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+  }
+  const sent = parseJson(ask.body);
+  const json = ask.headers['content-type']?.startsWith('application/json-patch+json') === true;
+  const wanted = (json ? jsonPatch(scaleOf(object), sent) : mergePatch(scaleOf(object), sent)) as { spec?: { replicas?: number } };
+  const { sub: _sub, ...whole } = target;
+  const next = { ...object, spec: { ...object.spec, replicas: wanted.spec?.replicas ?? 0 } };
+  return scaleOf(changed(api, whole, next, ask.query.get('dryRun') === 'All'));
+}

@@ -44,10 +44,10 @@ export const resources: readonly Resource[] = [
   core('serviceaccounts', 'ServiceAccount', true, { short: ['sa'] }),
   core('persistentvolumeclaims', 'PersistentVolumeClaim', true, { short: ['pvc'] }),
   core('persistentvolumes', 'PersistentVolume', false, { short: ['pv'] }),
-  other('apps', 'deployments', 'Deployment', true, { short: ['deploy'], sub: ['status'] }),
-  other('apps', 'replicasets', 'ReplicaSet', true, { short: ['rs'], sub: ['status'] }),
+  other('apps', 'deployments', 'Deployment', true, { short: ['deploy'], sub: ['status', 'scale'] }),
+  other('apps', 'replicasets', 'ReplicaSet', true, { short: ['rs'], sub: ['status', 'scale'] }),
   other('apps', 'daemonsets', 'DaemonSet', true, { short: ['ds'], sub: ['status'] }),
-  other('apps', 'statefulsets', 'StatefulSet', true, { short: ['sts'], sub: ['status'] }),
+  other('apps', 'statefulsets', 'StatefulSet', true, { short: ['sts'], sub: ['status', 'scale'] }),
   other('batch', 'jobs', 'Job', true),
   other('batch', 'cronjobs', 'CronJob', true, { short: ['cj'] }),
   other('policy', 'poddisruptionbudgets', 'PodDisruptionBudget', true, { short: ['pdb'], sub: ['status'] }),
@@ -86,6 +86,14 @@ export const versionsOf = (resource: Resource, apiServer: string): string[] => {
   return leaving !== undefined && minorOf(apiServer) < minorOf(leaving.removed) ? [resource.version, leaving.version] : [resource.version];
 };
 
+/** Some of them take and give a kind of another group. */
+function subresource(plural: string, kind: string, namespaced: boolean, name: string) {
+  const common = { name: `${plural}/${name}`, singularName: '', namespaced };
+  if (name === 'eviction') return { ...common, group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] };
+  if (name === 'scale') return { ...common, group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: ['get', 'patch', 'update'] };
+  return { ...common, kind, verbs: name === 'log' ? ['get'] : ['get', 'patch', 'update'] };
+}
+
 /** `v1` of a group: what it is made of. */
 export function apiResourceList(group: string, version: string, apiServer: string) {
   if (group === 'authorization.k8s.io' && version === 'v1') return accessReviews;
@@ -98,19 +106,7 @@ export function apiResourceList(group: string, version: string, apiServer: strin
     groupVersion: group === '' ? version : `${group}/${version}`,
     resources: own.flatMap(({ plural, kind, namespaced, short, sub }) => [
       { name: plural, singularName: kind.toLowerCase(), namespaced, kind, verbs, ...(short === undefined ? {} : { shortNames: short }) },
-      ...(sub ?? []).map((name) =>
-        name === 'eviction'
-          ? {
-              name: `${plural}/eviction`,
-              singularName: '',
-              namespaced,
-              group: 'policy',
-              version: 'v1',
-              kind: 'Eviction',
-              verbs: ['create'],
-            }
-          : { name: `${plural}/${name}`, singularName: '', namespaced, kind, verbs: name === 'log' ? ['get'] : ['get', 'patch', 'update'] },
-      ),
+      ...(sub ?? []).map((name) => subresource(plural, kind, namespaced, name)),
     ]),
   };
 }
