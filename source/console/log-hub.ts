@@ -45,6 +45,8 @@ export interface LogHub {
   stop(): boolean;
   /** Stands still at the first line at or after this time. Undefined when there is none so late. */
   jump(timeMs: number): Promise<number | undefined | 'stopped'>;
+  /** The filter changes: what is on the screen is still as it was before. */
+  isChanging(): boolean;
   /** What is being looked for, in a few words. */
   doing(): string | undefined;
   subscribe(listener: () => void): () => void;
@@ -97,6 +99,7 @@ export function createLogHub(logs: Logs): LogHub {
   let filter: LogFilter | undefined;
   let problem: string | undefined;
   let hint: string | undefined;
+  let changing = 0;
   /** Ends what was asked for in a look that is over. */
   let leaving = new AbortController();
   let going: { what: string; stop: AbortController } | undefined;
@@ -205,11 +208,15 @@ export function createLogHub(logs: Logs): LogHub {
     let index: number | undefined;
     if (anchor) {
       const passes = !look.hides || filter === undefined || filter.passes(anchor.text);
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(anchorMs)]);
-      if (passes) index = await locate(reading, anchor, limit).catch(() => undefined);
-      if (index === undefined && anchor.timeMs !== undefined) {
-        index = await reading.jump(anchor.timeMs, AbortSignal.any([signal, AbortSignal.timeout(anchorMs)])).catch(() => undefined);
-      }
+      changing++;
+      const found = await go('looking for the same place', async (stop) => {
+        const limit = () => AbortSignal.any([stop, signal, AbortSignal.timeout(anchorMs)]);
+        const here = passes ? await locate(reading, anchor, limit()).catch(() => undefined) : undefined;
+        if (here !== undefined || anchor.timeMs === undefined) return here;
+        return reading.jump(anchor.timeMs, limit()).catch(() => undefined);
+      });
+      changing--;
+      index = found === 'stopped' ? undefined : found;
       if (signal.aborted || current !== look) {
         reading.close();
         return undefined;
@@ -364,6 +371,7 @@ export function createLogHub(logs: Logs): LogHub {
       if (!found) return undefined;
       return go('looking for the line', (stop) => locate(target, found, stop));
     },
+    isChanging: () => changing > 0,
     doing: () => going?.what,
     searching: () => search?.reading.edges()[search.direction],
     stop() {

@@ -120,6 +120,11 @@ export function createLogMoves(options: Options): LogMoves {
     return true;
   }
 
+  function toLogs(): void {
+    const { focus, tab } = store.get();
+    if (focus !== 'logs' && !(focus === 'detail' && tab === 'logs')) store.update(() => ({ focus: 'logs', screen: 'panes' }));
+  }
+
   /** What was looked for in vain can have left the log at its end. */
   function agree(): void {
     const reading = hub.reading();
@@ -188,11 +193,14 @@ export function createLogMoves(options: Options): LogMoves {
       }
       // At the end there is nothing further down.
       if (amount !== 'top' && amount > 0 && store.get().logs.at === undefined) return;
+      if (entries().length === 0) {
+        if (amount !== 'top' && amount < 0) hub.reading()?.more('back', measured.logs.height);
+        return;
+      }
       const place = standing();
       if (!place) return;
       if (amount !== 'top' && amount > 0) reachOut(place, amount);
       const all = entries();
-      if (all.length === 0) return;
       const next =
         amount === 'top'
           ? withCursor(all, place, 0, measured.logs)
@@ -353,10 +361,10 @@ export function createLogMoves(options: Options): LogMoves {
       const snapshot = deck.fleet.snapshot();
       const scope = nextScope(snapshot, store.get().logScope, component);
       store.update(() => ({ logScope: scope }));
-      const { focus, tab } = store.get();
-      if (focus !== 'logs' && !(focus === 'detail' && tab === 'logs')) store.update(() => ({ focus: 'logs', screen: 'panes' }));
+      toLogs();
     },
     askTime() {
+      toLogs();
       store.update(() => ({ editing: { target: 'time', field: fieldOf(), before: '' } }));
     },
     jump(typed) {

@@ -139,6 +139,28 @@ describe('a filter', () => {
     await screen.sees('line 50');
   });
 
+  test('without a match in what is kept is searched for further back by the keys that scroll', async () => {
+    const screen = await inLogs();
+    screen.deck.logs.addHistory(
+      vault,
+      lines(1, 3000, 'old').map((text, at) => (at === 20 ? `needle ${text}` : text)),
+    );
+    screen.log(vault, lines(1, 50));
+    await screen.sees('line 50');
+    screen.deck.logs.holdHistory();
+    await screen.press('k', 'k', '/');
+    await screen.type('needle');
+    await screen.press('enter');
+    const release = screen.deck.logs.holdHistory();
+    await screen.sees('searched 3,000 lines');
+    await screen.press('esc');
+    await screen.sees('k searches further back');
+    await screen.press('k');
+    await screen.sees('searched 3,000 lines');
+    release();
+    await screen.sees('needle old 21');
+  });
+
   test('leaves the log where it stands when it was paused', async () => {
     const screen = await inLogs();
     screen.log(

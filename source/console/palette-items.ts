@@ -30,6 +30,11 @@ const general: readonly CommandId[] = [
   'wrap',
   'timestamps',
   'follow',
+  'jump',
+  'raw',
+  'hiding',
+  'log-scope',
+  'save-logs',
   'help',
   'quit',
 ];

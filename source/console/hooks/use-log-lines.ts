@@ -3,6 +3,7 @@ import { useParts } from '../context.ts';
 import { filterText } from '../filter-text.ts';
 import { logWhose } from '../log-look.ts';
 import { type LogLines, logLines } from '../panes/log-lines.ts';
+import { contextsOf } from '../selection.ts';
 import { useFleet } from './use-fleet.ts';
 import { useInterface } from './use-interface.ts';
 import { useNow } from './use-now.ts';
@@ -47,17 +48,20 @@ export function useLogLines(options: { width: number; height: number; focused: b
   const logs = useInterface((state) => state.logs);
   const marked = useInterface((state) => state.marked);
   const logScope = useInterface((state) => state.logScope);
+  const inLog = useInterface((state) => contextsOf(state)[0] === 'logs');
   const nowMs = useNow();
   useLogChanges(shown);
 
   // Where what is kept does not fill the pane, the engine's history does.
-  const short = shown && hub.source() !== undefined && hub.entries().length < height && hub.edges().back.state === 'more';
+  const reading = shown ? hub.reading() : undefined;
+  const short = reading !== undefined && hub.entries().length < height && hub.edges().back.state === 'more';
   const filter = filters.logs;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every reading is filled, also one that follows another that was short
   useEffect(() => {
     if (!short) return;
     const timer = setTimeout(() => hub.fill(height), fillAfterMs);
     return () => clearTimeout(timer);
-  }, [short, hub, height]);
+  }, [short, hub, height, reading]);
 
   if (!shown) return nothing;
   const whose = logWhose(snapshot, { marked, logScope }, component);
@@ -74,7 +78,8 @@ export function useLogLines(options: { width: number; height: number; focused: b
     services: component?.services.map((service) => service.name) ?? [],
     nowMs,
   });
-  commands.measured.logs = drawn.measured;
+  // Keys go by the log that has the focus, where two are on the screen.
+  if (focused || !inLog) commands.measured.logs = drawn.measured;
   const typed = filterText(theme, { filters, editing }, 'logs');
   const onlyHighlights = typed !== '' && !logs.hides ? theme.paint('faint', ' highlighted') : '';
   return { ...drawn, title: whose?.title ?? '', componentCount: whose?.componentKeys.length ?? 0, typed: typed + onlyHighlights };

@@ -220,15 +220,17 @@ function statusText({ theme, hub, logs, filter }: LogLinesOptions, entries: read
         ? 'paused'
         : `paused, ${numberText(waiting)} ${waiting === 1 ? 'line waits' : 'lines wait'}`;
   const applied = filter !== '' && hub.filter() !== undefined;
-  const count = hub.inContext()
-    ? 'among its neighbours'
-    : !applied
-      ? linesText(total)
-      : !logs.hides
-        ? `highlighted in ${linesText(total)}`
-        : entries.length <= total
-          ? `${numberText(entries.length)} of ${linesText(total)} match`
-          : `${numberText(entries.length)} match`;
+  const count = hub.isChanging()
+    ? 'filtering'
+    : hub.inContext()
+      ? 'among its neighbours'
+      : !applied
+        ? linesText(total)
+        : !logs.hides
+          ? `highlighted in ${linesText(total)}`
+          : entries.length <= total
+            ? `${numberText(entries.length)} of ${linesText(total)} match`
+            : `${numberText(entries.length)} match`;
   return theme.paint(logs.at ? 'warn' : 'faint', [message && !logs.at ? cleanLine(message) : state, count].join(` ${theme.glyphs.dot} `));
 }
 
@@ -259,6 +261,9 @@ function notesText({ theme, hub, logs, keymap }: LogLinesOptions): string {
   return notes.join(theme.paint('faint', ` ${theme.glyphs.dot} `));
 }
 
+/** Of a longer line the store keeps no more: `LogEntry`. */
+const keptCharacters = 16_384;
+
 /** One line in full: when, whose, and all of its text; JSON spread out. */
 export function wholeLines(entry: LogEntry, { theme, width, nowMs }: Pick<LogLinesOptions, 'theme' | 'width' | 'nowMs'>): string[] {
   const line = lineText(entry, true);
@@ -271,6 +276,10 @@ export function wholeLines(entry: LogEntry, { theme, width, nowMs }: Pick<LogLin
     .join('/');
   const head = [when, `${whose}, ${entry.stream}`, line.level].filter(Boolean).join(` ${theme.glyphs.dot} `);
   const room = Math.max(1, width - 2);
+  const cutNote =
+    entry.text.length >= keptCharacters
+      ? ['', ` ${theme.paint('warn', `Only its first ${numberText(keptCharacters)} characters are kept.`)}`]
+      : [];
   return [
     ...wrap(cleanLine(head), room).map((row) => ` ${theme.paint('faint', row)}`),
     '',
@@ -278,6 +287,7 @@ export function wholeLines(entry: LogEntry, { theme, width, nowMs }: Pick<LogLin
       const piece: LineText = { text, styled: undefined, level: undefined, ascii: /^[\x20-\x7e]*$/.test(text) };
       return wrappedPieces(piece, room).map(({ start, end }) => ` ${text.slice(start, end)}`);
     }),
+    ...cutNote,
   ];
 }
 

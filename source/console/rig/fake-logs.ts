@@ -214,21 +214,26 @@ class FakeReading implements LogReading {
   }
 
   async jump(timeMs: number, signal: AbortSignal) {
-    await (this.#source.world.gate ?? Promise.resolve());
-    signal.throwIfAborted();
+    await this.#opened(signal);
     const { all } = this.#source;
     const at = all.findIndex((entry) => (entry.timeMs ?? 0) >= timeMs && this.#passes(entry));
     return at < 0 ? undefined : this.#standAt(at);
   }
 
   async around(entry: LogEntry, signal: AbortSignal) {
-    await (this.#source.world.gate ?? Promise.resolve());
-    signal.throwIfAborted();
+    await this.#opened(signal);
     const at = this.#source.all.findIndex(
       (one) => one.container === entry.container && one.timeMs === entry.timeMs && one.text === entry.text,
     );
     const found = this.#source.all[at];
     return found && this.#passes(found) ? this.#standAt(at) : undefined;
+  }
+
+  /** When the history answers, or nobody waits for it any more. */
+  async #opened(signal: AbortSignal) {
+    const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await Promise.race([this.#source.world.gate ?? Promise.resolve(), ended]);
+    signal.throwIfAborted();
   }
 
   #standAt(at: number): number {
