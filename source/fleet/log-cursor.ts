@@ -6,6 +6,8 @@ import type { LogTarget } from './log-targets.ts';
 
 const requestsAtOnce = 8;
 const fewestLines = 64;
+/** Podman reads a log from its start for each page: fewer and larger ones. */
+const podmanLines = 5_000;
 
 interface CursorLane {
   target: LogTarget;
@@ -156,9 +158,12 @@ export class LogCursor {
     const edge = isBack ? lane.known[0] : lane.known.at(-1);
     const arrived = this.#ring.arrived(target.container);
     const behind = edge?.ordinal === undefined ? (edge || !isBack ? undefined : arrived) : arrived - edge.ordinal;
+    const isFar =
+      target.kind === 'podman' && this.#lanes.length === 1 && edge !== undefined && (behind === undefined || behind > podmanLines / 2);
+    const size = isFar ? Math.max(count, podmanLines) : count;
     const { lines, reached } = isBack
-      ? await linesBefore(target, { known: lane.known, beforeMs: this.#timeMs, behind }, count, signal)
-      : await linesAfter(target, { known: lane.known, afterMs: this.#timeMs, behind }, count, signal);
+      ? await linesBefore(target, { known: lane.known, beforeMs: this.#timeMs, behind }, size, signal)
+      : await linesAfter(target, { known: lane.known, afterMs: this.#timeMs, behind }, size, signal);
     lane.reached = reached || lines.length === 0;
     lane.buffer = lines;
     if (lines.length === 0) return;

@@ -3,6 +3,7 @@ import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import { LogPosition } from './log-position.ts';
 import type { LogTarget, LogTargets } from './log-targets.ts';
+import { RecentStamps } from './recent-stamps.ts';
 import type { TurnKeeper } from './turn-keeper.ts';
 
 export interface FollowOptions {
@@ -39,6 +40,7 @@ export async function* followContainer(
 ): AsyncGenerator<readonly LogLine[], void, void> {
   const { follow, signal, retryMs } = options;
   const position = new LogPosition();
+  const recent = { stdout: new RecentStamps(), stderr: new RecentStamps() };
   let read: LogTarget | undefined;
   for (;;) {
     const target = targets.get(container);
@@ -52,7 +54,7 @@ export async function* followContainer(
       continue;
     }
     try {
-      yield* readOnce(targets, target, position, options);
+      yield* readOnce(targets, target, { position, recent }, options);
       read = target;
       // A stream ends with its container, which the fleet knows a moment later; one whose container still runs by then only broke off.
       if (follow && targets.get(container) === target)
@@ -78,7 +80,7 @@ function brokenOff(thrown: unknown): Fault {
 async function* readOnce(
   targets: LogTargets,
   target: LogTarget,
-  position: LogPosition,
+  { position, recent }: { position: LogPosition; recent: Record<LogLine['stream'], RecentStamps> },
   { follow, tail, sinceMs, untilMs, signal, opening, turns, opened, reading }: FollowOptions,
 ): AsyncGenerator<readonly LogLine[], void, void> {
   const stop = new AbortController();
@@ -86,8 +88,8 @@ async function* readOnce(
   signal.addEventListener('abort', forward, { once: true });
   const watching = new AbortController();
   if (follow) void stopWithTarget(targets, target, stop, watching.signal);
-  const again = position.sinceMs;
-  const since = again === undefined ? sinceMs : Math.max(again, sinceMs ?? again);
+  const fromMs = position.sinceMs;
+  const since = fromMs === undefined ? sinceMs : Math.max(fromMs, sinceMs ?? fromMs);
   const leave = await opening.enter(stop.signal);
   const timer = setTimeout(begun, openingMs);
   function begun() {
@@ -102,17 +104,20 @@ async function* readOnce(
       signal: stop.signal,
       follow,
       tty: target.tty,
-      ...(again === undefined && tail !== undefined && { tail }),
+      ...(fromMs === undefined && tail !== undefined && { tail }),
       ...(since !== undefined && { sinceMs: since }),
       ...(untilMs !== undefined && { untilMs }),
     });
-    const wasSeen = again === undefined ? undefined : position.skipper();
+    const wasSeen = fromMs === undefined ? undefined : position.skipper();
     for await (const batch of batches ?? []) {
       begun();
       // What an abandoned stream still delivers, its successor reads again.
       if (stop.signal.aborted) return;
-      const fresh = wasSeen ? batch.filter((line) => !wasSeen(line)) : batch;
-      for (const line of fresh) position.take(line);
+      let fresh = wasSeen ? batch.filter((line) => !wasSeen(line)) : batch;
+      const again = follow && target.kind === 'docker' ? fresh.filter(({ stream, stamp }) => recent[stream].isAgain(stamp)) : [];
+      if (again.length > 0) fresh = fresh.filter((line) => !again.includes(line));
+      // What is read once only is not taken up again.
+      if (follow) for (const line of fresh) position.take(line);
       if (fresh.length > 0) yield fresh;
       if (turns.isDue) await turns.next();
     }

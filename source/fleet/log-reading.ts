@@ -157,7 +157,7 @@ class RingReading implements LogReading {
     const { timeMs } = entry;
     if (timeMs === undefined) return undefined;
     return this.#alone(signal, async (limit) => {
-      await this.#stand(Math.floor(timeMs / 1000) * 1000, limit);
+      await this.#stand(timeMs, limit);
       for (let looked = 0; looked < readingLines && !this.#shown.some(isIt); ) {
         const before = this.#shown.at(-1);
         if (before === undefined || (before.timeMs ?? 0) > timeMs + 1000 || this.#edges.forth.state !== 'more') break;
@@ -382,14 +382,27 @@ class RingReading implements LogReading {
     const open = this.#cursors[direction];
     if (open) return open;
     if (direction === 'back' && this.#following && !this.#passes) this.#known.back = this.#ring.entries();
-    const known = this.#known[direction];
-    const until = this.#ringIndex ?? Number.POSITIVE_INFINITY;
-    const edge = direction === 'forth' ? known.slice(0, firstAfter(known, until)) : known;
-    const edgeMs = (direction === 'back' ? edge[0] : edge.at(-1))?.timeMs;
+    const edge = direction === 'back' ? this.#backEdge() : this.#forthEdge();
+    let newestMs: number | undefined;
+    for (const { timeMs } of this.#known.back) if (timeMs !== undefined && timeMs > (newestMs ?? timeMs - 1)) newestMs = timeMs;
+    const edgeMs = direction === 'back' ? newestMs : edge.at(-1)?.timeMs;
     const jumpedMs = this.#jumpedMs === undefined || direction === 'forth' ? this.#jumpedMs : this.#jumpedMs - 1;
     const cursor = new LogCursor(this.#ring, direction, edge, jumpedMs ?? edgeMs);
     this.#cursors[direction] = cursor;
     return cursor;
+  }
+
+  /** With what came after it: there are the first known lines of those that had not written for long. */
+  #backEdge(): readonly KeptEntry[] {
+    const known = this.#known.back;
+    const all = this.#ring.entries();
+    const last = known.at(-1)?.index ?? Number.POSITIVE_INFINITY;
+    const goesOn = this.#jumpedMs === undefined && !this.#isRenumbered && (all[0]?.index ?? last) <= last + 1;
+    return goesOn ? known.concat(all.slice(firstAfter(all, last))) : known;
+  }
+
+  #forthEdge(): readonly KeptEntry[] {
+    return this.#known.forth.slice(0, firstAfter(this.#known.forth, this.#ringIndex ?? Number.POSITIVE_INFINITY));
   }
 
   #extend(direction: Direction, added: readonly KeptEntry[]): void {

@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, EngineKind } from '../engine/engine.ts';
 import type { OpenFleet } from './open-fleet.ts';
 
 /** Whose lines they are. */
@@ -14,6 +14,7 @@ export interface LogOrigin {
 export interface LogTarget extends LogOrigin {
   /** Undefined while it is away. */
   engine: Engine | undefined;
+  kind: EngineKind | undefined;
   tty: boolean;
   running: boolean;
   /** Connection to the engine and start of the container: with another one of either, the log goes on in a new stream. */
@@ -113,6 +114,7 @@ export class LogTargets {
           container: container.id,
           service,
           engine,
+          kind: runtime?.place.facts?.kind,
           tty: detail?.tty ?? known?.tty ?? false,
           running: container.state === 'running',
           incarnation: `${runtime?.place.link.sinceMs}/${detail?.startedMs ?? 0}`,
@@ -148,6 +150,7 @@ export class LogTargets {
 function isSame(one: LogTarget, other: LogTarget): boolean {
   return (
     one.engine === other.engine &&
+    one.kind === other.kind &&
     one.running === other.running &&
     one.incarnation === other.incarnation &&
     one.tty === other.tty &&
