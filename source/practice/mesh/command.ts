@@ -1,8 +1,10 @@
+import { checkPolicy, settle } from './api-routes.ts';
 import { durationMs, type Flag, FlagFault, type Given, readFlags, UnreadFlags } from './flags.ts';
 import { MeshFault } from './mesh-fault.ts';
 import type { MeshState, Node, PreAuthKey } from './mesh-state.ts';
-import { checkPolicy, settle, Told, type VersionInfo } from './rest.ts';
+import type { VersionInfo } from './rest.ts';
 import { green, red, table } from './table.ts';
+import { Told } from './told.ts';
 import { type Instant, instantOf, msOf, noTime, printed, type Style } from './wire.ts';
 
 interface Outcome {
