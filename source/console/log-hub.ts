@@ -114,6 +114,26 @@ export function createLogHub(logs: Logs): LogHub {
     holding?.reading.close();
   };
 
+  /** What stands still somewhere in a filtered log is filled downwards first: what was looked for is at its top. */
+  async function fillUp(reading: LogReading, lines: number, filtered: boolean): Promise<void> {
+    const missing = () => lines - reading.entries().length;
+    const { signal } = leaving;
+    if (filtered && !reading.following && missing() > 0 && reading.edges().forth.state === 'more') {
+      reading.more('forth', missing());
+      await loaded(reading, signal).catch(() => {});
+    }
+    if (signal.aborted || shown() !== reading || missing() <= 0 || reading.edges().back.state !== 'more') return;
+    const stop = reading.subscribe(() => {
+      const edge = reading.edges().back;
+      if (edge.state !== 'loading') stop();
+      else if (edge.searched > fillLimit) {
+        stop();
+        reading.stop();
+      }
+    });
+    reading.more('back', missing());
+  }
+
   function endSearch(): void {
     const ending = search;
     search = undefined;
@@ -270,21 +290,10 @@ export function createLogHub(logs: Logs): LogHub {
     hint: () => hint,
     fill(lines) {
       const reading = shown();
-      if (!reading) return;
-      const missing = lines - reading.entries().length;
-      const { back } = reading.edges();
       // Whoever stopped a search does not want it to begin anew by itself.
-      if (missing <= 0 || back.state !== 'more' || filled.has(reading)) return;
+      if (!reading || filled.has(reading)) return;
       filled.add(reading);
-      const stop = reading.subscribe(() => {
-        const edge = reading.edges().back;
-        if (edge.state !== 'loading') stop();
-        else if (edge.searched > fillLimit) {
-          stop();
-          reading.stop();
-        }
-      });
-      reading.more('back', missing);
+      void fillUp(reading, lines, current?.hides === true && filter !== undefined && !context);
     },
     async enterContext(entry) {
       if (!open) return undefined;

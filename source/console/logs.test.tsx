@@ -161,6 +161,19 @@ describe('a filter', () => {
     await screen.sees('needle old 21');
   });
 
+  test('of a log that stands still far back shows what follows there as well', async () => {
+    const screen = await inLogs();
+    screen.log(
+      vault,
+      lines(1, 400).map((text, at) => (at % 50 === 0 ? `needle ${text}` : text)),
+    );
+    await screen.sees('line 400');
+    await screen.press('g', '/');
+    await screen.type('needle');
+    await screen.press('enter');
+    await screen.sees(/▸.*needle line 1 /, 'needle line 51 ', 'needle line 351 ');
+  });
+
   test('leaves the log where it stands when it was paused', async () => {
     const screen = await inLogs();
     screen.log(

@@ -54,7 +54,11 @@ export function useLogLines(options: { width: number; height: number; focused: b
 
   // Where what is kept does not fill the pane, the engine's history does.
   const reading = shown ? hub.reading() : undefined;
-  const short = reading !== undefined && hub.entries().length < height && hub.edges().back.state === 'more';
+  const edges = hub.edges();
+  const short =
+    reading !== undefined &&
+    hub.entries().length < height &&
+    (edges.back.state === 'more' || (edges.forth.state === 'more' && filters.logs !== ''));
   const filter = filters.logs;
   // biome-ignore lint/correctness/useExhaustiveDependencies: every reading is filled, also one that follows another that was short
   useEffect(() => {

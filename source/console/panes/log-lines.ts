@@ -188,6 +188,7 @@ function edgeText(edge: LogEdge, filtered: boolean, direction: 'back' | 'forth',
   const to = edge.timeMs === undefined ? '' : `, ${direction === 'back' ? 'back' : 'up'} to ${clockText(edge.timeMs)}`;
   const stop = `, ${keymap.keyOf('back')} stops`;
   if (!filtered) return `loading ${direction === 'back' ? 'older' : 'newer'} lines${to}${stop}`;
+  if (edge.searched === 0) return `searching${stop}`;
   return `searched ${numberText(edge.searched)} lines${to}${stop}`;
 }
 
