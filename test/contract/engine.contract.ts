@@ -163,6 +163,92 @@ export function engineContract(kind: string, real: { url: string; socket: string
     });
   });
 
+  test('what cannot be is refused with the status and in the words that clients know', async () => {
+    const id = await make('refusals', { Cmd: ['sh', '-c', count] });
+    const said = async (method: string, path: string, body?: object): Promise<[number, string]> => {
+      const answer = await api(method, path, body);
+      return [answer.status, answer.body];
+    };
+    expect(await said('GET', '/containers/nope/json')).toEqual([404, expect.stringMatching(/no such container/i)]);
+    expect(await said('POST', '/containers/nope/start')).toEqual([404, expect.stringMatching(/no such container/i)]);
+    expect(await said('GET', '/containers/nope/logs?stdout=1')).toEqual([404, expect.stringMatching(/no such container/i)]);
+    expect(await said('GET', '/images/nope-nowhere:1/json')).toEqual([404, expect.stringMatching(/no such image/i)]);
+    expect((await said('POST', `/containers/create`, { Image: 'nope-nowhere:1', Cmd: ['true'] }))[0]).toBe(404);
+    expect((await said('GET', '/no/such/page'))[0]).toBe(404);
+    expect((await said('POST', `/containers/create?name=${tag}-refusals`, { Image: image, Cmd: ['true'] }))[0]).toBe(isPodman ? 500 : 409);
+    expect((await said('GET', '/containers/json?filters=%7B%22bogus%22%3A%5B%22x%22%5D%7D'))[0]).toBe(isPodman ? 500 : 400);
+    expect((await said('POST', `/containers/${id}/kill`))[0]).toBe(isPodman ? 500 : 409);
+    expect((await said('POST', `/containers/${id}/exec`, { Cmd: ['true'] }))[0]).toBe(isPodman ? 500 : 409);
+    if (isPodman) return;
+    expect((await said('POST', `/containers/${id}/stop`))[0]).toBe(304);
+    expect((await said('GET', `/containers/${id}/top`))[0]).toBe(409);
+    expect((await said('POST', `/containers/${id}/pause`))[0]).toBe(409);
+    expect(await said('GET', `/containers/${id}/logs`)).toEqual([400, expect.stringContaining('you must choose at least one stream')]);
+    expect(await said('GET', '/v1.99/info')).toEqual([
+      400,
+      expect.stringContaining('client version 1.99 is too new. Maximum supported API version is'),
+    ]);
+    expect(await said('GET', '/services')).toEqual([503, expect.stringContaining('This node is not a swarm manager.')]);
+    expect(await said('GET', '/volumes/nope')).toEqual([404, expect.stringMatching(/no such volume/)]);
+    expect(await said('GET', '/networks/nope')).toEqual([404, expect.stringContaining('network nope not found')]);
+    const ping = await api('HEAD', '/_ping');
+    expect([ping.status, ping.headers['api-version']]).toEqual([200, expect.stringMatching(/^1\.\d+$/)]);
+  });
+
+  test('one that fails is started again as often as its policy says, and one that was killed is not', async () => {
+    const policy = (Name: string, MaximumRetryCount = 0) => ({
+      HostConfig: { NetworkMode: 'none', RestartPolicy: { Name, MaximumRetryCount } },
+    });
+    const failing = await run('failing', 'exit 3', policy('on-failure', 2));
+    await expect.poll(async () => (await engine.inspect(failing, signal()))?.restartCount, { timeout: 20_000 }).toBe(2);
+    await ended(failing);
+    expect(await engine.inspect(failing, signal())).toMatchObject({ exitCode: 3, restartPolicy: 'on-failure' });
+    const killed = await run('killed', 'sleep 600', policy('unless-stopped'));
+    expect((await api('POST', `/containers/${killed}/kill`)).status).toBe(204);
+    await ended(killed);
+    expect(await engine.inspect(killed, signal())).toMatchObject({ exitCode: 137, restartCount: 0 });
+    // One that does not listen to its signal is killed when its time is over.
+    const deaf = await run('deaf', 'sleep 600');
+    expect(await writer.stop(deaf, { graceSeconds: 1 })).toBe('done');
+    expect(await engine.inspect(deaf, signal())).toMatchObject({ state: 'exited', exitCode: 137 });
+  });
+
+  test('who waits for an end is told the exit code', async () => {
+    const id = await run('waited', 'sleep 1; exit 6');
+    expect(JSON.parse((await api('POST', `/containers/${id}/wait`)).body)).toMatchObject({ StatusCode: 6 });
+  });
+
+  // Podman runs health checks from systemd timers.
+  test.skipIf(isPodman)('a health check is heard in list, inspect and events', async () => {
+    const beginMs = Date.now() - 1_000;
+    const check = (Test: string[]) => ({ Healthcheck: { Test, Interval: 300_000_000, Retries: 3 } });
+    const well = await run('well', 'sleep 600', check(['CMD-SHELL', 'echo fine']));
+    const ill = await run('ill', 'sleep 600', check(['CMD', 'false']));
+    const health = async (id: string) => (await listed(id))?.health;
+    await expect.poll(() => health(well), { timeout: 20_000 }).toBe('healthy');
+    await expect.poll(() => health(ill), { timeout: 20_000 }).toBe('unhealthy');
+    const detail = await engine.inspect(well, signal());
+    expect(detail?.health).toBe('healthy');
+    await expect
+      .poll(async () => (await engine.inspect(well, signal()))?.healthLog[0], { timeout: 20_000 })
+      .toMatchObject({ exitCode: 0, output: 'fine\n' });
+    const untilMs = Date.now() + 500;
+    const answer = await api(
+      'GET',
+      `/events?since=${beginMs / 1000}&until=${untilMs / 1000}&filters=${encodeURIComponent('{"event":["health_status"]}')}`,
+    );
+    const told = answer.body
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { Action: string; Actor: { ID: string } });
+    expect(told.map(({ Action, Actor }) => [Actor.ID, Action])).toEqual(
+      expect.arrayContaining([
+        [well, 'health_status: healthy'],
+        [ill, 'health_status: unhealthy'],
+      ]),
+    );
+  });
+
   describe('logs', () => {
     const expected: [string, string][] = [
       ['stdout', 'out-one'],

@@ -235,7 +235,7 @@ async function createContainer(request: EngineRequest): Promise<void> {
     user: text(body['User']),
     autoRemove: host['AutoRemove'] === true,
   };
-  const program = scriptedProgram([...entrypoint, ...command], { hostname: name, tty: spec.tty });
+  const program = scriptedProgram({ argv: [...entrypoint, ...command], hostname: name, tty: spec.tty, healthcheck: spec.healthcheck });
   const container = machine.create(spec, program);
   sendJson(request, { Id: container.id, Warnings: [] }, 201);
 }

@@ -1,10 +1,34 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ExecAnswer, Program, Run } from './program.ts';
-import { fromBytes, Shell, toBytes } from './shell.ts';
+import { fromBytes, Shell, type ShellSurroundings, toBytes } from './shell.ts';
 
-/** A container that somebody makes with a command of their own: a small shell plays it. */
-export function scriptedProgram(argv: readonly string[], { hostname, tty }: { hostname: string; tty: boolean }): Program {
-  let shell: Shell | undefined;
+interface Script {
+  argv: readonly string[];
+  hostname: string;
+  tty: boolean;
+  healthcheck: { test: readonly string[]; intervalMs: number } | undefined;
+}
+
+const failuresUntilUnhealthy = 3;
+const shortestIntervalMs = 200;
+
+/** A container that somebody makes with a command of their own: a small shell plays it, and its health check. */
+export function scriptedProgram({ argv, hostname, tty, healthcheck }: Script): Program {
   let idle = false;
+  const shellIn = (run: Run, write: ShellSurroundings['write'], heard?: (waiting: boolean) => void) =>
+    new Shell({
+      write,
+      stdin: async () => '',
+      environment: new Map(Object.entries(run.environment)),
+      files: run.files,
+      hostname,
+      processes: [argv.join(' ')],
+      size: { rows: 24, columns: 80 },
+      signal: run.signal,
+      now: run.now,
+      exec: () => undefined,
+      ...(heard && { idle: heard }),
+    });
   return {
     start(run: Run) {
       const rest = { stdout: '', stderr: '' };
@@ -14,20 +38,8 @@ export function scriptedProgram(argv: readonly string[], { hostname, tty }: { ho
         rest[into] = lines.pop() ?? '';
         for (const line of lines) run.log(fromBytes(line), into);
       };
-      shell = new Shell({
-        write,
-        stdin: async () => '',
-        environment: new Map(Object.entries(run.environment)),
-        files: run.files,
-        hostname,
-        processes: [argv.join(' ')],
-        size: { rows: 24, columns: 80 },
-        signal: run.signal,
-        now: run.now,
-        exec: () => undefined,
-        idle: (waiting) => {
-          idle = waiting;
-        },
+      const shell = shellIn(run, write, (waiting) => {
+        idle = waiting;
       });
       shell.program(argv.map(toBytes)).then(
         (code) => {
@@ -36,15 +48,40 @@ export function scriptedProgram(argv: readonly string[], { hostname, tty }: { ho
         },
         () => undefined,
       );
+      if (healthcheck) void watchHealth(run, healthcheck, (output) => shellIn(run, output));
     },
     onSignal(signal) {
       // The first process of a container has no handlers but those it sets.
-      const script = trapOf(argv, signal);
-      return script === undefined ? undefined : { exitCode: script, afterMs: 20 };
+      const exitCode = trapOf(argv, signal);
+      return exitCode === undefined ? undefined : { exitCode, afterMs: 20 };
     },
     figures: () => ({ cpuPercent: idle ? 0.05 : 97, memoryBytes: 3_200_000 }),
     processes: [argv.join(' ')],
   };
+}
+
+async function watchHealth(
+  run: Run,
+  { test, intervalMs }: { test: readonly string[]; intervalMs: number },
+  shellWith: (write: ShellSurroundings['write']) => Shell,
+): Promise<void> {
+  const [form = '', ...words] = test;
+  const argv = form === 'CMD-SHELL' ? ['sh', '-c', ...words] : words;
+  let failures = 0;
+  try {
+    for (;;) {
+      await wait(Math.max(intervalMs, shortestIntervalMs), undefined, { signal: run.signal });
+      let output = '';
+      const code = await shellWith((text) => {
+        output += text;
+      }).program(argv.map(toBytes));
+      failures = code === 0 ? 0 : failures + 1;
+      if (failures === 0) run.health('healthy', fromBytes(output));
+      else if (failures >= failuresUntilUnhealthy) run.health('unhealthy', fromBytes(output));
+    }
+  } catch {
+    // The run is over.
+  }
 }
 
 /** `trap "exit 3" TERM` of the script, as an exit code. */
