@@ -136,6 +136,10 @@ export async function linesAfter(target: LogTarget, edge: ForthEdge, count: numb
     ending.abort();
   }
   signal.throwIfAborted();
+  for (let skipped = 1; !place && skipped <= gluedLines && skipped < edge.known.length; skipped++) {
+    const found = placeAfter(lines, 0, { ...edge, known: edge.known.slice(0, -skipped) }, undefined);
+    if (found) place = { at: found.at + skipped, length: found.length };
+  }
   // An edge that is in the log no more was its oldest line: what is newer follows it.
   const start = place?.at ?? firstIndex(lines, (line) => (line.timeMs ?? 0) > (edgeMs ?? 0));
   const end = Math.min(lines.length, start + count);
@@ -200,8 +204,22 @@ function isSame(line: LogLine | undefined, entry: KeptEntry | undefined): boolea
   return line.text === entry.text || keptEntry(line, entry, 0, 0).text === entry.text;
 }
 
-/** Where the known lines begin in an answer: where most of them agree, or the last such place. Undefined where they are not in it. */
-function placeBefore(lines: readonly LogLine[], { known, beforeMs }: BackEdge): number | undefined {
+/** Known lines that an answer to another question can tell differently: see above, Podman and `tail`. */
+const gluedLines = 3;
+
+/** Where the known lines begin in an answer. Undefined where they are not in it. */
+function placeBefore(lines: readonly LogLine[], edge: BackEdge): number | undefined {
+  for (let skipped = 0; skipped <= gluedLines; skipped++) {
+    const known = edge.known.slice(skipped);
+    if (skipped > 0 && known.length === 0) return undefined;
+    const place = placeOf(lines, { ...edge, known });
+    if (place !== undefined) return Math.max(0, place - skipped);
+  }
+  return undefined;
+}
+
+/** Where most of the known lines agree, or the last such place. */
+function placeOf(lines: readonly LogLine[], { known, beforeMs }: BackEdge): number | undefined {
   if (known.length === 0) {
     if (beforeMs === undefined) return lines.length;
     let end = lines.length;

@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openEngine } from '../../source/engine/dockerode-engine.ts';
+import { openLogs } from '../../source/fleet/log-rings.ts';
+import type { LogEntry, LogReading, LogStreamOptions, StreamedLine } from '../../source/fleet/log-store.ts';
+import { type OpenFleet, openFleet } from '../../source/fleet/open-fleet.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { ask } from './ask.ts';
+import { engineVariable } from './engine-offer.ts';
+import { describeReal, type RealEngine, type RealEngineKind, realEngine, startPrivateEngine } from './real-engines.ts';
+import { imagesScript, runOrThrow } from './scripts.ts';
+
+const tag = `qd-logs-${randomBytes(4).toString('hex')}`;
+const soon = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
+const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
+const texts = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
+const count = (from: number, to: number, more = '') => `awk 'BEGIN{for(i=${from};i<=${to};i++) print "line " i}'${more}`;
+/** Ten lines a second, for as long as it runs. */
+const ticking = 'i=0; trap "exit 0" TERM; while true; do i=$((i+1)); echo line $i; sleep 0.1; done';
+
+async function api(real: RealEngine, method: string, path: string, body?: object): Promise<{ status: number; body: string }> {
+  const headers = { 'Content-Type': 'application/json' };
+  return ask(real, path, body ? { method, headers, body: JSON.stringify(body) } : { method });
+}
+
+async function make(real: RealEngine, name: string, script: string, config: object = {}): Promise<string> {
+  const answer = await api(real, 'POST', `/containers/create?name=${tag}-${name}`, {
+    Image: 'busybox:latest',
+    Cmd: ['sh', '-c', script],
+    HostConfig: { NetworkMode: 'none' },
+    ...config,
+  });
+  expect(answer.status, answer.body).toBe(201);
+  const { Id } = JSON.parse(answer.body) as { Id: string };
+  const started = await api(real, 'POST', `/containers/${Id}/start`);
+  expect(started.status, started.body).toBe(204);
+  return Id;
+}
+
+async function ended(real: RealEngine, id: string): Promise<void> {
+  const answer = await ask(real, `/containers/${id}/wait`, { method: 'POST', limitMs: 60_000 });
+  expect(answer.status, answer.body).toBe(200);
+}
+
+const host = openLocalHost();
+
+function openStores(real: RealEngine) {
+  const place = { name: 'local', host, open: async () => openEngine({ url: real.url, origin: 'test' }, host) };
+  const fleet = openFleet({
+    places: [place],
+    catalog: { entries: [], get: () => undefined, problems: [] },
+    stackFolder: '/nonexistent',
+    execAllowed: false,
+  });
+  const logs = openLogs(fleet);
+  const close = () => {
+    logs.close();
+    fleet.close();
+  };
+  return { fleet, logs, close };
+}
+
+/** Key of a lone container, when the fleet knows all about it. */
+async function keyOf(fleet: OpenFleet, name: string): Promise<string> {
+  const key = `local//${tag}-${name}`;
+  await expect
+    .poll(
+      () => {
+        const runtime = fleet.runtime(key);
+        return runtime?.group.members.every(({ container }) => runtime.place.detail(container.id) !== undefined) ?? false;
+      },
+      { timeout: 20_000, interval: 20 },
+    )
+    .toBe(true);
+  return key;
+}
+
+async function loadAll(reading: LogReading, direction: 'back' | 'forth', size: number): Promise<void> {
+  await expect
+    .poll(
+      () => {
+        const { state } = reading.edges()[direction];
+        if (state === 'more') reading.more(direction, size);
+        return state === 'failed' ? JSON.stringify(reading.edges()) : state;
+      },
+      { timeout: 60_000, interval: 1 },
+    )
+    .toMatch(/reached|failed/);
+  expect(reading.edges()[direction].state).toBe('reached');
+}
+
+for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
+  describeReal(kind, 'logs', (real) => {
+    let stores: ReturnType<typeof openStores>;
+    const made: string[] = [];
+    const run = async (name: string, script: string, config?: object) => {
+      const id = await make(real, name, script, config);
+      made.push(id);
+      return id;
+    };
+    const finished = async (name: string, script: string, config?: object) => {
+      const id = await run(name, script, config);
+      await ended(real, id);
+      return keyOf(stores.fleet, name);
+    };
+    const all = async (options: Partial<LogStreamOptions> & { componentKeys: readonly string[] }): Promise<StreamedLine[]> => {
+      const lines: StreamedLine[] = [];
+      for await (const batch of stores.logs.stream({ follow: false, signal: soon(), ...options })) lines.push(...batch);
+      return lines;
+    };
+    const follow = (keys: string | readonly string[]) => {
+      const { source, close } = stores.logs.open(keys);
+      onTestFinished(close);
+      return source;
+    };
+
+    beforeAll(() => {
+      stores = openStores(real);
+    });
+    afterAll(async () => {
+      stores.close();
+      for (const id of made) await api(real, 'DELETE', `/containers/${id}?force=1&v=1`).catch(() => undefined);
+    });
+
+    // Podman reads a log from its start for each page.
+    const half = kind === 'docker' ? 100_000 : 30_000;
+    const total = half * 2;
+    test(`a log of ${total} lines: all of it in a pipe; paged back to its first line, searched, jumped in`, async () => {
+      const key = await finished('long', count(1, half, '; sleep 2.2; ') + count(half + 1, total));
+      const lines = await all({ componentKeys: [key] });
+      expect(texts(lines)).toEqual(numbered(1, total));
+
+      const source = follow(key);
+      await expect.poll(() => source.entries().at(-1)?.text, { timeout: 10_000, interval: 20 }).toBe(`line ${total}`);
+      const reading = source.read();
+      reading.pause();
+      if (kind === 'docker') {
+        expect(texts(reading.entries())).toEqual(numbered(total - 1_999, total));
+        reading.more('back', 500);
+        await expect.poll(() => reading.entries()[0]?.text, { timeout: 10_000, interval: 5 }).toBe(`line ${total - 2_499}`);
+      } else {
+        // Podman 4.3 glues the first piece of a line in pieces to the line before it, but only from the end of a log.
+        expect(numbered(1, total).join('').endsWith(texts(reading.entries()).join(''))).toBe(true);
+        expect(reading.entries()).toHaveLength(2_000);
+      }
+      await loadAll(reading, 'back', 20_000);
+      // What is far from the edge was let go, and comes again.
+      expect(texts(reading.entries())).toEqual(numbered(1, 50_000));
+      reading.more('forth', 5_000);
+      await expect.poll(() => reading.entries().at(-1)?.text, { timeout: 20_000, interval: 5 }).toBe('line 55000');
+      expect(texts(reading.entries())).toEqual(numbered(5_001, 55_000));
+
+      const search = source.read(({ text }) => text === 'line 777' || text === `line ${half + 3_456}`);
+      search.more('back', 2);
+      await expect.poll(() => texts(search.entries()), { timeout: 30_000, interval: 10 }).toEqual(['line 777', `line ${half + 3_456}`]);
+      const around = await reading.around(search.entries()[1] as LogEntry, soon());
+      const at = reading.entries().findIndex(({ index }) => index === around);
+      expect(texts(reading.entries().slice(at - 3, at + 4))).toEqual(numbered(half + 3_453, half + 3_459));
+
+      const pauseMs = (lines[half]?.timeMs ?? 0) - 500;
+      const jumped = await reading.jump(pauseMs, soon());
+      expect(reading.entries().find(({ index }) => index === jumped)?.text).toBe(`line ${half + 1}`);
+      reading.more('back', 3);
+      await expect.poll(() => texts(reading.entries()).includes(`line ${half - 1}`), { timeout: 20_000, interval: 5 }).toBe(true);
+      const place = texts(reading.entries()).indexOf(`line ${half + 1}`);
+      expect(texts(reading.entries()).slice(place - 2, place + 1)).toEqual(numbered(half - 1, half + 1));
+    });
+
+    test('tail, since and until', async () => {
+      const key = await finished('times', `${count(1, 5)}; sleep 2.2; ${count(6, 10)}; sleep 2.2; ${count(11, 15)}`);
+      const lines = await all({ componentKeys: [key] });
+      const betweenMs = (lines[5]?.timeMs ?? 0) - 600;
+      const laterMs = (lines[10]?.timeMs ?? 0) - 600;
+      expect(texts(await all({ componentKeys: [key], tail: 3 }))).toEqual(numbered(13, 15));
+      expect(texts(await all({ componentKeys: [key], sinceMs: betweenMs }))).toEqual(numbered(6, 15));
+      expect(texts(await all({ componentKeys: [key], untilMs: laterMs }))).toEqual(numbered(1, 10));
+      expect(texts(await all({ componentKeys: [key], sinceMs: betweenMs, untilMs: laterMs }))).toEqual(numbered(6, 10));
+    });
+
+    test('a log that cannot be read is said in a sentence, and keeps nobody from the others', async () => {
+      const mute = await finished('mute', 'echo unheard', { HostConfig: { NetworkMode: 'none', LogConfig: { Type: 'none' } } });
+      const other = await finished('loud', count(1, 3));
+      await expect(all({ componentKeys: [mute] })).rejects.toMatchObject({ code: 'engine.logDriver' });
+      const notices: string[] = [];
+      expect(texts(await all({ componentKeys: [mute, other], onNotice: (message) => notices.push(message) }))).toEqual(numbered(1, 3));
+      expect(notices).toEqual([expect.stringMatching(/mute: .*log/)]);
+      const source = follow([mute, other]);
+      await expect.poll(() => texts(source.entries()), { timeout: 10_000 }).toEqual(numbered(1, 3));
+      await expect.poll(() => source.state().message).toMatch(/mute: .*log/);
+    });
+
+    test('a terminal, rubbish, and a line of a megabyte', async () => {
+      const script = `printf 'a \\377\\376 b\\n'; head -c 1000000 /dev/zero | tr '\\0' x; echo; printf '\\033[31mred\\033[0m \\033]0;owned\\007title\\n'`;
+      const framed = follow(await finished('rubbish', script));
+      const raw = follow(await finished('terminal', script, { Tty: true }));
+      for (const source of [framed, raw]) {
+        await expect.poll(() => source.entries().at(-1)?.text, { timeout: 20_000 }).toBe('red title');
+        const [first, long] = source.entries();
+        // Podman 4.3 glues the first piece of a line in pieces to the line before it.
+        if (kind === 'docker') {
+          expect(source.entries()).toHaveLength(3);
+          expect(first?.text).toBe('a \ufffd\ufffd b');
+          expect(long?.text).toMatch(/^x{16384}>$/);
+        }
+        expect(first?.text).toMatch(/^a \ufffd\ufffd b/);
+        for (const { text } of source.entries()) expect(text.length).toBeLessThan(16_400);
+        expect(source.entries().at(-1)?.styled).toBe('\x1b[31mred\x1b[0m title\x1b[0m');
+      }
+    });
+
+    test('a container that is removed while it is followed: what it wrote stays, and the end is an end', async () => {
+      const id = await run('removed', ticking);
+      const key = await keyOf(stores.fleet, 'removed');
+      const source = follow(key);
+      await expect.poll(() => source.entries().length, { timeout: 10_000 }).toBeGreaterThan(5);
+      expect((await api(real, 'DELETE', `/containers/${id}?force=1`)).status).toBe(204);
+      await expect.poll(() => source.state(), { timeout: 10_000 }).toEqual({ following: false, message: 'the component is gone' });
+      const last = texts(source.entries());
+      expect(last).toEqual(numbered(1, last.length));
+    });
+
+    test('rotation while it is followed: each line once', async () => {
+      const LogConfig =
+        kind === 'docker'
+          ? { Type: 'json-file', Config: { 'max-size': '100k', 'max-file': '3' } }
+          : { Type: 'k8s-file', Config: { 'max-size': '100k' } };
+      await run(
+        'rotated',
+        `sleep 1; for k in 0 1 2 3 4 5 6 7 8 9; do ${count(1, 500)} | sed "s/line /line $k/"; sleep 0.2; done; sleep 30`,
+        {
+          HostConfig: { NetworkMode: 'none', LogConfig },
+        },
+      );
+      const source = follow(await keyOf(stores.fleet, 'rotated'));
+      await expect.poll(() => source.entries().at(-1)?.text, { timeout: 20_000 }).toBe('line 9500');
+      const wanted = Array.from({ length: 10 }, (_, k) => Array.from({ length: 500 }, (_, index) => `line ${k}${index + 1}`)).flat();
+      const got = texts(source.entries());
+      if (kind === 'docker') expect(got).toEqual(wanted);
+      else {
+        // Podman 4.3 empties the file under its own reader: what that had not read is lost in the engine, and nobody can have it.
+        const places = got.map((text) => wanted.indexOf(text)).filter((at) => at >= 0);
+        expect(places).toEqual([...new Set(places)].toSorted((one, other) => one - other));
+        expect(places.length).toBeGreaterThan(2_000);
+      }
+    });
+
+    test('a container that is started again goes on, and a stack of several is in order of time', async () => {
+      const id = await run('again', `${count(1, 3)}; sleep 0.5`);
+      await run('beside', ticking);
+      const keys = [await keyOf(stores.fleet, 'again'), await keyOf(stores.fleet, 'beside')];
+      const source = follow(keys);
+      await ended(real, id);
+      expect((await api(real, 'POST', `/containers/${id}/start`)).status).toBe(204);
+      const of = (key: string | undefined) => texts(source.entries().filter(({ component }) => component === key));
+      await expect.poll(() => of(keys[0]), { timeout: 15_000 }).toEqual([...numbered(1, 3), ...numbered(1, 3)]);
+      const beside = of(keys[1]);
+      expect(beside).toEqual(numbered(1, beside.length));
+      const times = source.entries().map(({ timeMs }) => timeMs as number);
+      expect(times).toEqual(times.toSorted((one, other) => one - other));
+    });
+  });
+
+  describeReal(kind, 'logs while the engine dies and comes back', () => {
+    test('numbered lines of two containers are there exactly once, in the ring and in a pipe', async () => {
+      realEngine(kind);
+      const engine = await startPrivateEngine(kind);
+      onTestFinished(async () => await engine.down());
+      await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
+      // Docker gives the containers of a dead daemon up unless they live on by themselves: they are brought back.
+      const config = { HostConfig: { NetworkMode: 'none', RestartPolicy: { Name: 'always' } } };
+      const persistent = 'n=$(cat /n 2>/dev/null || echo 0); while true; do n=$((n+1)); echo $n > /n; echo line $n; sleep 0.05; done';
+      await make(engine, 'one', persistent, config);
+      await make(engine, 'two', persistent, config);
+      const { fleet, logs, close } = openStores(engine);
+      onTestFinished(close);
+      const keys = [await keyOf(fleet, 'one'), await keyOf(fleet, 'two')];
+      const { source } = logs.open(keys);
+      const stop = new AbortController();
+      const piped: StreamedLine[] = [];
+      const piping = (async () => {
+        for await (const batch of logs.stream({ componentKeys: keys, follow: true, signal: stop.signal })) piped.push(...batch);
+      })();
+      await expect.poll(() => source.entries().length, { timeout: 15_000 }).toBeGreaterThan(40);
+      await engine.kill();
+      await expect.poll(() => source.state().following, { timeout: 15_000 }).toBe(false);
+      expect(source.state().message).toMatch(/engine|connection/i);
+      await engine.start();
+      await expect.poll(() => source.state().following, { timeout: 30_000 }).toBe(true);
+      const before = source.entries().length;
+      await expect.poll(() => source.entries().length, { timeout: 15_000 }).toBeGreaterThan(before + 100);
+      stop.abort();
+      await piping;
+      for (const key of keys)
+        for (const lines of [source.entries(), piped]) {
+          const mine = texts(lines.filter(({ component }) => component === key));
+          expect(mine.length).toBeGreaterThan(50);
+          expect(mine).toEqual(numbered(1, mine.length));
+        }
+    });
+  });
+}
