@@ -62,6 +62,9 @@ const neighbours = 200;
 /** Lines of one moment that are looked through for one of them, at a time, and how often. */
 const momentLines = 1000;
 const momentPages = 10;
+/** Up to so many lines between two matches are loaded, instead of going over to another place in the log. */
+const nearLines = 20_000;
+const pageLines = 2000;
 /** Nobody who types a filter waits longer to stand at the same line again; the same time has to do. */
 const anchorMs = 1500;
 
@@ -336,6 +339,8 @@ export function createLogHub(logs: Logs): LogHub {
       if (!beyond) return undefined;
       const reading = open.source.read(passes);
       let stopped = false;
+      let looked = 0;
+      const { source } = open;
       const found = await new Promise<LogEntry | undefined>((resolve) => {
         const { reading: mine, stopTelling } = held(reading);
         const stopLooking = mine.subscribe(() => look());
@@ -360,16 +365,25 @@ export function createLogHub(logs: Logs): LogHub {
           return away === 0 ? !loaded.has(markOf(entry)) : direction === 'back' ? away < 0 : away > 0;
         };
         let begun = false;
+        let seen = 0;
         const look = () => {
           if (!begun) return;
           const next = direction === 'back' ? mine.entries().findLast(isBeyond) : mine.entries().find(isBeyond);
           if (next) return end(next);
-          const { state } = mine.edges()[direction];
-          if (state === 'more') mine.more(direction, matchBatch);
-          else if (state !== 'loading') end(undefined);
+          const edge = mine.edges()[direction];
+          if (edge.state === 'loading') {
+            looked += Math.max(0, edge.searched - seen);
+            seen = edge.searched;
+          } else if (edge.state === 'more') {
+            seen = 0;
+            mine.more(direction, matchBatch);
+          } else end(undefined);
         };
         void (async () => {
-          await mine.jump(time, signal).catch(() => undefined);
+          // From the ring a reading goes back by itself, and faster than engines find a time; only what is apart from the ring has to be found.
+          const oldest = source.entries()[0]?.timeMs ?? Number.POSITIVE_INFINITY;
+          const apart = (entries.at(-1)?.timeMs ?? 0) < oldest;
+          if (direction === 'forth' || apart) await mine.jump(time, signal).catch(() => undefined);
           begun = true;
           look();
         })();
@@ -378,7 +392,22 @@ export function createLogHub(logs: Logs): LogHub {
       if (search?.reading === reading) endSearch();
       if (isOver || signal.aborted || shown() !== target) return 'stopped';
       if (!found) return undefined;
-      return go('looking for the line', (stop) => locate(target, found, stop));
+      return go('looking for the line', async (stop) => {
+        // What is near is reached line by line, and all in between stays.
+        const mark = markOf(found);
+        const here = () => target.entries().find((entry) => entry.timeMs === found.timeMs && markOf(entry) === mark);
+        for (
+          let loading = 0;
+          looked < nearLines && loading < 2 * nearLines && target.edges()[direction].state === 'more';
+          loading += pageLines
+        ) {
+          target.more(direction, pageLines);
+          await loaded(target, stop);
+          const entry = here();
+          if (entry) return entry.index;
+        }
+        return locate(target, found, stop);
+      });
     },
     isChanging: () => changing > 0,
     doing: () => going?.what,
