@@ -130,6 +130,8 @@ const result = await build({
   metafile: true,
   chunkNames: 'chunks/[name]-[hash]',
   external: ['keytar', 'react-devtools-core'],
+  // Its CommonJS form asks for its parts in a way that no bundler sees.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   define: {
     'process.env.NODE_ENV': '"production"',
     'process.env.DEV': '"false"',

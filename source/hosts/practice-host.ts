@@ -1,6 +1,7 @@
+import { realpath } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
 import type { DialAddress, Host, HostFacts, HostFiles, Listener } from './host.ts';
@@ -98,14 +99,22 @@ function within(folder: string, path: string): string | undefined {
   return at === folder || at.startsWith(folder + sep) ? at : undefined;
 }
 
-/** What lies elsewhere is not there; writing elsewhere is refused. */
+/** What lies elsewhere is not there, behind a link neither; writing elsewhere is refused. */
 function filesWithin(folder: string): HostFiles {
+  const inside = async (path: string): Promise<boolean> => {
+    const at = within(folder, path);
+    if (at === undefined) return false;
+    const real = await realpath(folder).catch(() => folder);
+    // What does not exist yet lies where its folder does.
+    const target = await realpath(at).catch(async () => join(await realpath(dirname(at)).catch(() => real), basename(at)));
+    return within(real, target) !== undefined;
+  };
   return {
-    read: async (path, options) => (within(folder, path) ? localFiles.read(path, options) : undefined),
-    facts: async (path, signal) => (within(folder, path) ? localFiles.facts(path, signal) : undefined),
-    list: async (path, signal) => (within(folder, path) ? localFiles.list(path, signal) : undefined),
+    read: async (path, options) => ((await inside(path)) ? localFiles.read(path, options) : undefined),
+    facts: async (path, signal) => ((await inside(path)) ? localFiles.facts(path, signal) : undefined),
+    list: async (path, signal) => ((await inside(path)) ? localFiles.list(path, signal) : undefined),
     write: async (grant, path, content, options) => {
-      if (within(folder, path)) return localFiles.write(grant, path, content, options);
+      if (await inside(path)) return localFiles.write(grant, path, content, options);
       throw new Fault({
         code: 'refused.practice',
         message: `${path} is outside of the practice stack, which keeps its files to itself.`,

@@ -67,6 +67,15 @@ it('runs when the shell finds it in PATH', async () => {
   expect(await run(['sh', '-c', 'cd / && exec sh "$(command -v qd)" --version'], '/', { PATH })).toMatchObject({ code: 0 });
 });
 
+it('has the practice stack with it, whole', async () => {
+  const { code, stdout, stderr } = await run([join(prefix(), 'bin', 'quarterdeck'), '--practice', 'status', '--json'], '/');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const { hosts } = JSON.parse(stdout) as { hosts: { components: { id: string }[] }[] };
+  expect(hosts[0]?.components.map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['secrets-manager-path', 'mesh-control-server', 'intrusion-prevention']),
+  );
+});
+
 it('runs through a chain of links, absolute and relative', async () => {
   const links = join(folder.path, 'links');
   await mkdir(links);
