@@ -249,7 +249,8 @@ export function createLogMoves(options: Options): LogMoves {
     },
     shift(step) {
       const { wrap, shift } = store.get().logs;
-      if (wrap || (step < 0 && shift === 0) || (step > 0 && !measured.logs.cut)) return false;
+      const mayBeCut = measured.logs.cut ?? store.get().focus === 'logs';
+      if (wrap || (step < 0 && shift === 0) || (step > 0 && !mayBeCut)) return false;
       change((logs) => ({ shift: Math.max(0, logs.shift + step * shiftColumns) }));
       return true;
     },

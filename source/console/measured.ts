@@ -6,8 +6,8 @@ export interface Measured {
   small: boolean;
   list: number;
   ports: number;
-  /** `cut`: a line goes on beyond the right edge. */
-  logs: LogGeometry & { cut: boolean; whole: { height: number; total: number } };
+  /** `cut`: a line goes on beyond the right edge; undefined before there was one. */
+  logs: LogGeometry & { cut: boolean | undefined; whole: { height: number; total: number } };
   detail: { height: number; total: number; matches: readonly number[] };
   help: { height: number; total: number };
   run: { height: number; total: number };
@@ -19,7 +19,7 @@ export function firstMeasures(): Measured {
     small: false,
     list: 1,
     ports: 1,
-    logs: { height: 1, rowsOf: () => 1, cut: false, whole: none },
+    logs: { height: 1, rowsOf: () => 1, cut: undefined, whole: none },
     detail: { ...none, matches: [] },
     help: none,
     run: none,

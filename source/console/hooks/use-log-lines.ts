@@ -1,8 +1,9 @@
 import { useEffect } from 'react';
+import type { ComponentView } from '../../fleet/model.ts';
 import { useParts } from '../context.ts';
 import { filterText } from '../filter-text.ts';
 import { logWhose } from '../log-look.ts';
-import { type LogLines, logLines } from '../panes/log-lines.ts';
+import { type LogLines, logLines, whoOf } from '../panes/log-lines.ts';
 import { contextsOf } from '../selection.ts';
 import { useFleet } from './use-fleet.ts';
 import { useInterface } from './use-interface.ts';
@@ -36,6 +37,15 @@ const nothing: ShownLog = {
   componentCount: 0,
   typed: '',
 };
+
+/** Whose lines there can be. */
+export function writersOf(components: readonly ComponentView[], keys: readonly string[]): string[] {
+  const merged = keys.length > 1;
+  const looked = new Set(keys);
+  return components.flatMap(({ key, services }) =>
+    looked.has(key) ? services.map(({ name }) => whoOf({ component: key, service: name }, merged)) : [],
+  );
+}
 
 /** The log that is looked at, as rows for a pane, with what its edges say. */
 export function useLogLines(options: { width: number; height: number; focused: boolean; shown?: boolean }): ShownLog {
@@ -79,7 +89,7 @@ export function useLogLines(options: { width: number; height: number; focused: b
     logs,
     filter,
     componentKeys: whose?.componentKeys ?? [],
-    services: component?.services.map((service) => service.name) ?? [],
+    services: writersOf(snapshot.components, whose?.componentKeys ?? []),
     nowMs,
   });
   // Keys go by the log that has the focus, where two are on the screen.

@@ -20,8 +20,9 @@ export interface LogLinesOptions {
   hub: LogHub;
   logs: InterfaceState['logs'];
   filter: string;
-  /** Components whose logs these are; names of services are shown where one of them has several. */
+  /** Components whose logs these are. */
   componentKeys: readonly string[];
+  /** All that `whoOf` can say here: with more than one, each line says whose it is. */
   services: readonly string[];
   nowMs: number;
 }
@@ -104,7 +105,7 @@ export function logLines(options: LogLinesOptions): LogLines {
 
   const rowsOf = (entry: LogEntry) => (logs.wrap ? wrappedHeight(lineText(entry, logs.raw), room) : 1);
   const geometry = { height, rowsOf };
-  const measured: Measured['logs'] = { ...geometry, cut: false, whole: { height, total: 0 } };
+  const measured: Measured['logs'] = { ...geometry, cut: entries.length === 0 ? undefined : false, whole: { height, total: 0 } };
   const filter = hub.filter();
   const highlightsOnly = filter !== undefined && (!logs.hides || hub.inContext());
   const cursorPosition = logs.at && positionOf(entries, logs.at.cursor);
@@ -122,7 +123,8 @@ export function logLines(options: LogLinesOptions): LogLines {
     const segments = segmentsOf(line, shifted, filter, theme.depth !== 'none' && !under);
     const found = highlightsOnly && (segments.some(({ match }) => match) || filter.passes(line.text));
     const gutter = row > 0 ? ' ' : under ? theme.glyphs.pointer : marked ? theme.glyphs.mark : found ? '=' : ' ';
-    const sign = row > 0 ? '  ' : marked && under ? `${theme.glyphs.mark} ` : entry.stream === 'stderr' ? '! ' : '  ';
+    // What is under the cursor has its mark here: the first column is the pointer's.
+    const sign = row > 0 ? '  ' : (entry.stream === 'stderr' ? '!' : ' ') + (marked && under ? theme.glyphs.mark : ' ');
     const time = row > 0 ? ' '.repeat(timeColumns(times, dated)) : timeText(entry.timeMs, times, dated, nowMs);
     const who = whoColumns === 0 ? '' : `${pad(row > 0 ? '' : whoOf(entry, merged), whoColumns, 'left', theme.glyphs.ellipsis)} `;
     const end = shifted.cut ? '>' : '';
@@ -169,16 +171,16 @@ function isOtherDay(timeMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - timeMs) > day || new Date(timeMs).getDate() !== new Date(nowMs).getDate();
 }
 
-function whoOf(entry: LogEntry, merged: boolean): string {
-  if (!merged) return entry.service;
-  const name = componentName(entry.component);
-  return entry.service === name || entry.service === '' ? name : `${name}/${entry.service}`;
+/** Whose a line is: the service, and among several components the component before it. */
+export function whoOf({ component, service }: Pick<LogEntry, 'component' | 'service'>, merged: boolean): string {
+  if (!merged) return service;
+  const name = componentName(component);
+  return service === name || service === '' ? name : `${name}/${service}`;
 }
 
-function whoWidth({ width, componentKeys, services }: LogLinesOptions, merged: boolean): number {
-  const most = width >= 100 ? 24 : 16;
-  if (merged) return Math.min(most, Math.max(...componentKeys.map((key) => textWidth(componentName(key)))) + (width >= 100 ? 8 : 0));
-  return services.length > 1 ? Math.min(14, Math.max(...services.map(textWidth))) : 0;
+function whoWidth({ width, services }: LogLinesOptions, merged: boolean): number {
+  const most = !merged ? 14 : width >= 100 ? 24 : 16;
+  return merged || services.length > 1 ? Math.min(most, Math.max(0, ...services.map(textWidth))) : 0;
 }
 
 /** What is said about the search or the loading at an edge; undefined when nothing goes on there. */

@@ -7,7 +7,7 @@ import { useParts } from '../context.ts';
 import { frontRun } from '../flow-runs.ts';
 import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
-import { useLogChanges } from '../hooks/use-log-lines.ts';
+import { useLogChanges, writersOf } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
 import type { PaneId } from '../interface-store.ts';
@@ -85,7 +85,7 @@ export function Linear() {
       logs: { ...logs, wrap: true },
       filter: state.filters.logs,
       componentKeys: whose?.componentKeys ?? [],
-      services: component?.services.map(({ name }) => name) ?? [],
+      services: writersOf(snapshot.components, whose?.componentKeys ?? []),
       nowMs,
     };
     const shown = drawLog(options);
