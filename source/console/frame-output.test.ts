@@ -11,8 +11,9 @@ function open() {
     return write(data, ...rest);
   }) as typeof stream.write;
   let frames = 0;
-  const output = frameOutput(stream as unknown as NodeJS.WriteStream, (tookMs) => {
+  const output = frameOutput(stream as unknown as NodeJS.WriteStream, (tookMs, sizeBytes) => {
     expect(tookMs).toBeGreaterThanOrEqual(0);
+    expect(sizeBytes).toBe(Buffer.byteLength(writes.at(-1) ?? ''));
     frames++;
   });
   return { stream, output, writes, frames: () => frames };

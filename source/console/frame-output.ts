@@ -3,7 +3,7 @@ const begin = '\x1b[?2026h';
 const end = '\x1b[?2026l';
 
 /** The terminal as Ink is given it: a frame is one write instead of three, and how long the terminal took for it is told. */
-export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number) => void): NodeJS.WriteStream {
+export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number, sizeBytes: number) => void): NodeJS.WriteStream {
   let frame = '';
   const flush = (): boolean => {
     if (frame === '') return true;
@@ -12,7 +12,7 @@ export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number
     const startMs = performance.now();
     // On a terminal this waits until it was taken.
     const goOn = stdout.write(whole);
-    written(performance.now() - startMs);
+    written(performance.now() - startMs, Buffer.byteLength(whole));
     return goOn;
   };
   const write = (data: string, ...rest: []): boolean => {

@@ -14,7 +14,7 @@ async function busySecond(haste: Haste, takesMs = 0): Promise<number[]> {
   const drawnMs: number[] = [];
   const draw = () => {
     drawnMs.push(performance.now());
-    if (takesMs > 0) frames.written(takesMs);
+    if (takesMs > 0) frames.written(takesMs, 2000);
   };
   for (let ms = 0; ms < 1000; ms++) {
     frames.ask(draw, haste);
@@ -29,7 +29,7 @@ test('a key is drawn at the end of the turn, right behind whatever else was draw
   const drawn: string[] = [];
   frames.ask(() => drawn.push('log'), 'log');
   await vi.advanceTimersByTimeAsync(100);
-  frames.written(1);
+  frames.written(1, 2000);
   await vi.advanceTimersByTimeAsync(2);
   frames.ask(() => drawn.push('key'), 'key');
   frames.ask(() => drawn.push('another key of the same read'), 'key');
@@ -91,10 +91,32 @@ test('facts that come together are one frame', async () => {
 });
 
 test('a terminal that takes 40 ms for a frame gets fewer of them, and keys wait least', async () => {
-  const [keys, logs] = [await busySecond('key', 40), await busySecond('log', 40)];
-  expect(logs.length).toBeLessThanOrEqual(7);
-  expect(keys.length).toBeLessThanOrEqual(18);
-  expect(keys.length).toBeGreaterThan(10);
+  const [keys, facts, logs] = [await busySecond('key', 40), await busySecond('fact', 40), await busySecond('log', 40)];
+  expect(keys.length).toBeGreaterThan(20);
+  expect(keys.length).toBeLessThanOrEqual(27);
+  for (const drawn of [facts, logs]) expect(drawn.length).toBeLessThanOrEqual(14);
+});
+
+test('small frames may follow each other sooner, and a link that is fast again is used again', async () => {
+  const frames = createFrames();
+  const drawnAfter = async (): Promise<number> => {
+    const startMs = performance.now();
+    await new Promise<void>((resolve) => {
+      frames.ask(resolve, 'log');
+      void vi.advanceTimersByTimeAsync(2000);
+    });
+    return performance.now() - startMs;
+  };
+  await drawnAfter();
+  frames.written(100, 4000);
+  expect(await drawnAfter()).toBeGreaterThanOrEqual(200);
+  frames.written(0.1, 400);
+  expect(await drawnAfter()).toBeLessThan(100);
+  frames.written(0.1, 4000);
+  expect(await drawnAfter()).toBeGreaterThan(150);
+  for (let frame = 0; frame < 600; frame++) frames.written(0.1, 4000);
+  expect(await drawnAfter()).toBeLessThan(100);
+  frames.close();
 });
 
 test('who stopped listening is not called, and nobody after the end', async () => {

@@ -10,8 +10,8 @@ export interface Frames {
   ask(draw: () => void, haste: Haste): void;
   /** A `subscribe` whose listeners are called with frames. */
   paced(subscribe: (listener: () => void) => () => void, haste: Haste): (listener: () => void) => () => void;
-  /** The terminal took the frame, in so many milliseconds. */
-  written(tookMs: number): void;
+  /** The terminal took a frame. */
+  written(tookMs: number, sizeBytes: number): void;
   /** Draws now what waits. */
   flush(): void;
   close(): void;
@@ -22,12 +22,22 @@ const gapMs: Readonly<Record<Haste, number>> = { key: 8, fact: 1000 / 30, log: 1
 /** Facts that come together are drawn together: the second's new figures and the second itself. */
 const companyMs = 10;
 /**
- * Between two frames, in times of what the terminal takes for one: a link that is busy with frames lets a key wait behind them. Measured at 50 KB/s, where a
- * key took 324 ms to show without, and 67 with it.
+ * How much longer than the link needs for a frame the next one waits: a link that is always busy with frames lets a key wait behind what is queued in it. A key
+ * itself waits only until the frame before has gone through.
  */
-const spacing: Readonly<Record<Haste, number>> = { key: 2, fact: 6, log: 6 };
-/** Of the moving average of writing times. */
-const newShare = 0.25;
+const spacing: Readonly<Record<Haste, number>> = { key: 1, fact: 2, log: 2 };
+const mostSpacingMs = 1000;
+/** A write that took so long has waited for room in the queue to the terminal; a shorter one tells nothing. */
+const blockedMs = 2;
+/**
+ * Between two such writes the queue was full at both ends, so what was written in between has gone through: that is the speed of the link. One that has
+ * waited tells less, since it waited for a part of the queue only; this is how far it may be wrong.
+ */
+const recentMs = 3000;
+const mostMistaken = 3;
+/** With each frame that need not wait; a link is as slow as a moment ago. */
+const forgetting = 0.99;
+const fastMsPerByte = 1 / 10_000;
 
 export function createFrames(): Frames {
   const waiting = new Set<() => void>();
@@ -35,7 +45,11 @@ export function createFrames(): Frames {
   let lastKeyMs = Number.NEGATIVE_INFINITY;
   let dueMs = Number.POSITIVE_INFINITY;
   let keyWaits = false;
-  let writingMs = 0;
+  let msPerByte = 0;
+  let blockedAtMs = Number.NEGATIVE_INFINITY;
+  let bytesSince = 0;
+  /** What the link needs for the last frame. */
+  let linkMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
@@ -59,7 +73,7 @@ export function createFrames(): Frames {
       const nowMs = performance.now();
       if (haste === 'key') keyWaits = true;
       const soonestMs = haste === 'key' ? lastKeyMs + gapMs.key : Math.max(nowMs + companyMs, lastMs + gapMs[haste]);
-      const wantedMs = Math.max(nowMs, soonestMs, lastMs + spacing[haste] * writingMs);
+      const wantedMs = Math.max(nowMs, soonestMs, lastMs + Math.min(mostSpacingMs, spacing[haste] * linkMs));
       if (wantedMs >= dueMs) return;
       dueMs = wantedMs;
       clearTimeout(timer);
@@ -75,9 +89,19 @@ export function createFrames(): Frames {
         waiting.delete(listener);
       };
     },
-    written(tookMs) {
-      writingMs += (tookMs - writingMs) * newShare;
-      lastMs = performance.now();
+    written(tookMs, sizeBytes) {
+      const nowMs = performance.now();
+      bytesSince += sizeBytes;
+      if (tookMs >= blockedMs && sizeBytes > 0) {
+        const waited = tookMs / sizeBytes;
+        const between = (nowMs - blockedAtMs) / bytesSince;
+        const told = nowMs - blockedAtMs < recentMs ? Math.min(between, mostMistaken * waited) : waited;
+        msPerByte = Math.max(told, msPerByte * forgetting);
+        blockedAtMs = nowMs;
+        bytesSince = 0;
+      } else msPerByte = msPerByte > fastMsPerByte ? msPerByte * forgetting : 0;
+      linkMs = sizeBytes * msPerByte;
+      lastMs = nowMs;
     },
     flush,
     close() {
