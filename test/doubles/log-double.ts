@@ -15,12 +15,12 @@ export class LogDouble {
   given = 0;
   failure: Fault | undefined;
   batchLines = Number.POSITIVE_INFINITY;
-  readonly #kind: EngineKind;
+  readonly kind: EngineKind;
   #wake: (() => void)[] = [];
   #generation = 0;
 
   constructor(kind: EngineKind = 'docker') {
-    this.#kind = kind;
+    this.kind = kind;
   }
 
   write(stamp: string, text: string, stream: LogLine['stream'] = 'stdout'): void {
@@ -30,8 +30,8 @@ export class LogDouble {
 
   /** As this kind of engine would stamp it. */
   writeAt(timeMs: number, text: string, stream: LogLine['stream'] = 'stdout'): void {
-    const toldMs = this.#kind === 'podman' ? Math.floor(timeMs / 1000) * 1000 : timeMs;
-    const stamp = this.#kind === 'podman' ? new Date(toldMs).toISOString().replace('.000', '') : new Date(toldMs).toISOString();
+    const toldMs = this.kind === 'podman' ? Math.floor(timeMs / 1000) * 1000 : timeMs;
+    const stamp = this.kind === 'podman' ? new Date(toldMs).toISOString().replace('.000', '') : new Date(toldMs).toISOString();
     this.lines.push({ timeMs, line: { stamp, timeMs: toldMs, text, stream } });
     this.#ring();
   }
@@ -54,8 +54,8 @@ export class LogDouble {
       for (; at < this.lines.length && batch.length < this.batchLines; at++) {
         const { timeMs, line } = this.lines[at] as (typeof this.lines)[number];
         if (timeMs < sinceMs) continue;
-        if (this.#kind === 'docker' ? timeMs > untilMs : timeMs >= untilMs) {
-          if (this.#kind === 'podman') continue;
+        if (this.kind === 'docker' ? timeMs > untilMs : timeMs >= untilMs) {
+          if (this.kind === 'podman') continue;
           if (batch.length > 0) yield batch;
           return;
         }
@@ -103,7 +103,8 @@ export function loggingFleet(containers: Record<string, LoggingContainer>) {
     runtime: (key: string) => {
       const ids = Object.keys(containers).filter((id) => (containers[id]?.component ?? 'key') === key);
       const members = ids.map((id) => ({ container: detail(id), service: id, known: undefined, main: true }));
-      return { place: { link, detail, engine }, group: { members } } as unknown as ComponentRuntime;
+      const facts = { kind: containers[ids[0] ?? '']?.log.kind ?? 'docker' };
+      return { place: { link, facts, detail, engine }, group: { members } } as unknown as ComponentRuntime;
     },
   } as unknown as OpenFleet;
   const commit = () => {
