@@ -1,4 +1,4 @@
-import { isValid, isValidCIDR, parse as parseAddress, parseCIDR } from 'ipaddr.js';
+import ipaddr from 'ipaddr.js';
 import type { Policy, Raw } from './policy.ts';
 import { invalid, jsonTypeOf, unfit } from './policy-faults.ts';
 
@@ -33,7 +33,7 @@ export function checkHosts(raw: unknown): Policy['hosts'] {
   const hosts: Policy['hosts'] = new Map();
   for (const [name, address] of Object.entries((raw ?? {}) as Raw)) {
     const text = String(address);
-    if (!isValid(text) && !isValidCIDR(text)) {
+    if (!ipaddr.isValid(text) && !ipaddr.isValidCIDR(text)) {
       const reason = `hostname contains invalid IP address: hostname "${name}" address "${text}"`;
       throw unfit('object', 'v2.Hosts', '/hosts', reason);
     }
@@ -66,7 +66,7 @@ function aliasFault(alias: string, defined: Defined, side: 'src' | 'dst', of: 'A
   if (alias.startsWith('tag:'))
     return defined.tagOwners.has(alias) ? undefined : `${of === 'ACL' && side === 'src' ? 'src=' : ''}tag not found: "${alias}"`;
   if (alias.startsWith('autogroup:')) return autogroupFault(alias, side, of);
-  if (isValid(alias) || isValidCIDR(alias)) return undefined;
+  if (ipaddr.isValid(alias) || ipaddr.isValidCIDR(alias)) return undefined;
   return defined.hosts.has(alias) ? undefined : `host not defined in policy: "${alias}"`;
 }
 
@@ -189,7 +189,8 @@ export function checkAutoApprovers(raw: Raw | undefined, defined: Defined, fault
   const strange = Object.keys(raw ?? {}).find((name) => name !== 'routes' && name !== 'exitNode');
   if (strange !== undefined) throw invalid(`unknown field: "${strange}"`);
   for (const [prefix, approvers] of [...Object.entries(routes), ['', raw?.['exitNode']] as const]) {
-    if (prefix !== '' && !isValidCIDR(prefix)) throw unfit('string', 'netip.Prefix', `/autoApprovers/routes/${prefix}`, 'invalid prefix');
+    if (prefix !== '' && !ipaddr.isValidCIDR(prefix))
+      throw unfit('string', 'netip.Prefix', `/autoApprovers/routes/${prefix}`, 'invalid prefix');
     for (const approver of stringsAt(approvers, '/autoApprovers')) {
       if (approver.startsWith('tag:') && !defined.tagOwners.has(approver)) faults.push(`tag not found: "${approver}"`);
       if (approver.startsWith('group:') && !defined.groups.has(approver)) faults.push(`group not defined in policy: "${approver}"`);
@@ -208,7 +209,7 @@ export function checkNodeAttrs(raw: Raw[] | undefined, faults: string[]): void {
 
 /** Whether an address lies in an address or a range. */
 export function liesIn(address: string, range: string): boolean {
-  const parsed = parseAddress(address);
-  const [base, bits] = isValidCIDR(range) ? parseCIDR(range) : [parseAddress(range), parsed.kind() === 'ipv4' ? 32 : 128];
+  const parsed = ipaddr.parse(address);
+  const [base, bits] = ipaddr.isValidCIDR(range) ? ipaddr.parseCIDR(range) : [ipaddr.parse(range), parsed.kind() === 'ipv4' ? 32 : 128];
   return parsed.kind() === base.kind() && parsed.match(base, bits);
 }

@@ -1,4 +1,4 @@
-import { isValid, isValidCIDR } from 'ipaddr.js';
+import ipaddr from 'ipaddr.js';
 import type { Policy, PolicyWorld } from './policy.ts';
 import { liesIn, withPorts } from './policy-rules.ts';
 
@@ -48,7 +48,7 @@ function covers(rule: string, asked: string, members: readonly Member[], policy:
 }
 
 function isAddress(text: string): boolean {
-  return isValid(text) || isValidCIDR(text);
+  return ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
 }
 
 function membersOf(alias: string, policy: Policy, { users, nodes }: PolicyWorld): Member[] {
