@@ -1,6 +1,7 @@
 import type { LogEdge, LogEntry, LogReading, LogSource, Logs } from '../fleet/log-store.ts';
 import { type LogFilter, loadLogFilter, parseLogFilter } from '../text/log-filter.ts';
 import { markOf } from './log-line-text.ts';
+import { loaded, locate } from './log-locate.ts';
 import { positionOf } from './log-view.ts';
 
 /** What is looked at: whose log, and what of it. */
@@ -57,11 +58,6 @@ const none: readonly LogEntry[] = [];
 const noEdges = { back: { state: 'reached' }, forth: { state: 'reached' } } as const;
 /** Lines that a search looks for in one go. */
 const matchBatch = 1;
-/** Lines to either side of one that was looked for far away. */
-const neighbours = 200;
-/** Lines of one moment that are looked through for one of them, at a time, and how often. */
-const momentLines = 1000;
-const momentPages = 10;
 /** Up to so many lines between two matches are loaded, instead of going over to another place in the log. */
 const nearLines = 20_000;
 const pageLines = 2000;
@@ -73,24 +69,6 @@ const fillLimit = 500_000;
 
 export function sameKeys(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((key, at) => key === other[at]);
-}
-
-/** Waits until nothing is loading there. */
-function loaded(reading: LogReading, signal: AbortSignal): Promise<void> {
-  const isLoading = () => reading.edges().back.state === 'loading' || reading.edges().forth.state === 'loading';
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      unsubscribe();
-      signal.removeEventListener('abort', stop);
-      if (signal.aborted) reject(signal.reason);
-      else resolve();
-    };
-    const unsubscribe = reading.subscribe(() => {
-      if (!isLoading()) stop();
-    });
-    signal.addEventListener('abort', stop);
-    if (signal.aborted || !isLoading()) stop();
-  });
 }
 
 export function createLogHub(logs: Logs): LogHub {
@@ -161,31 +139,6 @@ export function createLogHub(logs: Logs): LogHub {
     hint = undefined;
   }
 
-  /**
-   * Stands still with this line. Looks at its very moment first: engines count that fine, and a second can hold a hundred thousand lines. Where the
-   * engine knows seconds only, `around` finds it.
-   */
-  async function locate(reading: LogReading, entry: LogEntry, signal: AbortSignal): Promise<number | undefined> {
-    const mark = markOf(entry);
-    const isHere = reading.entries().some((one) => one === entry || markOf(one) === mark);
-    if (!isHere && entry.timeMs !== undefined && !open?.source.entries().includes(entry)) {
-      await reading.jump(entry.timeMs, signal);
-      for (let pages = 0; pages < momentPages && !reading.following; pages++) {
-        const found = reading.entries().find((one) => one.timeMs === entry.timeMs && markOf(one) === mark);
-        if (found) {
-          reading.more('back', neighbours);
-          if (reading.entries().at(-1) === found) reading.more('forth', neighbours);
-          return found.index;
-        }
-        const last = reading.entries().at(-1)?.timeMs;
-        if (last === undefined || last > entry.timeMs || reading.edges().forth.state !== 'more') break;
-        reading.more('forth', momentLines);
-        await loaded(reading, signal);
-      }
-    }
-    return reading.around(entry, signal);
-  }
-
   /** Something that takes its time and that Esc ends. A new one ends the one before. Answers undefined when it failed. */
   async function go<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined | 'stopped'> {
     going?.stop.abort();
@@ -234,7 +187,7 @@ export function createLogHub(logs: Logs): LogHub {
       changing++;
       const found = await go('looking for the same place', async (stop) => {
         const limit = () => AbortSignal.any([stop, signal, AbortSignal.timeout(anchorMs)]);
-        const here = passes ? await locate(reading, anchor, limit()).catch(() => undefined) : undefined;
+        const here = passes ? await locate(source, reading, anchor, limit()).catch(() => undefined) : undefined;
         if (here !== undefined || anchor.timeMs === undefined) return here;
         return reading.jump(anchor.timeMs, limit()).catch(() => undefined);
       });
@@ -303,8 +256,9 @@ export function createLogHub(logs: Logs): LogHub {
       const before = shown();
       // Whoever has found a line does not wait for others.
       before?.stop();
-      const reading = open.source.read();
-      const index = await go('looking for the line', (signal) => locate(reading, entry, signal));
+      const { source } = open;
+      const reading = source.read();
+      const index = await go('looking for the line', (signal) => locate(source, reading, entry, signal));
       if (typeof index !== 'number' || shown() !== before) {
         reading.close();
         return index === undefined ? undefined : 'stopped';
@@ -406,7 +360,7 @@ export function createLogHub(logs: Logs): LogHub {
           const entry = here();
           if (entry) return entry.index;
         }
-        return locate(target, found, stop);
+        return locate(source, target, found, stop);
       });
     },
     isChanging: () => changing > 0,

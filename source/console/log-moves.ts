@@ -317,8 +317,10 @@ export function createLogMoves(options: Options): LogMoves {
       if (!place) return;
       const all = entries();
       const at = positionOf(all, place.cursor);
-      const next = all.findIndex((entry, position) => position > at && marks.has(markOf(entry)));
-      const target = next >= 0 ? next : all.findIndex((entry) => marks.has(markOf(entry)));
+      const times = new Set([...marks.values()].map(({ timeMs }) => timeMs));
+      const isMarked = (entry: LogEntry) => times.has(entry.timeMs) && marks.has(markOf(entry));
+      const next = all.findIndex((entry, position) => position > at && isMarked(entry));
+      const target = next >= 0 ? next : all.findIndex(isMarked);
       if (target < 0) {
         say('idle', marks.size === 0 ? 'No line is marked: m marks one.' : 'The marked lines are not among these.');
         return;
