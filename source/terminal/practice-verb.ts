@@ -85,7 +85,11 @@ async function playIncident(context: VerbContext, words: readonly string[]): Pro
   if (words.length === 0) {
     const incidents = practice?.facts.incidents ?? [];
     if (options.json) output.json({ schema: 1, incidents });
-    else for (const { name, summary } of incidents) output.line(`${name.padEnd(16)} ${summary}`);
+    else {
+      const width = Math.max(...incidents.map(({ name }) => name.length));
+      for (const { name, summary } of incidents) output.line(`${name.padEnd(width)}  ${summary}`);
+      output.line(`${'calm'.padEnd(width)}  Ends whatever goes on.`);
+    }
     return 0;
   }
   if (!practice?.served) {

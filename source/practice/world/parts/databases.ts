@@ -31,7 +31,8 @@ export function postgresPlay(database: string, { everyMs = 150_000 } = {}): Play
         ]);
       }
       return toStderr([
-        postgresLine(at, 27, 'LOG', 'checkpoint starting: time'),
+        // It is told when both are known: what the log driver stamps is the end.
+        postgresLine(new Date(at.getTime() - Number(written) * 1_000 - 70), 27, 'LOG', 'checkpoint starting: time'),
         postgresLine(
           at,
           27,
