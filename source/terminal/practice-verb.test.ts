@@ -151,5 +151,7 @@ describe('--practice', () => {
     expect(code).toBe(0);
     expect(out).toContain('practice serve');
     expect(out).toContain('--practice');
+    // The bare command is the status, as always, and never that of the machine.
+    expect((await run('--practice')).out).toMatch(/^practice /);
   });
 });

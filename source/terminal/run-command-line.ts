@@ -66,8 +66,9 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
       practice ??= import('./practice-access.ts').then(({ accessPractice }) => accessPractice(around.paths, control.signal));
       return practice;
     };
-    // Serving makes one of its own; whoever only wants to know what practice is needs none.
-    const access = options.practice && (line.run !== undefined || canShowConsole(around, options)) ? await openPractice() : undefined;
+    // Serving makes one of its own; whoever is only told what practice is needs none.
+    const told = verb === 'practice' && line.run === undefined && !canShowConsole(around, options);
+    const access = options.practice && !told ? await openPractice() : undefined;
     const context = contextOf({
       around,
       output,
