@@ -3,7 +3,7 @@ export type Haste = 'key' | 'fact' | 'log';
 
 /**
  * When the screen is drawn. Whoever has something new to show asks for a frame, and all who asked are called together, so that one frame shows it all.
- * A key is shown at once, facts 30 times a second and logs 15 times at most; on a terminal that takes long to take a frame, all of them less often.
+ * A key is shown at once, facts 30 times a second and logs 15 times at most; over a slow link both less often.
  */
 export interface Frames {
   /** Calls `draw` with the next frame, once however often it was asked for. */
@@ -22,10 +22,10 @@ const gapMs: Readonly<Record<Haste, number>> = { key: 8, fact: 1000 / 30, log: 1
 /** Facts that come together are drawn together: the second's new figures and the second itself. */
 const companyMs = 10;
 /**
- * How much longer than the link needs for a frame the next one waits: a link that is always busy with frames lets a key wait behind what is queued in it. A key
- * itself waits only until the frame before has gone through.
+ * How often the time that the link needs for a frame passes before the next one: a link that is always busy with frames lets a key wait behind what is queued in
+ * it. A key itself never waits here: whoever types faster than the link is held up by the link, and then drawn together.
  */
-const spacing: Readonly<Record<Haste, number>> = { key: 1, fact: 2, log: 2 };
+const spacing: Readonly<Record<Haste, number>> = { key: 0, fact: 2, log: 2 };
 const mostSpacingMs = 1000;
 /** A write that took so long has waited for room in the queue to the terminal; a shorter one tells nothing. */
 const blockedMs = 2;
