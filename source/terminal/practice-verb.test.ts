@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PracticeFacts } from '../practice/practice.ts';
 
@@ -154,4 +155,33 @@ describe('--practice', () => {
     // The bare command is the status, as always, and never that of the machine.
     expect((await run('--practice')).out).toMatch(/^practice /);
   });
+});
+
+test('who does not practise loads nothing of it', async () => {
+  const { metafile } = await build({
+    entryPoints: {
+      run: 'source/terminal/run-command-line.ts',
+      deck: 'source/terminal/open-deck.ts',
+      console: 'source/console/run-console.tsx',
+    },
+    absWorkingDir: root,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    write: false,
+    metafile: true,
+    outdir: 'out',
+  });
+  const reached = new Set<string>();
+  const visit = (output: string) => {
+    if (reached.has(output)) return;
+    reached.add(output);
+    for (const { path, kind } of metafile.outputs[output]?.imports ?? []) if (kind === 'import-statement') visit(path);
+  };
+  for (const entry of ['run', 'deck', 'console']) visit(`out/${entry}.js`);
+  const inputs = [...reached].flatMap((output) => Object.keys(metafile.outputs[output]?.inputs ?? {}));
+  expect(inputs).toContain('source/terminal/open-deck.ts');
+  expect(inputs.filter((input) => /source\/practice\/|practice-(?:host|access|verb|offer)|flows\/incident/.test(input))).toEqual([]);
 });
