@@ -83,7 +83,7 @@ test('facts that come together are one frame', async () => {
   const frames = createFrames();
   const drawnMs: number[] = [];
   frames.ask(() => drawnMs.push(performance.now()), 'fact');
-  await vi.advanceTimersByTimeAsync(5);
+  await vi.advanceTimersByTimeAsync(3);
   frames.ask(() => drawnMs.push(performance.now()), 'fact');
   await vi.advanceTimersByTimeAsync(100);
   expect(new Set(drawnMs).size).toBe(1);

@@ -20,7 +20,7 @@ export interface Frames {
 /** After the frame before. A key waits for a key alone: those of one hand on the keyboard are drawn together, no other is held up. */
 const gapMs: Readonly<Record<Haste, number>> = { key: 8, fact: 1000 / 30, log: 1000 / 15 };
 /** Facts that come together are drawn together: the second's new figures and the second itself. */
-const companyMs = 10;
+const companyMs = 4;
 /**
  * How often the time that the link needs for a frame passes before the next one: a link that is always busy with frames lets a key wait behind what is queued in
  * it. A key itself never waits here: whoever types faster than the link is held up by the link, and then drawn together.
