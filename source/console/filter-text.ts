@@ -18,7 +18,9 @@ export function filterText(theme: Theme, state: Pick<InterfaceState, 'filters' |
     const { field, problem } = state.editing;
     return `${theme.paint('key', 'go to')} ${fieldText(theme, field)}${problem === undefined ? '' : theme.paint('bad', ` ${problem}`)}`;
   }
-  if (state.editing?.target === target) return `${theme.paint('key', '/')}${fieldText(theme, state.editing.field)}`;
+  // Before a regular expression between slashes a slash would be one too many.
+  const lead = theme.paint('key', target === 'logs' ? 'filter ' : '/');
+  if (state.editing?.target === target) return `${lead}${fieldText(theme, state.editing.field)}`;
   const filter = state.filters[target];
-  return filter === '' ? '' : `${theme.paint('key', '/')}${theme.paint('accent', filter)}`;
+  return filter === '' ? '' : `${lead}${theme.paint('accent', filter)}`;
 }

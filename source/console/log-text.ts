@@ -2,6 +2,7 @@ import type { LogEntry } from '../fleet/log-store.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { LogFilter } from '../text/log-filter.ts';
 import { type LogLevel, levelOf } from '../text/log-level.ts';
+import { ownTime, type TextRange } from '../text/log-time.ts';
 import { readableLine } from '../text/structured-line.ts';
 import { cut } from '../text/width.ts';
 
@@ -15,6 +16,8 @@ export interface LineText {
   styled: string | undefined;
   level: LogLevel | undefined;
   ascii: boolean;
+  /** The line that this is without the time it states itself, and where that stands in it. */
+  timed?: { whole: LineText; range: TextRange };
 }
 
 const asWritten = new WeakMap<LogEntry, LineText>();
@@ -34,11 +37,38 @@ export function lineText(entry: LogEntry, raw: boolean): LineText {
   return made;
 }
 
-/** Where in a text a row begins and ends, in UTF-16 units. */
-export interface Piece {
-  start: number;
-  end: number;
+const withoutTime = new WeakMap<LogEntry, LineText>();
+
+/**
+ * The readable form without the time that the line states itself, for a place where a time stands before every line. What is found by that time
+ * keeps it.
+ */
+export function untimedText(entry: LogEntry, filter: LogFilter | undefined): LineText {
+  let line = withoutTime.get(entry);
+  if (!line) {
+    line = untimed(lineText(entry, false), entry.timeMs);
+    withoutTime.set(entry, line);
+  }
+  if (!line.timed || !filter) return line;
+  const { whole, range } = line.timed;
+  return rangesIn(whole, filter).some(([from, to]) => from < range.end && to > range.start) ? whole : line;
 }
+
+function untimed(whole: LineText, timeMs: number | undefined): LineText {
+  const range = ownTime(whole.text, timeMs);
+  if (!range) return whole;
+  const { text, styled } = whole;
+  const { start, end } = range;
+  return {
+    ...whole,
+    text: text.slice(0, start) + text.slice(end),
+    styled: styled && styledSlice(styled, 0, start) + styledSlice(styled, end, text.length),
+    timed: { whole, range },
+  };
+}
+
+/** Where in a text a row begins and ends. */
+export type Piece = TextRange;
 
 /** Columns of characters that stand alone and whose width is no question; undefined for all others, which can belong together. */
 function plainColumns(unit: number): 1 | 2 | undefined {
@@ -153,24 +183,32 @@ export interface Segment {
   match: boolean;
 }
 
-const foundBefore = new WeakMap<
-  LineText,
-  { filter: LogFilter; ranges: LogFilter['ranges'] extends (text: string) => infer R ? R : never }
->();
+type Ranges = ReturnType<LogFilter['ranges']>;
+
+const foundBefore = new WeakMap<LineText, { filter: LogFilter; ranges: Ranges }>();
+
+/** Where the filter matches. Beginning and end of a line are those of the whole one. */
+function rangesIn(line: LineText, filter: LogFilter): Ranges {
+  const known = foundBefore.get(line);
+  if (known?.filter === filter) return known.ranges;
+  let ranges: Ranges;
+  if (line.timed) {
+    const { whole, range } = line.timed;
+    const moved = (at: number) => (at >= range.end ? at - (range.end - range.start) : Math.min(at, range.start));
+    ranges = rangesIn(whole, filter).map(([from, to]) => [moved(from), moved(to)] as const);
+  } else ranges = filter.ranges(line.text);
+  foundBefore.set(line, { filter, ranges });
+  return ranges;
+}
 
 /** A part of a line, taken apart where the filter matches. */
 export function segmentsOf(line: LineText, piece: Piece, filter: LogFilter | undefined, colours: boolean): Segment[] {
   const shown = (start: number, end: number) =>
     colours && line.styled !== undefined ? styledSlice(line.styled, start, end) : line.text.slice(start, end);
   if (!filter) return [{ text: shown(piece.start, piece.end), match: false }];
-  let known = foundBefore.get(line);
-  if (known?.filter !== filter) {
-    known = { filter, ranges: filter.ranges(line.text) };
-    foundBefore.set(line, known);
-  }
   const segments: Segment[] = [];
   let at = piece.start;
-  for (const [from, to] of known.ranges) {
+  for (const [from, to] of rangesIn(line, filter)) {
     if (to <= at || from >= to) continue;
     if (from >= piece.end) break;
     if (from > at) segments.push({ text: shown(at, from), match: false });

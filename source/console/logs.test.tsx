@@ -19,6 +19,53 @@ async function inLogs(options: RigOptions = {}): Promise<Rig> {
   return screen;
 }
 
+describe('times', () => {
+  const at = sampleNowMs - 60_000;
+  const stamp = new Date(at).toISOString();
+
+  test('that a line states itself are left out beside ours; searched, copied and as written it is whole', async () => {
+    const screen = await inLogs();
+    screen.log(vault, [
+      { text: `${stamp} LOG: checkpoint`, timeMs: at },
+      { text: '2026-01-05T10:00:00Z LOG: shown again', timeMs: at },
+    ]);
+    await screen.sees(/ {3}LOG: checkpoint/, '2026-01-05T10:00:00Z LOG: shown again');
+    await screen.press('J');
+    await screen.sees(`${stamp} LOG: checkpoint`);
+    await screen.press('J', 't', 't', 't');
+    await screen.sees(`${stamp} LOG: checkpoint`);
+    await screen.press('t', '/');
+    await screen.type('/^log: ch/');
+    await screen.sees('No line matches');
+    await screen.press('ctrl+u');
+    await screen.type(stamp.slice(0, 19));
+    await screen.sees(`${stamp} LOG: checkpoint`);
+    await screen.press('enter', 'esc', 'k', 'y');
+    expect(screen.copied.at(-1)).toBe(`${stamp} LOG: checkpoint`);
+  });
+
+  test('have a date where the day is another than above, the first one where it is not today', async () => {
+    const screen = await inLogs();
+    const dayMs = 86_400_000;
+    screen.log(
+      vault,
+      [2, 2, 1, 0, 0].map((days, index) => ({ text: `line ${index}`, timeMs: at - days * dayMs })),
+    );
+    const dates = [
+      / 11-\d\d \d\d:\d\d:\d\d {3}line 0/,
+      /┃ \d\d:\d\d:\d\d {3}line 1/,
+      / 11-\d\d \S+ {3}line 2/,
+      / 11-\d\d \S+ {3}line 3/,
+      /┃ \d\d:\S+ {3}line 4/,
+    ];
+    await screen.sees(...dates);
+    await screen.press('w');
+    await screen.sees(...dates, 'wrapped');
+    await screen.press('t', 't');
+    await screen.misses('11-');
+  });
+});
+
 describe('scrolling back', () => {
   test('goes on into the engine’s history, up to the start of the log', async () => {
     const screen = await inLogs();
@@ -78,6 +125,7 @@ describe('a filter', () => {
     const screen = await inLogs();
     screen.log(vault, ['GET /a 200', 'GET /b 503', 'POST /c 200', 'get nothing']);
     await screen.press('/');
+    await screen.sees(/text \S.*!text \S.*\/regex\/ \S.*Enter keep/, 'filter ');
     await screen.type('GET');
     await screen.sees('2 of 4 lines match');
     await screen.misses('POST');
@@ -134,7 +182,7 @@ describe('a filter', () => {
     await screen.sees('searched 3,000 lines');
     await screen.press('esc');
     await screen.misses('searched');
-    await screen.sees('needle here', '/needle');
+    await screen.sees('needle here', 'filter needle');
     await screen.press('esc');
     await screen.sees('line 50');
   });
@@ -208,7 +256,7 @@ describe('a filter', () => {
     await screen.press('*', '/');
     await screen.type('needle');
     await screen.press('enter');
-    await screen.sees('line 100', '/needle highlighted');
+    await screen.sees('line 100', 'filter needle highlighted');
     await screen.press('N');
     await screen.sees(/▸.*needle line 61/, /line 60 /, /line 62 /);
     await screen.press('N');
@@ -243,13 +291,13 @@ describe('a filter', () => {
     await screen.press('1', 'j');
     await screen.sees('gamma', 'delta');
     await screen.press('k');
-    await screen.sees('alpha', '/alp');
+    await screen.sees('alpha', 'filter alp');
     await screen.misses('beta');
     expect(kept.at(-1)).toEqual({ [vault]: { typed: 'alp', hides: true } });
 
     const next = await openRig({ start: { logFilters: kept.at(-1) ?? {} } });
     next.log(vault, ['alpha', 'beta']);
-    await next.sees('alpha', '/alp', '1 of 2 lines match');
+    await next.sees('alpha', 'filter alp', '1 of 2 lines match');
     await next.press('4', 'esc');
     await next.sees('beta');
   });

@@ -13,11 +13,13 @@ import { useSelected } from '../hooks/use-selected.ts';
 import type { PaneId } from '../interface-store.ts';
 import { componentName, markOf } from '../log-line-text.ts';
 import { logWhose } from '../log-look.ts';
-import { lineText } from '../log-text.ts';
+import { lineText, untimedText } from '../log-text.ts';
 import { positionOf } from '../log-view.ts';
-import { clockText, logLines as drawLog, wholeLines } from '../panes/log-lines.ts';
+import { clockText } from '../panes/log-lead.ts';
+import { logLines as drawLog } from '../panes/log-lines.ts';
 import { overviewLines } from '../panes/overview-lines.ts';
 import { addressText } from '../panes/ports.tsx';
+import { wholeLines } from '../panes/whole-line.ts';
 import { runScreen } from '../run-lines.ts';
 import { serviceShown } from '../selection.ts';
 import { createTheme } from '../theme.ts';
@@ -104,7 +106,7 @@ export function Linear() {
           .filter(Boolean),
       ];
     const texts = entries.slice(Math.max(0, at - logLineCount + 1), at + 1).map((each, index, all) => {
-      const line = lineText(each, logs.raw);
+      const line = logs.raw || logs.times === 'off' ? lineText(each, logs.raw) : untimedText(each, hub.filter());
       const said = [
         logs.at && index === all.length - 1 ? 'selected' : '',
         logs.marks.has(markOf(each)) ? 'marked' : '',

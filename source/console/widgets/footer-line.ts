@@ -27,6 +27,21 @@ function item(binding: KeyBinding, label = binding.label ?? binding.title): Foot
   return { key: keyText(binding.keys[0] ?? ''), label };
 }
 
+/** What a line that is typed can say, where it is more than a text. */
+const typeable: Partial<Record<NonNullable<InterfaceState['editing']>['target'], FooterItem[]>> = {
+  logs: [
+    { key: 'text', label: 'lines with it' },
+    { key: '!text', label: 'without it' },
+    { key: '/regex/', label: 'matching' },
+    { key: '!/regex/', label: 'not matching' },
+  ],
+  time: [
+    { key: '14:02', label: 'a time' },
+    { key: '10m', label: 'ago' },
+    { key: '2026-11-20 14:02', label: 'of a day' },
+  ],
+};
+
 /** What can be done here and now. The first ones are the nearest; the last ones always stay. */
 export function footerItems({ state, keymap, deck, component }: Omit<FooterOptions, 'theme' | 'columns'>): {
   near: FooterItem[];
@@ -47,7 +62,11 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
   }
   if (front)
     return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
-  if (state.editing) return { near: [], always: [of('accept', 'keep'), of('cancel', 'undo')] };
+  if (state.editing) {
+    const { target } = state.editing;
+    const always = target === 'time' ? [of('accept', 'go there'), of('cancel', 'cancel')] : [of('accept', 'keep'), of('cancel', 'undo')];
+    return { near: typeable[target] ?? [], always };
+  }
   if (state.screen === 'palette') return { near: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] };
   if (state.screen === 'help')
     return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };

@@ -1,0 +1,73 @@
+/** Where in a text something begins and ends, in UTF-16 units. */
+export interface TextRange {
+  start: number;
+  end: number;
+}
+
+const clock = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:[.,:]\d{1,9})?`;
+const numericDate = String.raw`(?<year>\d{4})(?<dash>[-/.])(?<month>\d\d)\k<dash>(?<day>\d\d)[T ]${clock}`;
+const zone = '(?: ?(?:Z|UTC|GMT|BST|IST|JST|MSK|CES?T|EES?T|WES?T|[CEMP][SD]T|AE[SD]T|NZ[SD]T|[+-]\\d\\d(?::?\\d\\d)?))?';
+const monthName = '(?<monthName>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
+const wordDate = String.raw`(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?${monthName} +(?<day>\d\d?) ${clock}(?: (?<year>\d{4}))?`;
+const separator = String.raw`(?=[\s|]|$)\s*(?:[|-](?:\s+|$))?`;
+
+/** Each has a group `time` with all that goes when the time goes. */
+const patterns: readonly RegExp[] = [
+  ...[numericDate, wordDate, clock].flatMap((time) => [
+    new RegExp(`^(?<time>${time}${zone}${separator})`, 'd'),
+    new RegExp(String.raw`^(?<time>\[${time}${zone}\]${separator})`, 'd'),
+  ]),
+  // klog: `I1120 12:00:00.123456       1 main.go:12] text`; the letter is the level.
+  new RegExp(String.raw`^[IWEF](?<time>(?<month>\d\d)(?<day>\d\d) ${clock}\s*)(?=\s)`, 'd'),
+  // The common log format of web servers: `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200`.
+  new RegExp(String.raw`^\S{1,64} \S{1,64} \S{1,64} (?<time>\[(?<day>\d\d)/${monthName}/(?<year>\d{4}):${clock} [+-]\d{4}\] )(?=")`, 'd'),
+  // Redis: `1:M 20 Nov 2026 10:00:00.123 * text`.
+  new RegExp(String.raw`^\d{1,7}:[XCSM] (?<time>(?<day>\d\d) ${monthName} (?<year>\d{4}) ${clock} )`, 'd'),
+];
+
+const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+const headCharacters = 300;
+/** What programs keep back before they write it. */
+const lateMs = 10_000;
+const quarterMs = 15 * 60_000;
+/** The farthest that a time zone is from UTC. */
+const zoneMs = 14 * 60 * 60_000;
+
+/**
+ * Where a line states its own time, in its first words: what need not be shown beside the time at which the engine got the line. Undefined
+ * when it states none, nothing else, or another time: a program that shows an old log tells when that was. Zones are not read: all are
+ * quarters of an hour from UTC.
+ */
+export function ownTime(text: string, timeMs: number | undefined): TextRange | undefined {
+  if (timeMs === undefined) return undefined;
+  const head = text.slice(0, headCharacters);
+  for (const pattern of patterns) {
+    const found = pattern.exec(head);
+    const range = found?.indices?.groups?.time;
+    if (!found?.groups || !range) continue;
+    const [start, end] = range;
+    if (text.length - (end - start) < 2 || !isNear(statedMs(found.groups, timeMs), timeMs)) return undefined;
+    return { start, end };
+  }
+  return undefined;
+}
+
+/** As if it were UTC. What is not stated is as it was at `nearMs`. */
+function statedMs(stated: Readonly<Record<string, string | undefined>>, nearMs: number): number {
+  const near = new Date(nearMs);
+  const { year, month, monthName: name, day, hour, minute, second } = stated;
+  const monthAt = name !== undefined ? monthNames.indexOf(name) : month !== undefined ? Number(month) - 1 : near.getUTCMonth();
+  const at = (yearAt: number) => Date.UTC(yearAt, monthAt, Number(day ?? near.getUTCDate()), Number(hour), Number(minute), Number(second));
+  const years = year !== undefined ? [Number(year)] : [-1, 0, 1].map((step) => near.getUTCFullYear() + step);
+  const nearest = years.map(at).toSorted((one, other) => Math.abs(one - nearMs) - Math.abs(other - nearMs))[0] ?? Number.NaN;
+  if (day !== undefined) return nearest;
+  // Without a date it is the nearest such time.
+  const days = Math.round((nearMs - nearest) / 86_400_000);
+  return nearest + days * 86_400_000;
+}
+
+function isNear(stated: number, timeMs: number): boolean {
+  const away = Math.abs(stated - timeMs);
+  const beside = away % quarterMs;
+  return away <= zoneMs + lateMs && Math.min(beside, quarterMs - beside) <= lateMs;
+}
