@@ -39,8 +39,10 @@ export interface Practice {
 
 /** What a practice product is given by the container that it plays in. */
 export interface ProductSurroundings {
-  /** Writes a line to the container's log. */
-  log(line: string, stream?: 'stdout' | 'stderr'): void;
+  /** Writes a line to the container's log; as said at a moment before now where one is given. */
+  log(line: string, stream?: 'stdout' | 'stderr', ms?: number): void;
+  /** When the container was started, for one that ran before the practice began: its first words are of then. Missing: now. */
+  startedMs?: number;
   now(): number;
   signal: AbortSignal;
 }

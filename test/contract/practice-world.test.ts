@@ -28,6 +28,12 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
+async function lines(name: string, tty = false): Promise<{ text: string; stream: string; timeMs: number | undefined }[]> {
+  const found: { text: string; stream: string; timeMs: number | undefined }[] = [];
+  const reading = deck.world.engineOf('practice').logs(name, { signal: AbortSignal.timeout(10_000), follow: false, tty });
+  for await (const batch of reading) found.push(...batch);
+  return found;
+}
 const component = (id: string): ComponentView | undefined => deck.fleet.snapshot().components.find((one) => one.id === id);
 const word = (id: string) => component(id)?.word;
 const becomes = (id: string, wanted: RegExp) => expect.poll(() => word(id), { timeout: 15_000 }).toMatch(wanted);
@@ -75,12 +81,6 @@ describe('the practice world at its start', () => {
   });
 
   test('has logs of hours, in the manner of each program: JSON, logfmt, a terminal with colours, lines on stderr', async () => {
-    const engine = deck.world.engineOf('practice');
-    const lines = async (name: string, tty = false) => {
-      const found: { text: string; stream: string; timeMs: number | undefined }[] = [];
-      for await (const batch of engine.logs(name, { signal: AbortSignal.timeout(10_000), follow: false, tty })) found.push(...batch);
-      return found;
-    };
     const proxy = await lines('reverse-proxy-caddy-1');
     expect(proxy.length).toBeGreaterThan(300);
     for (const { text } of proxy) expect(() => JSON.parse(text)).not.toThrow();
@@ -91,6 +91,30 @@ describe('the practice world at its start', () => {
     expect((await lines('sso-portal-portal-1')).at(-1)?.text).toMatch(/^time="[^"]+" level=\w+ msg=/);
     expect((await lines('llm-proxy-litellm-1', true)).some(({ text }) => text.includes('\x1b[32m'))).toBe(true);
     expect((await lines('media-server-jellyfin-1')).some(({ text }) => text.startsWith('   at '))).toBe(true);
+  });
+
+  test('no log is younger than what it tells of: products too wrote their first words when they were started', async () => {
+    for (const name of [
+      'secrets-manager-path-openbao-1',
+      'mesh-control-server-control-1',
+      'intrusion-prevention-crowdsec-1',
+      'practice-control-plane',
+    ]) {
+      const { State } = JSON.parse((await ask({ socket: join(access.folder, 'engine.sock') }, `/containers/${name}/json`)).body) as {
+        State: { StartedAt: string };
+      };
+      const said = await lines(name);
+      const startedMs = Date.parse(State.StartedAt);
+      expect(Math.abs((said[0]?.timeMs ?? 0) - startedMs), name).toBeLessThan(2_000);
+      // The times that programs write themselves say the same; the cluster's have no year.
+      const own = said.map(({ text }) => /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/.exec(text)?.[0]).find(Boolean);
+      if (own) expect(Math.abs(Date.parse(own) - startedMs), name).toBeLessThan(2_000);
+      const times = said.map(({ timeMs = 0 }) => timeMs);
+      expect(times, name).toEqual([...times].sort((a, b) => a - b));
+    }
+    // What answers all day has something to tell of it.
+    for (const name of ['mesh-control-server-control-1', 'intrusion-prevention-crowdsec-1'])
+      expect((await lines(name)).filter(({ timeMs = 0 }) => timeMs < Date.now() - 3_600_000).length, name).toBeGreaterThan(50);
   });
 
   test('tells the same past at every start', async () => {

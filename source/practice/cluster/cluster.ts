@@ -84,9 +84,13 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
   };
 
   /** klog's line: `I1120 13:15:41.123456       1 server.go:240] words`. */
-  const log = (level: 'I' | 'W' | 'E', from: string, words: string): void => {
-    const stamp = new Date(store.now()).toISOString();
-    surroundings?.log(`${level}${stamp.slice(5, 7)}${stamp.slice(8, 10)} ${stamp.slice(11, 23)}000       1 ${from}] ${words}`, 'stderr');
+  const log = (level: 'I' | 'W' | 'E', from: string, words: string, ms = store.now()): void => {
+    const stamp = new Date(ms).toISOString();
+    surroundings?.log(
+      `${level}${stamp.slice(5, 7)}${stamp.slice(8, 10)} ${stamp.slice(11, 23)}000       1 ${from}] ${words}`,
+      'stderr',
+      ms,
+    );
   };
 
   const beat = (): void => {
@@ -151,8 +155,8 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
       api.tally = new RequestTally();
       // Some old program in the cluster reads what the next release no longer serves.
       api.tally.deprecated(resourceOf('flowcontrol.apiserver.k8s.io', 'flowschemas'));
-      log('I', 'server.go:143', `Version: ${version}`);
-      log('I', 'secure_serving.go:213', `Serving securely on [::]:${clusterPort}`);
+      log('I', 'server.go:143', `Version: ${version}`, given.startedMs);
+      log('I', 'secure_serving.go:213', `Serving securely on [::]:${clusterPort}`, given.startedMs);
       controllers.start();
       controllers.after(10_000, beat);
     },

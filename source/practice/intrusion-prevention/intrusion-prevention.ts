@@ -49,11 +49,12 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
   let idle = new RequestCounts();
   let seeded = false;
 
-  const log = (level: string, message: string, fields: Readonly<Record<string, string>> = {}): void => {
-    const time = dialect === '1.4.6' ? dayFirst(store.now()) : rfc3339(store.now());
+  const logAt = (ms: number, level: string, message: string, fields: Readonly<Record<string, string>> = {}): void => {
+    const time = dialect === '1.4.6' ? dayFirst(ms) : rfc3339(ms);
     const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${logfmtValue(value)}`);
-    surroundings?.log(`time=${JSON.stringify(time)} level=${level} msg=${logfmtValue(message)}${rest.join('')}`);
+    surroundings?.log(`time=${JSON.stringify(time)} level=${level} msg=${logfmtValue(message)}${rest.join('')}`, 'stdout', ms);
   };
+  const log = (level: string, message: string, fields?: Readonly<Record<string, string>>) => logAt(store.now(), level, message, fields);
   const counts = () => run?.counts ?? idle;
   const called: CliSurroundings['called'] = (method, path, status) => {
     const [route = path] = path.split('?');
@@ -87,12 +88,13 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
       }
       const fresh = { secret: randomBytes(64), counts: new RequestCounts(), stopLife: () => {} };
       run = fresh;
-      log('info', `Crowdsec ${versionText}`);
-      log('info', 'Loading prometheus collectors');
-      log('warning', 'Communication with CrowdSec Central API disabled from configuration file');
-      log('info', `CrowdSec Local API listening on 0.0.0.0:${apiPort}`);
-      log('info', 'Loading grok library /etc/crowdsec/patterns');
-      log('info', 'Starting processing data');
+      const startedMs = given.startedMs ?? given.now();
+      logAt(startedMs, 'info', `Crowdsec ${versionText}`);
+      logAt(startedMs, 'info', 'Loading prometheus collectors');
+      logAt(startedMs, 'warning', 'Communication with CrowdSec Central API disabled from configuration file');
+      logAt(startedMs, 'info', `CrowdSec Local API listening on 0.0.0.0:${apiPort}`);
+      logAt(startedMs, 'info', 'Loading grok library /etc/crowdsec/patterns');
+      logAt(startedMs, 'info', 'Starting processing data');
       if (living) fresh.stopLife = liveOn({ store, dialect, machine: machine.login, log, counts: fresh.counts, signal: given.signal });
     },
     stop() {

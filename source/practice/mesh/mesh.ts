@@ -85,7 +85,9 @@ export function createMesh(options: MeshOptions = {}): Mesh {
   if (!empty) settleCrew(state);
   const apiKey = state.createApiKey(instantOf(now() + 90 * dayMs));
   const pendingAuthId = empty ? undefined : knock(newcomer, 'guest');
-  state.log = (level, text) => surroundings?.log(`${new Date(now()).toISOString().slice(0, 19)}Z ${level} ${text}`, 'stderr');
+  const logAt = (ms: number, level: string, text: string) =>
+    surroundings?.log(`${new Date(ms).toISOString().slice(0, 19)}Z ${level} ${text}`, 'stderr', ms);
+  state.log = (level, text) => logAt(now(), level, text);
 
   const beat = () => {
     const online = state.nodes.filter((node) => node.online);
@@ -106,8 +108,9 @@ export function createMesh(options: MeshOptions = {}): Mesh {
       // A client whose log-in was forgotten asks again.
       const joined = state.nodes.some((node) => node.name === newcomer);
       if (pendingAuthId && !joined) state.addPending({ user: 'guest', key: pendingAuthId, name: newcomer, routes: [] });
-      for (const line of startLines(version)) state.log('INF', line);
-      for (const node of state.nodes.filter((each) => each.online)) state.log('INF', `node has connected ${describe(node)}`);
+      const startedMs = given.startedMs ?? now();
+      for (const line of startLines(version)) logAt(startedMs, 'INF', line);
+      for (const node of state.nodes.filter((each) => each.online)) logAt(startedMs, 'INF', `node has connected ${describe(node)}`);
       heartbeat = setInterval(beat, heartbeatMs);
       heartbeat.unref();
     },

@@ -58,11 +58,14 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
     say(sealLines);
   };
 
-  const startServing = () => {
-    for (const line of banner(core)) surroundings?.log(line, 'stdout');
-    core.log('INFO', 'proxy environment: http_proxy="" https_proxy="" no_proxy=""');
-    core.log('INFO', 'core: Initializing version history cache for core');
-    if (!core.barrier.initialised) say(['core: security barrier not initialized', 'core: seal configuration missing, not initialized']);
+  const startServing = (ms = now()) => {
+    for (const line of banner(core)) surroundings?.log(line, 'stdout', ms);
+    const first = [
+      'proxy environment: http_proxy="" https_proxy="" no_proxy=""',
+      'core: Initializing version history cache for core',
+      ...(core.barrier.initialised ? [] : ['core: security barrier not initialized', 'core: seal configuration missing, not initialized']),
+    ];
+    for (const line of first) surroundings?.log(logLine(ms, 'INFO', line), 'stderr', ms);
   };
 
   const product: PracticeProduct = {
@@ -71,7 +74,7 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
     start(given) {
       surroundings = given;
       core.dropAttempt();
-      startServing();
+      startServing(given.startedMs);
       housekeeping = setInterval(() => {
         if (!core.sealed) core.log('INFO', `expiration: revoked lease: lease_id=auth/approle/login/h${randomBytes(32).toString('hex')}`);
       }, housekeepingMs);

@@ -13,6 +13,14 @@ const usual = 'usual';
 const historyMs = 8 * 3_600_000;
 const historyHappenings = 700;
 
+/** What a program has behind it, and where that is written. */
+interface Past {
+  log: ContainerLog;
+  startedMs: number;
+  untilMs: number;
+  tty: boolean;
+}
+
 interface Surroundings {
   later(ms: number, call: () => void): NodeJS.Timeout;
   cancel(timer: NodeJS.Timeout | undefined): void;
@@ -35,8 +43,8 @@ export class PlayedProgram implements Program {
   #up = false;
   #productRuns = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Already running when the world began: it says no words of beginning. */
-  #resumed = false;
+  /** Of a program that ran already when the world began. */
+  #past: Past | undefined;
 
   constructor(play: Play, { seed, product, around }: { seed: string; product?: PracticeProduct | undefined; around: Surroundings }) {
     this.#play = play;
@@ -69,38 +77,46 @@ export class PlayedProgram implements Program {
     return (this.#play.moods?.[this.#mood]?.[key] ?? this.#play[key]) as Play[Key];
   }
 
-  /** Fills the log with what would have been said between two moments, and lets the next start go on from there. */
+  /**
+   * Fills the log with what would have been said between two moments. Without an end the next start goes on from there; what a product would have
+   * said is written then.
+   */
   remember(log: ContainerLog, { startedMs, endedMs, nowMs }: { startedMs: number; endedMs?: number | undefined; nowMs: number }): void {
+    const past = { log, startedMs, untilMs: endedMs ?? nowMs, tty: this.#play.tty === true };
+    write(past, this.#play.voice.begin?.(new Date(startedMs), this.#random) ?? [], startedMs);
+    if (endedMs === undefined) this.#past = past;
+    if (!this.#product || endedMs !== undefined) this.#tellDays(past);
+    if (endedMs !== undefined) write(past, this.#play.voice.end?.(new Date(endedMs), this.#random) ?? [], endedMs - 40);
+  }
+
+  /** The last hours of a past. */
+  #tellDays(past: Past): void {
     const { voice } = this.#play;
-    const untilMs = endedMs ?? nowMs;
-    const write = (lines: readonly Said[], ms: number) => {
-      for (const [index, line] of lines.entries()) {
-        const text = typeof line === 'string' ? line : line.err;
-        for (const part of text.split('\n'))
-          log.append(`${part}\n`, typeof line === 'string' || this.#play.tty ? 'stdout' : 'stderr', ms + index * 3);
-      }
-    };
-    write(voice.begin?.(new Date(startedMs), this.#random) ?? [], startedMs);
+    const { startedMs, untilMs } = past;
     const everyMs = Math.max(voice.everyMs, (Math.min(untilMs - startedMs, historyMs) || 1) / historyHappenings);
     for (let ms = Math.max(startedMs + 5_000, untilMs - historyMs); ms < untilMs - 50; ms += everyMs * (0.4 + this.#random.next() * 1.2)) {
-      write(voice.happen(new Date(ms), this.#random), Math.floor(ms));
+      write(past, voice.happen(new Date(ms), this.#random), Math.floor(ms));
     }
-    if (endedMs !== undefined) write(voice.end?.(new Date(endedMs), this.#random) ?? [], endedMs - 40);
-    this.#resumed = endedMs === undefined;
   }
 
   start(run: Run): void {
     this.#run = run;
-    const resumed = this.#resumed;
-    this.#resumed = false;
+    const past = this.#past;
+    this.#past = undefined;
     for (const [path, content] of Object.entries(this.#play.files ?? {}))
       if (!run.files.file(path)) run.files.write(path, content, run.now());
     this.#productRuns = true;
     this.#product?.start({
-      log: (line, stream) => this.#say([stream === 'stderr' ? { err: line } : line]),
+      log: (line, stream, ms) => {
+        const said = [stream === 'stderr' ? { err: line } : line];
+        if (past && ms !== undefined && ms < past.untilMs) write(past, said, ms);
+        else this.#say(said);
+      },
       now: run.now,
       signal: run.signal,
+      ...(past && { startedMs: past.startedMs }),
     });
+    if (past && this.#product) this.#tellDays(past);
     run.signal.addEventListener(
       'abort',
       () => {
@@ -119,7 +135,7 @@ export class PlayedProgram implements Program {
       this.#tellHealth();
       this.#waitForNext();
     };
-    if (resumed) {
+    if (past) {
       beUp();
       return;
     }
@@ -225,5 +241,12 @@ export class PlayedProgram implements Program {
       receivedPerSecond: 400 + cpu * 900,
       sentPerSecond: 300 + cpu * 1_400,
     };
+  }
+}
+
+function write({ log, tty }: Past, lines: readonly Said[], ms: number): void {
+  for (const [index, line] of lines.entries()) {
+    const text = typeof line === 'string' ? line : line.err;
+    for (const part of text.split('\n')) log.append(`${part}\n`, typeof line === 'string' || tty ? 'stdout' : 'stderr', ms + index * 3);
   }
 }

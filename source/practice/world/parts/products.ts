@@ -1,7 +1,36 @@
 import type { PracticeProduct } from '../../practice.ts';
 import { days, hours, minutes, type Part } from '../part.ts';
-import type { Voice } from '../voice.ts';
+import { toStderr, type Voice } from '../voice.ts';
 import { htmlPage } from '../web.ts';
+
+const second = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
+
+/** Headplane asks for the nodes, a monitor for the health: beside what the product writes of itself. */
+const meshTraffic: Voice = {
+  everyMs: 40_000,
+  happen: (at, random) => {
+    const [path, bytes] = random.pick([
+      ['/api/v1/node', 6_214],
+      ['/api/v1/node', 6_214],
+      ['/api/v1/user', 588],
+      ['/health', 17],
+    ]);
+    const remote = `172.18.0.11:${random.between(33_000, 60_000)}`;
+    return toStderr([
+      `${second(at)} INF http request bytes=${bytes} elapsed=${(random.next() * 3 + 0.2).toFixed(6)} method=GET path=${path} proto=HTTP/1.1 remote=${remote} status=200`,
+    ]);
+  },
+};
+
+/** The firewall's bouncer asks what is new. */
+const bouncerTraffic: Voice = {
+  everyMs: 30_000,
+  happen: (at, random) => {
+    const stamp = at.toUTCString().replace('GMT', 'UTC');
+    const asked = `\\"GET /v1/decisions/stream HTTP/1.1 200 ${(random.next() * 4 + 0.3).toFixed(6)}ms \\"crowdsec-firewall-bouncer/v0.0.34\\" \\"`;
+    return [`time="${second(at)}" level=info msg="172.18.0.1 - [${stamp}] ${asked}"`];
+  },
+};
 
 /** The product writes its own log. */
 const silent: Voice = { everyMs: Number.POSITIVE_INFINITY, happen: () => [] };
@@ -44,7 +73,7 @@ export function productParts({ secretsManager, mesh, intrusionPrevention, intrus
       values: { HEADSCALE_SERVER_URL: 'https://mesh.home.example.org', HEADSCALE_DNS_BASE_DOMAIN: 'mesh.internal' },
       plays: {
         control: {
-          voice: silent,
+          voice: meshTraffic,
           figures: { cpuPercent: [0.5, 0.4], memoryMb: [58, 5] },
           pages: { 8080: { '/health': { body: { status: 'pass' } }, '/version': { body: { version: 'v0.27.1' } } } },
           bootMs: 400,
@@ -83,7 +112,7 @@ export function productParts({ secretsManager, mesh, intrusionPrevention, intrus
       ...(intrusionPrevention && { product: intrusionPrevention }),
       plays: {
         crowdsec: {
-          voice: silent,
+          voice: bouncerTraffic,
           figures: { cpuPercent: [1.4, 1.1], memoryMb: [124, 14] },
           bootMs: 800,
           ends: { exitCode: 0, afterMs: 300 },
