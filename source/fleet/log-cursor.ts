@@ -1,7 +1,10 @@
 import { Fault } from '../faults/fault.ts';
+import { overlapLines } from './log-edge.ts';
 import { isSameLine, type KeptEntry } from './log-entry.ts';
-import { linesAfter, linesBefore, overlapLines } from './log-history.ts';
+import { linesAfter, linesBefore } from './log-history.ts';
 import type { LogRing } from './log-ring.ts';
+import { scanBefore } from './log-scan.ts';
+import type { LogPredicate } from './log-store.ts';
 import type { LogTarget } from './log-targets.ts';
 
 const requestsAtOnce = 8;
@@ -16,6 +19,13 @@ interface CursorLane {
   /** Fetched, and not given yet. In the order of the log. */
   buffer: KeptEntry[];
   key: number;
+  /** Lines that a search found in one go. */
+  found: number;
+}
+
+interface Search {
+  passes: LogPredicate;
+  onProgress: (lines: number, timeMs: number | undefined) => void;
 }
 
 /**
@@ -27,6 +37,8 @@ export class LogCursor {
   readonly #direction: 'back' | 'forth';
   readonly #timeMs: number | undefined;
   readonly #lanes: CursorLane[];
+  #pages = 0;
+  #search: Search | undefined;
 
   /** `edge` holds what is known at the edge, with nothing left out, oldest first; `timeMs` is for containers of which it has no line. */
   constructor(ring: LogRing, direction: 'back' | 'forth', edge: readonly KeptEntry[], timeMs: number | undefined) {
@@ -41,6 +53,7 @@ export class LogCursor {
       reached: false,
       buffer: [],
       key: start,
+      found: 0,
     }));
   }
 
@@ -96,6 +109,24 @@ export class LogCursor {
       if (out.length === before) break;
     }
     return this.#direction === 'back' ? out.reverse() : out;
+  }
+
+  /**
+   * Goes back for what passes, for one predicate only: first all lines of the near pages, later, from one scan of the whole log, up to `count`
+   * of those that pass. `onProgress` is told what was looked at.
+   */
+  async search(search: Search, count: number, signal: AbortSignal): Promise<KeptEntry[]> {
+    const page = this.#ring.limits.searchPages[this.#pages];
+    if (page !== undefined) {
+      const looked = await this.next(Math.max(page, count), signal);
+      this.#pages++;
+      search.onProgress(looked.length, looked[0]?.timeMs);
+      return looked;
+    }
+    // Pages can have left some of what they fetched.
+    if (!this.#search) for (const lane of this.#lanes) lane.buffer = lane.buffer.filter(search.passes);
+    this.#search = search;
+    return this.next(count, signal);
   }
 
   #keyOf({ key }: CursorLane, { timeMs }: KeptEntry): number {
@@ -158,6 +189,15 @@ export class LogCursor {
     const edge = isBack ? lane.known[0] : lane.known.at(-1);
     const arrived = this.#ring.arrived(target.container);
     const behind = edge?.ordinal === undefined ? (edge || !isBack ? undefined : arrived) : arrived - edge.ordinal;
+    if (this.#search) {
+      const most = Math.ceil(this.#ring.limits.foundLines / this.#lanes.length);
+      const scan = { ...this.#search, most, given: lane.found, signal };
+      const { lines, reached } = await scanBefore(target, { known: lane.known, beforeMs: this.#timeMs, behind }, scan);
+      lane.reached = reached || lines.length === 0;
+      lane.buffer = lines;
+      lane.found += lines.length;
+      return;
+    }
     const isFar =
       target.kind === 'podman' && this.#lanes.length === 1 && edge !== undefined && (behind === undefined || behind > podmanLines / 2);
     const size = isFar ? Math.max(count, podmanLines) : count;

@@ -1,9 +1,8 @@
 import type { LogLine } from '../engine/engine.ts';
+import { type BackEdge, gluedLines, isSame, overlapLines } from './log-edge.ts';
 import { type KeptEntry, keptEntry } from './log-entry.ts';
 import type { LogTarget } from './log-targets.ts';
 
-/** As many known lines are compared to find the place where a page meets them. */
-export const overlapLines = 1_000;
 /** So few lines are asked for from the end of a log without any other bound: that is right whatever its clock did. */
 const nearLines = 20_000;
 /** Podman's `tail` takes a time that grows with the square of it: 20,000 lines 3 s, 100,000 lines 45 s (4.3, measured). */
@@ -20,15 +19,6 @@ export interface HistoryPage {
   lines: KeptEntry[];
   /** Nothing more is there in this direction. */
   reached: boolean;
-}
-
-export interface BackEdge {
-  /** Of the log, from the edge on; empty where none of them is known. */
-  known: readonly KeptEntry[];
-  /** Where none is known: only what is not newer. */
-  beforeMs: number | undefined;
-  /** About how many lines are there from the edge to the end of the log; undefined where nobody counted. */
-  behind: number | undefined;
 }
 
 export interface ForthEdge {
@@ -198,14 +188,6 @@ function windowFor(known: readonly KeptEntry[], count: number): number {
 function untilOf(timeMs: number): number {
   return timeMs % 1000 === 0 ? timeMs + 1000 : timeMs + 1;
 }
-
-function isSame(line: LogLine | undefined, entry: KeptEntry | undefined): boolean {
-  if (!line || !entry || line.timeMs !== entry.timeMs || line.stream !== entry.stream) return false;
-  return line.text === entry.text || keptEntry(line, entry, 0, 0).text === entry.text;
-}
-
-/** Known lines that an answer to another question can tell differently: see above, Podman and `tail`. */
-const gluedLines = 3;
 
 /** Where the known lines begin in an answer. Undefined where they are not in it. */
 function placeBefore(lines: readonly LogLine[], edge: BackEdge): number | undefined {

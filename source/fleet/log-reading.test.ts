@@ -9,7 +9,7 @@ import type { LogEntry, LogReading } from './log-store.ts';
 const startMs = Date.parse('2026-11-20T10:00:00Z');
 const never = new AbortController().signal;
 /** Small, so that little suffices to fall out of the ring. */
-const small: LogLimits = { ...logLimits, tail: 6, lines: 10, frameMs: 1, holdMs: 1, retryMs: 5 };
+const small: LogLimits = { ...logLimits, tail: 6, lines: 10, frameMs: 1, holdMs: 1, retryMs: 5, searchPages: [3, 5], foundLines: 4 };
 
 const box = (kind: EngineKind = 'docker'): LoggingContainer => ({ log: new LogDouble(kind), running: true, startedMs: 1 });
 const texts = (reading: { entries(): readonly LogEntry[] }) => reading.entries().map(({ text }) => text);
@@ -83,7 +83,7 @@ for (const kind of ['docker', 'podman'] as const) {
 
     test('several logs, back to their first lines: all of each, in its own order', async () => {
       await fc.assert(
-        fc.asyncProperty(fc.array(steps, { minLength: 2, maxLength: 4 }), sizes, async (all, pages) => {
+        fc.asyncProperty(fc.array(steps, { minLength: 2, maxLength: 4 }), sizes, fc.boolean(), async (all, pages, isFiltered) => {
           const containers = Object.fromEntries(all.map((_, index) => [`c${index}`, box(kind)]));
           for (const [lane, stepsMs] of all.entries()) {
             let timeMs = startMs;
@@ -98,12 +98,16 @@ for (const kind of ['docker', 'podman'] as const) {
               source.total() >= all.reduce((sum, { length }) => sum + Math.min(length, small.tail), 0) &&
               source.entries().at(-1)?.index === source.total() - 1,
           );
-          const reading = source.read();
+          const passes = ({ text }: LogEntry) => !isFiltered || /[05]$/.test(text);
+          const reading = source.read(isFiltered ? passes : undefined);
           reading.pause();
           await loadAll(reading, 'back', pages);
           const got = texts(reading);
-          for (const [lane, stepsMs] of all.entries())
-            expect(got.filter((text) => text.startsWith(`c${lane} `))).toEqual(stepsMs.map((_, index) => `c${lane} ${index}`));
+          for (const [lane, stepsMs] of all.entries()) {
+            const wanted = stepsMs.map((_, index) => `c${lane} ${index}`).filter((text) => passes({ text } as LogEntry));
+            expect(got.filter((text) => text.startsWith(`c${lane} `))).toEqual(wanted);
+          }
+          expect(isAscending(reading)).toBe(true);
           close();
         }),
         { numRuns: 80 },
@@ -238,31 +242,64 @@ describe('a reading', () => {
     expect(reading.following).toBe(true);
   });
 
-  test('searches back in growing pages, says how far it has come, and stops when asked', async () => {
+  const huge = { ...small, searchPages: [1_000, 4_000] };
+
+  test('searches the near pages first, then the whole log once, says how far it has come, and stops when asked', async () => {
     const one = box();
     one.log.batchLines = 50;
-    write(one, 1, 20_000);
-    const { source, close } = openAll({ one });
+    for (let number = 1; number <= 200_000; number++) one.log.writeAt(startMs + number, `line ${number}`);
+    const { source, close } = openAll({ one }, huge);
     onTestFinished(() => close());
     await until(() => source.entries().length > 0);
-    const reading = source.read(({ text }) => text === 'line 3' || text === 'line 15000');
-    const seen: number[] = [];
+    const reading = source.read(({ text }) => text === 'line 3' || text === 'line 198000');
+    const seen: { searched: number; timeMs: number | undefined }[] = [];
     reading.subscribe(() => {
       const { back } = reading.edges();
-      if (back.state === 'loading') seen.push(back.searched);
+      if (back.state === 'loading') seen.push({ searched: back.searched, timeMs: back.timeMs });
     });
     reading.more('back', 1);
     await until(() => reading.edges().back.state === 'more');
-    expect(texts(reading)).toEqual(['line 15000']);
-    expect(seen.some((searched) => searched >= 1_000)).toBe(true);
+    expect(texts(reading)).toEqual(['line 198000']);
+    expect(seen.some(({ searched }) => searched === 1_000)).toBe(true);
+    expect(one.log.given).toBeLessThan(10_000);
+    const before = { asked: one.log.asked.length, given: one.log.given };
+    seen.length = 0;
     reading.more('back', 5);
-    expect(reading.edges().back.state).toBe('loading');
+    await until(() => seen.some(({ searched }) => searched > 0));
+    expect(seen.at(-1)?.timeMs).toBeLessThan(startMs + 150_000);
     reading.stop();
     await until(() => reading.edges().back.state === 'more');
+    // At once, that is: not when all was read.
+    expect(one.log.given - before.given).toBeLessThan(150_000);
+    const stopped = one.log.given;
     reading.more('back', 5);
     await until(() => reading.edges().back.state === 'reached');
-    expect(texts(reading)).toEqual(['line 3', 'line 15000']);
+    expect(texts(reading)).toEqual(['line 3', 'line 198000']);
+    expect(one.log.given - stopped).toBeLessThan(200_000);
+    expect(one.log.asked.length - before.asked).toBeLessThan(5);
   });
+
+  test.each(['docker', 'podman'] as const)(
+    'finds more than it keeps at once: the older ones follow when they are asked for [%s]',
+    async (kind) => {
+      const one = box(kind);
+      one.log.batchLines = 50;
+      // A flood of equal lines within one second: only how many there are of them tells one from another.
+      for (let number = 1; number <= 9_000; number++)
+        one.log.writeAt(startMs + (number >> 3), number % 3 === 0 ? `match ${number}` : 'flood');
+      const { source, close } = openAll({ one }, { ...huge, searchPages: [5, 50], foundLines: 700 });
+      onTestFinished(() => close());
+      await until(() => source.entries().at(-1)?.text === 'match 9000');
+      const reading = source.read(({ text }) => text.startsWith('match'));
+      const wanted = Array.from({ length: 3_000 }, (_, at) => `match ${at * 3 + 3}`);
+      reading.more('back', 40);
+      await until(() => reading.edges().back.state !== 'loading');
+      expect(texts(reading)).toEqual(wanted.slice(-texts(reading).length));
+      expect(texts(reading).length).toBeLessThan(100);
+      await loadAll(reading, 'back', [333]);
+      expect(texts(reading)).toEqual(wanted);
+    },
+  );
 
   test('shows a line among its neighbours, out of the ring or out of the history', async () => {
     const { source } = await opened(3_000);

@@ -6,8 +6,9 @@ import type { LogEdge, LogEntry, LogPredicate, LogReading } from './log-store.ts
 
 /** A reading lets go of what is far from where it grows. */
 const readingLines = 50_000;
-/** First page of a search, and the largest. */
+/** First page of a search towards the end, and the largest. */
 const searchLines: readonly [number, number] = [1_000, 50_000];
+const progressMs = 100;
 const aroundLines = 200;
 /** Lines of a reading that jumped are named beyond all that a ring will ever name. */
 const jumpIndexes = 1e12;
@@ -301,6 +302,15 @@ class RingReading implements LogReading {
     let timeMs: number | undefined;
     let [size] = searchLines;
     let end: LogEdge = { state: 'more' };
+    let toldMs = Number.NEGATIVE_INFINITY;
+    const onProgress = (lines: number, reachedMs: number | undefined) => {
+      searched += lines;
+      timeMs = reachedMs ?? timeMs;
+      if (signal.aborted || performance.now() - toldMs < progressMs) return;
+      toldMs = performance.now();
+      edges[direction] = { state: 'loading', searched, timeMs };
+      this.#tell();
+    };
     try {
       while (found < count && !signal.aborted) {
         edges[direction] = { state: 'loading', searched, timeMs };
@@ -309,10 +319,15 @@ class RingReading implements LogReading {
           const message = `${readingLines} lines are shown already: narrow the filter.`;
           throw new Fault({ code: 'refused.tooMany', message, remedy: 'Narrow the filter.' });
         }
-        const { looked, added, isDone } = await this.#page(direction, this.#passes ? Math.max(size, count) : count - found, signal);
+        const { looked, added, isDone } = await this.#page(
+          direction,
+          this.#passes && direction === 'forth' ? Math.max(size, count) : count - found,
+          signal,
+          onProgress,
+        );
         found += added;
-        searched += looked.length;
-        timeMs = (direction === 'back' ? looked[0] : looked.at(-1))?.timeMs ?? timeMs;
+        if (direction === 'forth') onProgress(looked.length, looked.at(-1)?.timeMs);
+        else if (!this.#passes) onProgress(looked.length, looked[0]?.timeMs);
         if (isDone) end = { state: direction === 'back' ? 'reached' : 'more' };
         if (isDone || (looked.length === 0 && added === 0)) break;
         size = Math.min(searchLines[1], size * 2);
@@ -345,6 +360,7 @@ class RingReading implements LogReading {
     direction: Direction,
     count: number,
     signal: AbortSignal,
+    onProgress: (lines: number, timeMs: number | undefined) => void = () => undefined,
   ): Promise<{ looked: readonly KeptEntry[]; added: number; isDone: boolean }> {
     if (direction === 'forth' && this.#goThroughRing(count)) return { looked: [], added: 0, isDone: true };
     const cursors = this.#cursors;
@@ -354,7 +370,9 @@ class RingReading implements LogReading {
       this.#ringIndex = undefined;
       this.#met = undefined;
     }
-    const looked = await cursor.next(count, signal);
+    const looked = await (this.#passes && direction === 'back'
+      ? cursor.search({ passes: this.#passes, onProgress }, count, signal)
+      : cursor.next(count, signal));
     // Meanwhile something else is shown.
     if (this.#cursors !== cursors || cursors[direction] !== cursor) return { looked: [], added: 0, isDone: true };
     if (this.#jumpedMs !== undefined && this.#known.back.length === 0) this.#known.back = looked;

@@ -17,7 +17,7 @@ interface Arrivals {
 export class LogRing implements LogSource {
   readonly componentKeys: readonly string[];
   readonly targets: LogTargets;
-  readonly #limits: LogLimits;
+  readonly limits: LogLimits;
   readonly #listeners = new Set<() => void>();
   readonly #arrivals = new Map<string, Arrivals>();
   readonly #refusals = new Map<string, string>();
@@ -44,7 +44,7 @@ export class LogRing implements LogSource {
   /** `grown` is called after each commit: the budget is for all rings together. */
   constructor(keys: readonly string[], fleet: OpenFleet, limits: LogLimits, grown: () => void) {
     this.componentKeys = keys;
-    this.#limits = limits;
+    this.limits = limits;
     this.#grown = grown;
     this.targets = new LogTargets(fleet, keys);
     this.#unsubscribe = this.targets.subscribe(() => this.#schedule());
@@ -111,13 +111,13 @@ export class LogRing implements LogSource {
       const batches = logRuns({
         componentKeys: this.componentKeys,
         targets: this.targets,
-        limits: this.#limits,
+        limits: this.limits,
         turns,
         follow: true,
         persistent: true,
         signal,
         tailOf: (containers) => {
-          this.#tail = tailOf(this.#limits.tail, containers);
+          this.#tail = tailOf(this.limits.tail, containers);
           return this.#tail;
         },
         onNotice: (message) => {
@@ -144,7 +144,7 @@ export class LogRing implements LogSource {
             if (arrivals.count === this.#tail) this.#noteTail(arrivals, line.timeMs);
             this.#pending.push(keptEntry(line, origin, this.#total++, ordinal));
           }
-          if (this.#pending.length >= this.#limits.lines) this.#commit();
+          if (this.#pending.length >= this.limits.lines) this.#commit();
           if (turns.isDue) await turns.next();
           if (signal.aborted) return;
         }
@@ -179,7 +179,7 @@ export class LogRing implements LogSource {
       this.#flush = undefined;
       this.#commit();
       for (const listener of [...this.#listeners]) listener();
-    }, this.#limits.frameMs);
+    }, this.limits.frameMs);
   }
 
   #commit(): void {
@@ -196,7 +196,7 @@ export class LogRing implements LogSource {
         this.completeIndex = this.#entries[0]?.index ?? 0;
       }
     }
-    this.shrink(this.#limits.lines, this.#limits.characters);
+    this.shrink(this.limits.lines, this.limits.characters);
     this.#grown();
   }
 }

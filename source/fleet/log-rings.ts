@@ -12,6 +12,10 @@ export interface LogLimits extends StreamLimits {
   /** Kept in all rings. */
   allLines: number;
   allCharacters: number;
+  /** Pages of a search, nearest first; then it reads what lies before them in one go from the start of the log. */
+  searchPages: readonly number[];
+  /** Lines that such a reading finds at once; more are looked for when they are asked for. */
+  foundLines: number;
   /** Between two replacements of what is shown: 15 a second. */
   frameMs: number;
 }
@@ -23,6 +27,8 @@ export const logLimits: LogLimits = {
   characters: 8_000_000,
   allLines: 200_000,
   allCharacters: 32_000_000,
+  searchPages: [1_000, 4_000],
+  foundLines: 10_000,
   frameMs: 66,
 };
 
