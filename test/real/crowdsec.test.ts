@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL('crowdsec', import.meta.url));
 // Where the package cannot be had the suite is skipped with the reason, and under QUARTERDECK_REQUIRE_REAL=1 it fails.
 const base = await mkdtemp(join(tmpdir(), 'qd-crowdsec-'));
 const folder = join(base, 'server');
-const started = await runProgram([script, 'up', folder]);
+const started = await runProgram([script, 'up', folder], { env: { QUARTERDECK_ENGINES_OWNER: String(process.pid) } });
 if (started.code !== 0) await rm(base, { recursive: true, force: true });
 const reason = started.stderr.trim().split('\n').at(-1) ?? '';
 
