@@ -148,8 +148,10 @@ function makeShifted(line: LineText, shift: number, columns: number): CutPiece {
   const start = shift === 0 ? 0 : line.ascii ? Math.min(shift, text.length) : endOfRow(text, 0, shift);
   const whole = line.ascii ? Math.min(text.length, start + columns) : endOfRow(text, start, columns);
   if (whole >= text.length) return { start, end: text.length, cut: false };
-  const end = line.ascii ? Math.max(start, start + columns - 1) : endOfRow(text, start, Math.max(1, columns - 1));
-  return { start, end, cut: true };
+  const room = Math.max(0, columns - 1);
+  const end = line.ascii ? start + room : endOfRow(text, start, room);
+  // One wide character can be more than there is room for beside the mark.
+  return { start, end: textWidth(text.slice(start, end)) > room ? start : end, cut: true };
 }
 
 const styling = /\x1b\[[0-9;:]*m/g;
