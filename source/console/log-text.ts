@@ -4,7 +4,7 @@ import type { LogFilter } from '../text/log-filter.ts';
 import { type LogLevel, levelOf } from '../text/log-level.ts';
 import { ownTime, type TextRange } from '../text/log-time.ts';
 import { readableLine } from '../text/structured-line.ts';
-import { cut } from '../text/width.ts';
+import { cut, textWidth } from '../text/width.ts';
 
 const printableAscii = /^[\x20-\x7e]*$/;
 
