@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { extract, pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
@@ -382,6 +384,36 @@ export function engineContract(kind: string, real: { url: string; socket: string
         code: 'engine.execFailed',
       });
       await expect(engine.execReading('nope', ['true'], { signal: signal() })).rejects.toMatchObject({ code: 'engine.noContainer' });
+    });
+
+    test('a terminal: keys are heard, also where the request comes in two pieces as docker sends it', async () => {
+      const created = await api('POST', `/containers/${id}/exec`, { Cmd: ['sh'], Tty: true, AttachStdin: true, AttachStdout: true });
+      const { Id } = JSON.parse(created.body) as { Id: string };
+      const body = JSON.stringify({ Detach: false, Tty: true });
+      const terminal = connect(real.socket);
+      let seen = '';
+      terminal.on('data', (chunk: Buffer) => {
+        seen += chunk.toString();
+      });
+      try {
+        await once(terminal, 'connect');
+        terminal.write(
+          `POST /exec/${Id}/start HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+        );
+        // By its answer to another question the engine has read the first piece.
+        await api('GET', '/_ping');
+        terminal.write(body);
+        await expect.poll(() => seen, { timeout: 10_000 }).toContain('# ');
+        terminal.write('echo heard $((40+2)); exit 7\r');
+        await expect.poll(() => seen, { timeout: 10_000 }).toMatch(/^heard 42/m);
+        await expect
+          .poll(async () => (JSON.parse((await api('GET', `/exec/${Id}/json`)).body) as { ExitCode: number | null }).ExitCode, {
+            timeout: 10_000,
+          })
+          .toBe(7);
+      } finally {
+        terminal.destroy();
+      }
     });
 
     test('not in one that is stopped', async () => {

@@ -194,6 +194,8 @@ function typed(shell: Shell, input: Duplex, { write }: ShellSurroundings): Promi
       for (const one of chunk.toString('latin1')) busy = busy.then(() => hear(one)).catch(() => leave(137));
     });
     input.once('close', () => leave(129));
+    // Whoever read the request from it in pieces has paused it.
+    input.resume();
     input.once('end', () => leave(0));
   });
 }

@@ -162,7 +162,7 @@ async function createImage(request: EngineRequest): Promise<void> {
   });
   if (!known) await pullLayers(name, send, () => response.closed);
   if (response.closed) return;
-  const image = machine.images.add(name, { createdMs: machine.now() - 86_400_000 });
+  const image = machine.images.add(name, { createdMs: machine.now() - 86_400_000, command: isSystem(name) ? ['sh'] : [] });
   send({ status: `Digest: ${digestsOf(image)[0]?.replace(/^.*@/, '')}` });
   send({ status: `Status: ${known ? 'Image is up to date' : 'Downloaded newer image'} for ${name}` });
   machine.events.tell('image', 'pull', name, { name: name.replace(/:[^/:]*$/, '') }, machine.now());
@@ -190,4 +190,9 @@ async function pullLayers(name: string, send: (line: object) => unknown, gone: (
       }
     }
   }
+}
+
+/** Images that are a system without a program of its own: they run a shell, and end with it. */
+function isSystem(name: string): boolean {
+  return /^(?:busybox|alpine|debian|ubuntu)(?:[:@]|$)/.test(name.replace(/^(?:docker\.io\/)?(?:library\/)?/, ''));
 }

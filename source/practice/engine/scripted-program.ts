@@ -38,6 +38,11 @@ export function scriptedProgram({ argv, hostname, tty, healthcheck }: Script): P
         rest[into] = lines.pop() ?? '';
         for (const line of lines) run.log(fromBytes(line), into);
       };
+      // The program of an image that nobody plays: it runs, and says nothing.
+      if (argv.length === 0) {
+        idle = true;
+        return;
+      }
       const shell = shellIn(run, write, (waiting) => {
         idle = waiting;
       });
@@ -51,6 +56,7 @@ export function scriptedProgram({ argv, hostname, tty, healthcheck }: Script): P
       if (healthcheck) void watchHealth(run, healthcheck, (output) => shellIn(run, output));
     },
     onSignal(signal) {
+      if (argv.length === 0) return { exitCode: 0, afterMs: 100 };
       // The first process of a container has no handlers but those it sets.
       const exitCode = trapOf(argv, signal);
       return exitCode === undefined ? undefined : { exitCode, afterMs: 20 };
