@@ -77,7 +77,7 @@ const bindings = [
   { id: 'scroll-right', keys: ['l', 'right'], context: 'logs', title: 'Long lines to the right' },
   { id: 'scroll-left', keys: ['h', 'left'], context: 'logs', title: 'Long lines to the left' },
   { id: 'timestamps', keys: ['t'], context: 'logs', title: 'Time in this zone, in UTC, as age, or not at all', label: 'time' },
-  { id: 'raw', keys: ['J'], context: 'logs', title: 'JSON and logfmt readable, or as written' },
+  { id: 'raw', keys: ['J'], context: 'logs', title: 'JSON and logfmt readable and no time twice, or as written' },
   { id: 'jump', keys: ['T'], context: 'logs', title: 'Go to a time: 14:02, 10m, 2026-11-20 14:02' },
   { id: 'mark', keys: ['m'], context: 'logs', title: 'Mark the line, or not', label: 'mark' },
   { id: 'next-mark', keys: ["'"], context: 'logs', title: 'Next marked line' },

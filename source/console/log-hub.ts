@@ -1,7 +1,7 @@
 import type { LogEdge, LogEntry, LogReading, LogSource, Logs } from '../fleet/log-store.ts';
 import { type LogFilter, loadLogFilter, parseLogFilter } from '../text/log-filter.ts';
-import { markOf } from './log-line-text.ts';
-import { loaded, locate } from './log-locate.ts';
+import { loaded, locate, reach } from './log-locate.ts';
+import { type LogSearch, searchBeyond } from './log-search.ts';
 import { positionOf } from './log-view.ts';
 
 /** What is looked at: whose log, and what of it. */
@@ -56,11 +56,6 @@ export interface LogHub {
 
 const none: readonly LogEntry[] = [];
 const noEdges = { back: { state: 'reached' }, forth: { state: 'reached' } } as const;
-/** Lines that a search looks for in one go. */
-const matchBatch = 1;
-/** Up to so many lines between two matches are loaded, instead of going over to another place in the log. */
-const nearLines = 20_000;
-const pageLines = 2000;
 /** Nobody who types a filter waits longer to stand at the same line again; the same time has to do. */
 const anchorMs = 1500;
 
@@ -75,7 +70,7 @@ export function createLogHub(logs: Logs): LogHub {
   let open: { source: LogSource; close: () => void; stopTelling: () => void } | undefined;
   let main: { reading: LogReading; stopTelling: () => void } | undefined;
   let context: { reading: LogReading; stopTelling: () => void } | undefined;
-  let search: { reading: LogReading; direction: 'back' | 'forth'; stopTelling: () => void; cancel: () => void } | undefined;
+  let search: LogSearch | undefined;
   let current: LogLook | undefined;
   let filter: LogFilter | undefined;
   let problem: string | undefined;
@@ -118,8 +113,7 @@ export function createLogHub(logs: Logs): LogHub {
   function endSearch(): void {
     const ending = search;
     search = undefined;
-    letGo(ending);
-    ending?.cancel();
+    ending?.stop();
   }
 
   function leave(): void {
@@ -285,87 +279,23 @@ export function createLogHub(logs: Logs): LogHub {
         if (entry && passes(entry)) return entry.index;
       }
       const edge = target.edges()[direction];
-      if (edge.state === 'reached' && target.waiting() === 0) return undefined;
-      // Beyond what is loaded a filtered reading looks, so that not everything in between has to be kept.
-      endSearch();
-      const { signal } = leaving;
       const beyond = direction === 'back' ? entries[0] : entries.at(-1);
-      if (!beyond) return undefined;
-      const reading = open.source.read(passes);
-      let stopped = false;
-      let looked = 0;
+      if (!beyond || (edge.state === 'reached' && target.waiting() === 0)) return undefined;
+      endSearch();
       const { source } = open;
-      const found = await new Promise<LogEntry | undefined>((resolve) => {
-        const { reading: mine, stopTelling } = held(reading);
-        const stopLooking = mine.subscribe(() => look());
-        search = {
-          reading: mine,
-          direction,
-          stopTelling,
-          cancel() {
-            stopped = true;
-            resolve(undefined);
-          },
-        };
-        const end = (entry: LogEntry | undefined) => {
-          stopLooking();
-          resolve(entry);
-        };
-        const time = beyond.timeMs ?? 0;
-        // Of the lines of one moment those count that are not on the screen already.
-        const loaded = new Set(entries.filter(({ timeMs }) => timeMs === time).map(markOf));
-        const isBeyond = (entry: LogEntry) => {
-          const away = (entry.timeMs ?? 0) - time;
-          return away === 0 ? !loaded.has(markOf(entry)) : direction === 'back' ? away < 0 : away > 0;
-        };
-        let begun = false;
-        let seen = 0;
-        const look = () => {
-          if (!begun) return;
-          const next = direction === 'back' ? mine.entries().findLast(isBeyond) : mine.entries().find(isBeyond);
-          if (next) return end(next);
-          const edge = mine.edges()[direction];
-          if (edge.state === 'loading') {
-            looked += Math.max(0, edge.searched - seen);
-            seen = edge.searched;
-          } else if (edge.state === 'more') {
-            seen = 0;
-            mine.more(direction, matchBatch);
-          } else end(undefined);
-        };
-        void (async () => {
-          // From the ring a reading goes back by itself, and faster than engines find a time; only what is apart from the ring has to be found.
-          const oldest = source.entries()[0]?.timeMs ?? Number.POSITIVE_INFINITY;
-          const apart = (entries.at(-1)?.timeMs ?? 0) < oldest;
-          if (direction === 'forth' || apart) await mine.jump(time, signal).catch(() => undefined);
-          begun = true;
-          look();
-        })();
-      });
-      const isOver = stopped;
-      if (search?.reading === reading) endSearch();
-      if (isOver || signal.aborted || shown() !== target) return 'stopped';
+      const { signal } = leaving;
+      const mine = searchBeyond({ source, entries, direction, passes, signal, tell });
+      search = mine;
+      const answer = await mine.answer;
+      if (search === mine) endSearch();
+      if (answer === 'stopped' || signal.aborted || shown() !== target) return 'stopped';
+      const { found, searched } = answer;
       if (!found) return undefined;
-      return go('looking for the line', async (stop) => {
-        // What is near is reached line by line, and all in between stays.
-        const mark = markOf(found);
-        const here = () => target.entries().find((entry) => entry.timeMs === found.timeMs && markOf(entry) === mark);
-        for (
-          let loading = 0;
-          looked < nearLines && loading < 2 * nearLines && target.edges()[direction].state === 'more';
-          loading += pageLines
-        ) {
-          target.more(direction, pageLines);
-          await loaded(target, stop);
-          const entry = here();
-          if (entry) return entry.index;
-        }
-        return locate(source, target, found, stop);
-      });
+      return go('looking for the line', (stop) => reach({ source, reading: target, found, direction, searched, signal: stop }));
     },
     isChanging: () => changing > 0,
     doing: () => going?.what,
-    searching: () => search?.reading.edges()[search.direction],
+    searching: () => search?.edge(),
     stop() {
       const reading = shown();
       const edges = reading?.edges();

@@ -6,6 +6,9 @@ const neighbours = 200;
 /** Lines of one moment that are looked through for one of them, at a time, and how often. */
 const momentLines = 1000;
 const momentPages = 10;
+/** Up to so many lines between two matches are loaded, instead of going over to another place in the log. */
+const nearLines = 20_000;
+const pageLines = 2000;
 
 /** Waits until nothing is loading there. */
 export function loaded(reading: LogReading, signal: AbortSignal): Promise<void> {
@@ -49,4 +52,27 @@ export async function locate(source: LogSource, reading: LogReading, entry: LogE
     }
   }
   return reading.around(entry, signal);
+}
+
+/** The index of a line that was found beyond what is loaded. What is near is reached line by line, so that all in between stays. */
+export async function reach(options: {
+  source: LogSource;
+  reading: LogReading;
+  found: LogEntry;
+  direction: 'back' | 'forth';
+  /** Lines that lie between. */
+  searched: number;
+  signal: AbortSignal;
+}): Promise<number | undefined> {
+  const { source, reading, found, direction, searched, signal } = options;
+  const mark = markOf(found);
+  if (searched < nearLines) {
+    for (let lines = 0; lines < 2 * nearLines && reading.edges()[direction].state === 'more'; lines += pageLines) {
+      reading.more(direction, pageLines);
+      await loaded(reading, signal);
+      const entry = reading.entries().find((one) => one.timeMs === found.timeMs && markOf(one) === mark);
+      if (entry) return entry.index;
+    }
+  }
+  return locate(source, reading, found, signal);
 }

@@ -1,15 +1,13 @@
 import type { LogEntry } from '../fleet/log-store.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
-import { saveLogs } from '../flows/save-logs.ts';
 import type { Deck } from '../terminal/deck.ts';
-import { countText } from '../text/quantities.ts';
 import { parseTimeWords } from '../text/time-words.ts';
 import type { FilterKeeper } from './filter-keeper.ts';
 import { type InterfaceState, type InterfaceStore, logTimes } from './interface-store.ts';
 import type { LogHub } from './log-hub.ts';
-import { fullLine, markOf } from './log-line-text.ts';
 import { type LogWhose, logWhose, nextScope } from './log-look.ts';
+import { createLogMarks, type LogMarks } from './log-marks.ts';
 import { type LogPlace, placeAround, placeAtEnd, positionOf, scrolled, stepped, withCursor } from './log-view.ts';
 import type { Measured } from './measured.ts';
 import { fieldOf } from './text-field.ts';
@@ -19,7 +17,7 @@ const loadLines = 300;
 /** Columns that a key scrolls to the side. */
 const shiftColumns = 16;
 
-interface Options {
+export interface LogMovesOptions {
   deck: Deck;
   store: InterfaceStore;
   hub: LogHub;
@@ -33,7 +31,7 @@ interface Options {
 }
 
 /** Everything that keys do in a log. */
-export interface LogMoves {
+export interface LogMoves extends LogMarks {
   /** Looks at the log that the screen shows; undefined when it shows none. Does nothing when it does already. */
   sync(shown: boolean): void;
   whose(): LogWhose | undefined;
@@ -50,11 +48,6 @@ export interface LogMoves {
   /** The line whole, or among its neighbours when a filter hides those. */
   enter(): void;
   whole(): void;
-  mark(): void;
-  unmark(): void;
-  nextMark(): void;
-  copyText(withLead: boolean): void;
-  save(): void;
   scope(): void;
   /** Begins to type a time to go to. */
   askTime(): void;
@@ -70,8 +63,8 @@ export interface LogMoves {
   back(): boolean;
 }
 
-export function createLogMoves(options: Options): LogMoves {
-  const { deck, store, hub, measured, keeper, selected, say, copy } = options;
+export function createLogMoves(options: LogMovesOptions): LogMoves {
+  const { deck, store, hub, measured, keeper, selected, say } = options;
   /** The line at which the log stood still when a filter began to be typed. */
   let anchor: LogEntry | undefined;
 
@@ -153,6 +146,8 @@ export function createLogMoves(options: Options): LogMoves {
     });
     keeper.keep(store.get().logFilters);
   }
+
+  const marks = createLogMarks({ ...options, entries, cursorEntry, standing, whose, change });
 
   const moves: LogMoves = {
     sync(shown) {
@@ -296,68 +291,7 @@ export function createLogMoves(options: Options): LogMoves {
       }
       if (standing()) change(() => ({ whole: 0 }));
     },
-    mark() {
-      if (!standing()) return;
-      const entry = cursorEntry();
-      if (!entry) return;
-      change(({ marks }) => {
-        const next = new Map(marks);
-        if (!next.delete(markOf(entry))) next.set(markOf(entry), entry);
-        return { marks: next };
-      });
-    },
-    unmark() {
-      const count = store.get().logs.marks.size;
-      change(() => ({ marks: new Map() }));
-      say('idle', count === 0 ? 'No line is marked.' : `No line is marked any more; there ${count === 1 ? 'was 1' : `were ${count}`}.`);
-    },
-    nextMark() {
-      const { marks } = store.get().logs;
-      const place = standing();
-      if (!place) return;
-      const all = entries();
-      const at = positionOf(all, place.cursor);
-      const times = new Set([...marks.values()].map(({ timeMs }) => timeMs));
-      const isMarked = (entry: LogEntry) => times.has(entry.timeMs) && marks.has(markOf(entry));
-      const next = all.findIndex((entry, position) => position > at && isMarked(entry));
-      const target = next >= 0 ? next : all.findIndex(isMarked);
-      if (target < 0) {
-        say('idle', marks.size === 0 ? 'No line is marked: m marks one.' : 'The marked lines are not among these.');
-        return;
-      }
-      change(() => ({ at: withCursor(all, place, target, measured.logs) }));
-    },
-    copyText(withLead) {
-      const { marks } = store.get().logs;
-      const entry = cursorEntry();
-      const chosen = marks.size > 0 ? inOrder([...marks.values()]) : entry ? [entry] : [];
-      if (chosen.length === 0) {
-        say('idle', 'There is no line to copy.');
-        return;
-      }
-      const several = (whose()?.componentKeys.length ?? 0) > 1;
-      copy(chosen.map((each) => (withLead ? fullLine(each, several) : each.text)).join('\n'));
-      say('good', `Copied ${countText(chosen.length, marks.size > 0 ? 'marked line' : 'line')}`);
-    },
-    save() {
-      const { marks } = store.get().logs;
-      const look = whose();
-      const chosen = marks.size > 0 ? inOrder([...marks.values()]) : entries();
-      if (!look || chosen.length === 0) {
-        say('idle', 'There is no line to save.');
-        return;
-      }
-      const several = look.componentKeys.length > 1;
-      options.startFlow(
-        saveLogs({
-          lines: chosen.map((entry) => fullLine(entry, several)),
-          what: marks.size > 0 ? `marked lines of ${look.title}` : `lines of ${look.title}`,
-          name: look.name,
-          nowMs: options.now(),
-        }),
-        several ? undefined : selected(),
-      );
-    },
+    ...marks,
     scope() {
       const component = selected();
       if (!component) return;
@@ -374,6 +308,7 @@ export function createLogMoves(options: Options): LogMoves {
       if (typed.trim() === '') return undefined;
       const parsed = parseTimeWords(typed, options.now());
       if ('problem' in parsed) return parsed.problem;
+      change(() => ({ whole: undefined }));
       void hub.jump(parsed.timeMs).then((index) => {
         if (index === 'stopped' || index === undefined) agree();
         if (index !== 'stopped' && !standOn(index)) say('idle', 'Nothing was logged so late.');
@@ -416,8 +351,4 @@ export function createLogMoves(options: Options): LogMoves {
     },
   };
   return moves;
-}
-
-function inOrder(marked: readonly LogEntry[]): LogEntry[] {
-  return marked.toSorted((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0) || one.index - other.index);
 }

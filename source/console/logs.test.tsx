@@ -390,13 +390,13 @@ describe('one line', () => {
     screen.log(vault, lines(1, 100));
     await screen.sees('line 100');
     await screen.press('k', 'm');
-    await screen.sees(/▸\S+ {2}◆line 99/, '1 marked');
+    await screen.sees(/▸\S+ ◆ line 99/, '1 marked');
     for (let page = 0; page < 3; page++) await screen.press('pageup');
     await screen.press('m', 'k');
     await screen.sees('2 marked', /◆14:/);
     await screen.press("'");
     await screen.press("'");
-    await screen.sees(/▸\S+ {2}◆line 99/);
+    await screen.sees(/▸\S+ ◆ line 99/);
     await screen.press('y');
     await screen.sees('Copied 2 marked lines');
     expect(screen.copied.at(-1)).toMatch(/^line \d\d\nline 99$/);
@@ -417,6 +417,8 @@ describe('a time', () => {
     await screen.sees('go to 13:30');
     await screen.press('enter');
     await screen.sees(/▸13:30:00/, 'paused');
+    await screen.press('V');
+    await screen.sees('one line');
     await screen.press('T');
     await screen.type('1m');
     await screen.press('enter');

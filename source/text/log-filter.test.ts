@@ -114,7 +114,7 @@ describe('a regular expression', () => {
     ['/a(b/', 'A ) is missing'],
     ['/a)b/', 'A ) closes nothing'],
     ['/[ab/', 'A ] is missing'],
-    ['/*a/', 'Nothing stands before *'],
+    ['/*a/', '* repeats nothing'],
     ['/a**/', '** repeats a repetition'],
     ['/a{1001}/', '{1001} repeats too often'],
     ['/[z-a]/', 'z-a is no set'],

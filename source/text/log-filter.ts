@@ -173,19 +173,19 @@ function problemOf(thrown: unknown, source: string): string {
   }
   switch (error) {
     case 'missing closing )':
-      return 'A ) is missing: close the group, or type \\( for the character itself.';
+      return 'A ) is missing; the character itself is typed as \\(.';
     case 'unexpected )':
-      return 'A ) closes nothing: open the group with (, or type \\) for the character itself.';
+      return 'A ) closes nothing; the character itself is typed as \\).';
     case 'missing closing ]':
-      return 'A ] is missing: close the set of characters, or type \\[ for the character itself.';
+      return 'A ] is missing; the character itself is typed as \\[.';
     case 'missing argument to repetition operator':
-      return `Nothing stands before ${part.slice(0, 1)} to be repeated: type \\${part.slice(0, 1)} for the character itself.`;
+      return `${part.slice(0, 1)} repeats nothing; the character itself is typed as \\${part.slice(0, 1)}.`;
     case 'invalid nested repetition operator':
       return `${shown ?? 'Something'} repeats a repetition: leave one of the two out.`;
     case 'invalid repeat count':
       return `${shown ?? 'Something'} repeats too often: 1000 times at most, repetitions within repetitions multiplied.`;
     case 'trailing backslash at end of expression':
-      return 'The \\ at the end escapes nothing: type \\\\ for the character itself.';
+      return 'The \\ at the end escapes nothing; itself it is typed as \\\\.';
     case 'invalid escape sequence':
       return `${shown ?? 'An escape'} means nothing here: leave the \\ out, or type \\\\ for the character itself.`;
     case 'invalid character class range':

@@ -98,7 +98,8 @@ export function logLines(options: LogLinesOptions): LogLines {
     const found = highlightsOnly && (segments.some(({ match }) => match) || filter.passes(entry.text));
     const gutter = row > 0 ? ' ' : under ? theme.glyphs.pointer : marked ? theme.glyphs.mark : found ? '=' : ' ';
     // What is under the cursor has its mark here: the first column is the pointer's.
-    const sign = row > 0 ? '  ' : (entry.stream === 'stderr' ? '!' : ' ') + (marked && under ? theme.glyphs.mark : ' ');
+    const signs = (entry.stream === 'stderr' ? '!' : '') + (marked && under ? theme.glyphs.mark : '');
+    const sign = row > 0 ? '  ' : signs.padEnd(2);
     const time = date + (row > 0 ? ' '.repeat(timeColumns(times)) : timeText(entry.timeMs, times, nowMs));
     const who = nameColumns === 0 ? '' : `${pad(row > 0 ? '' : whoOf(entry, merged), nameColumns, 'left', theme.glyphs.ellipsis)} `;
     const end = shifted.cut ? '>' : '';
