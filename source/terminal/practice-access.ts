@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { installationFolder } from '../config/installation.ts';
 import { listOwnFolder, makeOwnFolder, readOwnFile, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
-import { isAbort } from '../faults/fault.ts';
+import { Fault, isAbort } from '../faults/fault.ts';
 import { askEngine } from '../hosts/practice-host.ts';
 import type { PracticeFacts } from '../practice/practice.ts';
 
@@ -23,6 +23,7 @@ export interface PracticeAccess {
 
 /** Sockets have room for 104 characters on macOS and 108 on Linux; the longest name in the folder takes 17. */
 const longestFolder = 84;
+const sparePrefix = 'quarterdeck-';
 const factsName = 'facts.json';
 
 /** A served practice stack, or one of one's own that lives until it is closed. */
@@ -39,7 +40,7 @@ export async function findServed(paths: OwnPaths, signal: AbortSignal): Promise<
     const home = join(paths.run, name);
     const facts = await readFacts(home);
     if (!isAlive(pid)) {
-      if (facts) await removeOwnFolder(folderOf(facts));
+      if (facts && isSpare(folderOf(facts))) await removeOwnFolder(folderOf(facts));
       await removeOwnFolder(home);
       continue;
     }
@@ -47,6 +48,23 @@ export async function findServed(paths: OwnPaths, signal: AbortSignal): Promise<
     found = { facts, folder: folderOf(facts), paths: pathsIn(paths, home), served: true, close: async () => undefined };
   }
   return found;
+}
+
+/** Where the sockets go: into the home, or where that has too long a name, into a folder for what is temporary, under a name that nobody guesses. */
+function roomFor(home: string): string {
+  const spare = `${sparePrefix}${randomBytes(6).toString('hex')}`;
+  const folder = [join(home, 's'), join(tmpdir(), spare), join('/tmp', spare)].find((one) => one.length <= longestFolder);
+  if (folder !== undefined) return folder;
+  throw new Fault({
+    code: 'failed.practiceRoom',
+    message: `The names of all folders are too long for sockets: ${home}`,
+    remedy: 'Set QUARTERDECK_HOME or TMPDIR to a folder with a short name.',
+  });
+}
+
+/** One that `roomFor` made outside of a home; whatever else notes may say is not ours to remove. */
+function isSpare(folder: string): boolean {
+  return new RegExp(`^${sparePrefix}[0-9a-f]{12}$`).test(basename(folder));
 }
 
 function folderOf({ engine }: PracticeFacts): string {
@@ -96,8 +114,7 @@ export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publi
   const home = join(paths.run, `practice-${process.pid}`);
   await removeOwnFolder(home);
   await makeOwnFolder(home);
-  const inside = join(home, 's');
-  const folder = inside.length <= longestFolder ? inside : join(tmpdir(), `quarterdeck-${randomBytes(6).toString('hex')}`);
+  const folder = roomFor(home);
   const practice = await openPractice({ folder, catalog });
   return {
     facts: practice.facts,
