@@ -9,8 +9,8 @@ import type { LogTarget } from './log-targets.ts';
 
 const requestsAtOnce = 8;
 const fewestLines = 64;
-/** Podman reads a log from its start for each page: fewer and larger ones. */
-const podmanLines = 5_000;
+/** An engine reads a log from its start for each page that is not counted from its end; Podman soon for the others too. So there are fewer, and larger ones. */
+const farLines = 5_000;
 
 interface CursorLane {
   target: LogTarget;
@@ -199,8 +199,8 @@ export class LogCursor {
       return;
     }
     const isFar =
-      target.kind === 'podman' && this.#lanes.length === 1 && edge !== undefined && (behind === undefined || behind > podmanLines / 2);
-    const size = isFar ? Math.max(count, podmanLines) : count;
+      this.#lanes.length === 1 && edge !== undefined && (behind === undefined || (target.kind === 'podman' && behind > farLines / 2));
+    const size = isFar ? Math.max(count, farLines) : count;
     const { lines, reached } = isBack
       ? await linesBefore(target, { known: lane.known, beforeMs: this.#timeMs, behind }, size, signal)
       : await linesAfter(target, { known: lane.known, afterMs: this.#timeMs, behind }, size, signal);

@@ -133,7 +133,8 @@ describe('rings', () => {
     const containers: Record<string, LoggingContainer> = {};
     for (let number = 0; number < 300; number++)
       containers[`c${number}`] = box(Array.from({ length: 20 }, (_, index) => [index * 1_000 + number, `${number}/${index}`] as const));
-    const logs = openLogs(loggingFleet(containers).fleet, limits);
+    // Held for as long as in earnest: a busy machine takes more than a moment to open them all.
+    const logs = openLogs(loggingFleet(containers).fleet, { ...limits, holdMs: logLimits.holdMs });
     onTestFinished(() => logs.close());
     const { source } = logs.open('key');
     await until(() => source.entries().length === 6_000);
