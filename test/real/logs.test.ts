@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import { openLogs } from '../../source/fleet/log-rings.ts';
 import type { LogEntry, LogReading, LogStreamOptions, StreamedLine } from '../../source/fleet/log-store.ts';
@@ -7,7 +7,7 @@ import { type OpenFleet, openFleet } from '../../source/fleet/open-fleet.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { ask } from './ask.ts';
 import { engineVariable } from './engine-offer.ts';
-import { describeReal, type RealEngine, type RealEngineKind, realEngine, startPrivateEngine } from './real-engines.ts';
+import { describeReal, type PrivateEngine, type RealEngine, type RealEngineKind, realEngine, startPrivateEngine } from './real-engines.ts';
 import { imagesScript, runOrThrow } from './scripts.ts';
 
 const tag = `qd-logs-${randomBytes(4).toString('hex')}`;
@@ -63,15 +63,11 @@ function openStores(real: RealEngine) {
 /** Key of a lone container, when the fleet knows all about it. */
 async function keyOf(fleet: OpenFleet, name: string): Promise<string> {
   const key = `local//${tag}-${name}`;
-  await expect
-    .poll(
-      () => {
-        const runtime = fleet.runtime(key);
-        return runtime?.group.members.every(({ container }) => runtime.place.detail(container.id) !== undefined) ?? false;
-      },
-      { timeout: 20_000, interval: 20 },
-    )
-    .toBe(true);
+  const isKnown = () => {
+    const runtime = fleet.runtime(key);
+    return runtime?.group.members.every(({ container }) => runtime.place.detail(container.id) !== undefined) ?? false;
+  };
+  await vi.waitUntil(isKnown, { timeout: 20_000, interval: 20 });
   return key;
 }
 
@@ -89,7 +85,31 @@ async function loadAll(reading: LogReading, direction: 'back' | 'forth', size: n
   expect(reading.edges()[direction].state).toBe('reached');
 }
 
-for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
+const kinds = ['docker', 'podman'] satisfies RealEngineKind[];
+
+/** Engines that are killed; they come up while other tests run. */
+const mortal = new Map<RealEngineKind, Promise<PrivateEngine>>();
+
+async function startMortal(kind: RealEngineKind): Promise<PrivateEngine> {
+  const engine = await startPrivateEngine(kind);
+  await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
+  return engine;
+}
+
+beforeAll(() => {
+  for (const kind of kinds) {
+    if (!('url' in inject('engineOffers')[kind])) continue;
+    const starting = startMortal(kind);
+    starting.catch(() => undefined);
+    mortal.set(kind, starting);
+  }
+});
+afterAll(async () => {
+  const started = await Promise.allSettled(mortal.values());
+  await Promise.all(started.map(async (one) => one.status === 'fulfilled' && (await one.value.down())));
+});
+
+for (const kind of kinds) {
   describeReal(kind, 'logs', (real) => {
     let stores: ReturnType<typeof openStores>;
     const made: string[] = [];
@@ -108,11 +128,7 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
       for await (const batch of stores.logs.stream({ follow: false, signal: soon(), ...options })) lines.push(...batch);
       return lines;
     };
-    const follow = (keys: string | readonly string[]) => {
-      const { source, close } = stores.logs.open(keys);
-      onTestFinished(close);
-      return source;
-    };
+    const follow = (keys: string | readonly string[]) => stores.logs.open(keys).source;
 
     beforeAll(() => {
       stores = openStores(real);
@@ -166,7 +182,7 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
       expect(texts(reading.entries()).slice(place - 2, place + 1)).toEqual(numbered(half - 1, half + 1));
     });
 
-    test('tail, since and until', async () => {
+    test.concurrent('tail, since and until', async ({ expect }) => {
       const key = await finished('times', `${count(1, 5)}; sleep 2.2; ${count(6, 10)}; sleep 2.2; ${count(11, 15)}`);
       const lines = await all({ componentKeys: [key] });
       const betweenMs = (lines[5]?.timeMs ?? 0) - 600;
@@ -177,7 +193,7 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
       expect(texts(await all({ componentKeys: [key], sinceMs: betweenMs, untilMs: laterMs }))).toEqual(numbered(6, 10));
     });
 
-    test('a log that cannot be read is said in a sentence, and keeps nobody from the others', async () => {
+    test.concurrent('a log that cannot be read is said in a sentence, and keeps nobody from the others', async ({ expect }) => {
       const mute = await finished('mute', 'echo unheard', { HostConfig: { NetworkMode: 'none', LogConfig: { Type: 'none' } } });
       const other = await finished('loud', count(1, 3));
       await expect(all({ componentKeys: [mute] })).rejects.toMatchObject({ code: 'engine.logDriver' });
@@ -189,7 +205,7 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
       await expect.poll(() => source.state().message).toMatch(/mute: .*log/);
     });
 
-    test('a terminal, rubbish, and a line of a megabyte', async () => {
+    test.concurrent('a terminal, rubbish, and a line of a megabyte', async ({ expect }) => {
       const script = `printf 'a \\377\\376 b\\n'; head -c 1000000 /dev/zero | tr '\\0' x; echo; printf '\\033[31mred\\033[0m \\033]0;owned\\007title\\n'`;
       const framed = follow(await finished('rubbish', script));
       const raw = follow(await finished('terminal', script, { Tty: true }));
@@ -208,7 +224,7 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
       }
     });
 
-    test('a container that is removed while it is followed: what it wrote stays, and the end is an end', async () => {
+    test.concurrent('a container that is removed while it is followed: what it wrote stays, and the end is an end', async ({ expect }) => {
       const id = await run('removed', ticking);
       const key = await keyOf(stores.fleet, 'removed');
       const source = follow(key);
@@ -219,7 +235,7 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
       expect(last).toEqual(numbered(1, last.length));
     });
 
-    test('rotation while it is followed: each line once', async () => {
+    test.concurrent('rotation while it is followed: each line once', async ({ expect }) => {
       const LogConfig =
         kind === 'docker'
           ? { Type: 'json-file', Config: { 'max-size': '100k', 'max-file': '3' } }
@@ -244,7 +260,7 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
       }
     });
 
-    test('a container that is started again goes on, and a stack of several is in order of time', async () => {
+    test.concurrent('a container that is started again goes on, and a stack of several is in order of time', async ({ expect }) => {
       const id = await run('again', `${count(1, 3)}; sleep 0.5`);
       await run('beside', ticking);
       const keys = [await keyOf(stores.fleet, 'again'), await keyOf(stores.fleet, 'beside')];
@@ -263,9 +279,8 @@ for (const kind of ['docker', 'podman'] satisfies RealEngineKind[]) {
   describeReal(kind, 'logs while the engine dies and comes back', () => {
     test('numbered lines of two containers are there exactly once, in the ring and in a pipe', async () => {
       realEngine(kind);
-      const engine = await startPrivateEngine(kind);
-      onTestFinished(async () => await engine.down());
-      await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
+      const engine = await mortal.get(kind);
+      if (!engine) throw new Error('it was not started');
       // Docker gives the containers of a dead daemon up unless they live on by themselves: they are brought back.
       const config = { HostConfig: { NetworkMode: 'none', RestartPolicy: { Name: 'always' } } };
       const persistent = 'n=$(cat /n 2>/dev/null || echo 0); while true; do n=$((n+1)); echo $n > /n; echo line $n; sleep 0.05; done';
