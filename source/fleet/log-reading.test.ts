@@ -116,31 +116,47 @@ for (const kind of ['docker', 'podman'] as const) {
 
     test('jumps to a time, and from there on to the end, and back to the beginning', async () => {
       await fc.assert(
-        fc.asyncProperty(fc.array(fc.nat(900), { minLength: 1, maxLength: 80 }), fc.nat(80), sizes, async (stepsMs, target, pages) => {
-          const one = box(kind);
-          let timeMs = startMs;
-          const times = stepsMs.map((stepMs) => {
-            timeMs += stepMs;
-            return timeMs;
-          });
-          for (const [index, at] of times.entries()) one.log.writeAt(at, `line ${index}`);
-          const told = (ms: number) => (kind === 'podman' ? Math.floor(ms / 1000) * 1000 : ms);
-          const { source, close } = openAll({ one });
-          await until(
-            () => source.total() >= Math.min(stepsMs.length, small.tail) && source.entries().at(-1)?.index === source.total() - 1,
-          );
-          const reading = source.read();
-          const goalMs = told(times[Math.min(target, times.length - 1)] as number);
-          const index = await reading.jump(goalMs, never);
-          expect(reading.following).toBe(false);
-          const first = times.findIndex((ms) => told(ms) >= goalMs);
-          expect(reading.entries().find((entry) => entry.index === index)?.text).toBe(`line ${first}`);
-          await loadAll(reading, 'forth', pages);
-          await loadAll(reading, 'back', pages);
-          expect(texts(reading)).toEqual(times.map((_, at) => `line ${at}`));
-          expect(isAscending(reading)).toBe(true);
-          close();
-        }),
+        fc.asyncProperty(
+          fc.array(fc.nat(900), { minLength: 1, maxLength: 80 }),
+          fc.nat(80),
+          sizes,
+          fc.boolean(),
+          async (stepsMs, target, pages, isFiltered) => {
+            const one = box(kind);
+            let timeMs = startMs;
+            const times = stepsMs.map((stepMs) => {
+              timeMs += stepMs;
+              return timeMs;
+            });
+            for (const [index, at] of times.entries()) one.log.writeAt(at, `line ${index}`);
+            const told = (ms: number) => (kind === 'podman' ? Math.floor(ms / 1000) * 1000 : ms);
+            const { source, close } = openAll({ one });
+            await until(
+              () => source.total() >= Math.min(stepsMs.length, small.tail) && source.entries().at(-1)?.index === source.total() - 1,
+            );
+            const passes = (at: number) => !isFiltered || at % 5 === 0;
+            const reading = source.read(isFiltered ? ({ text }) => passes(Number(text.slice(5))) : undefined);
+            const goalMs = told(times[Math.min(target, times.length - 1)] as number);
+            const index = await reading.jump(goalMs, never);
+            const first = times.findIndex((ms, at) => told(ms) >= goalMs && passes(at));
+            expect(reading.following).toBe(first < 0);
+            if (first < 0) {
+              close();
+              return;
+            }
+            expect(reading.entries().find((entry) => entry.index === index)?.text).toBe(`line ${first}`);
+            await loadAll(reading, 'forth', pages);
+            await loadAll(reading, 'back', pages);
+            expect(texts(reading)).toEqual(
+              times
+                .map((_, at) => at)
+                .filter(passes)
+                .map((at) => `line ${at}`),
+            );
+            expect(isAscending(reading)).toBe(true);
+            close();
+          },
+        ),
         { numRuns: 120 },
       );
     });
