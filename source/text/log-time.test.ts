@@ -27,6 +27,11 @@ test.each([
   ['Nov 20 10:00:01 host sshd[1]: ready', 'host sshd[1]: ready'],
   ['[Fri Nov 20 10:00:00.123456 2026] [core:notice] ready', '[core:notice] ready'],
   ['192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200', '192.0.2.1 - - "GET / HTTP/1.1" 200'],
+  ['[2026-11-20 10:00:00.059][request][INFO] GET /', '[request][INFO] GET /'],
+  ['INFO  192.0.2.1 - [Fri, 20 Nov 2026 10:00:00 UTC] "GET /v1 HTTP/1.1 200"', 'INFO  192.0.2.1 - "GET /v1 HTTP/1.1 200"'],
+  ['[GIN] 2026/11/20 - 10:00:00 | 200 |    1ms', '[GIN] 200 |    1ms'],
+  ['OSPD[7] 2026-11-20 10:00:00,993: INFO: ready', 'OSPD[7] INFO: ready'],
+  ['md manage:   INFO:2026-11-20 10h00.00 UTC:123: ready', 'md manage:   INFO:123: ready'],
   ['1:M 20 Nov 2026 10:00:00.123 * Ready', '1:M * Ready'],
 ])('leaves out the time that a line states itself: %s', (text, rest) => {
   expect(without(text)).toBe(rest);

@@ -15,12 +15,23 @@ const separator = String.raw`(?=[\s|]|$)\s*(?:[|-](?:\s+|$))?`;
 const patterns: readonly RegExp[] = [
   ...[numericDate, wordDate, clock].flatMap((time) => [
     new RegExp(`^(?<time>${time}${zone}${separator})`, 'd'),
-    new RegExp(String.raw`^(?<time>\[${time}${zone}\]${separator})`, 'd'),
+    new RegExp(String.raw`^(?<time>\[${time}${zone}\](?:(?=\[)|${separator}))`, 'd'),
   ]),
   // klog: `I1120 12:00:00.123456       1 main.go:12] text`; the letter is the level.
   new RegExp(String.raw`^[IWEF](?<time>(?<month>\d\d)(?<day>\d\d) ${clock}\s*)(?=\s)`, 'd'),
   // The common log format of web servers: `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200`.
   new RegExp(String.raw`^\S{1,64} \S{1,64} \S{1,64} (?<time>\[(?<day>\d\d)/${monthName}/(?<year>\d{4}):${clock} [+-]\d{4}\] )(?=")`, 'd'),
+  // CrowdSec: `192.0.2.1 - [Fri, 20 Nov 2026 10:00:00 UTC] "GET /v1/decisions HTTP/1.1 200"`, behind the level that its field holds.
+  new RegExp(
+    String.raw`^(?:[A-Z]{4,5} +)?\S{1,64} - (?<time>\[[A-Z][a-z]{2}, (?<day>\d\d) ${monthName} (?<year>\d{4}) ${clock} UTC\] )(?=")`,
+    'd',
+  ),
+  // Gin: `[GIN] 2026/11/20 - 10:00:00 | 200 |`.
+  new RegExp(String.raw`^\[GIN\] (?<time>(?<year>\d{4})/(?<month>\d\d)/(?<day>\d\d) - ${clock} \| )`, 'd'),
+  // A program and its process: `OSPD[7] 2026-11-20 10:00:00,123: INFO: text`.
+  new RegExp(String.raw`^[\w.-]{1,32}\[\d{1,7}\]:? (?<time>${numericDate}${zone}:? )`, 'd'),
+  // gvmd: `md manage:   INFO:2026-11-20 10h00.00 UTC:123: text`.
+  /^\w{1,16} +\w{1,16}: *[A-Z]{1,8}:(?<time>(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d) (?<hour>\d\d)h(?<minute>\d\d)\.(?<second>\d\d) [A-Z]{1,5}:)(?=\d)/d,
   // Redis: `1:M 20 Nov 2026 10:00:00.123 * text`.
   new RegExp(String.raw`^\d{1,7}:[XCSM] (?<time>(?<day>\d\d) ${monthName} (?<year>\d{4}) ${clock} )`, 'd'),
 ];
