@@ -1,8 +1,9 @@
-// Bundles source/ into dist/: main.js and chunks that load when first needed, and the compiled catalog. Recipes and measurements: CONTRIBUTING.md.
+// Bundles source/ into dist/: main.js, which loads chunks when first needed (bundle/start.mjs), and the compiled catalog. Recipes and measurements: CONTRIBUTING.md.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { build } from 'esbuild';
+import { basename, resolve } from 'node:path';
+import { build, transform } from 'esbuild';
 import { plainCharacters } from './bundle/plain-segmenter.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -17,11 +18,29 @@ function patched(path, changes) {
   return { contents, loader: 'js' };
 }
 
-/** Yoga's loader asks for `fetch`, which drags all of undici in at start-up, for an image that is inside the file anyway. */
-const yogaWithoutFetch = {
-  name: 'yoga-without-fetch',
+/**
+ * Yoga's loader asks for `fetch`, which drags all of undici in at start-up, for an image that is inside the file anyway; and it waits for the image, for which
+ * a chunk has no time (bundle/start.mjs): compiling it is a matter of a millisecond.
+ */
+const yogaAtOnce = {
+  name: 'yoga-at-once',
   setup({ onLoad }) {
-    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => patched(path, [['"function"!=typeof fetch', 'true']]));
+    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) =>
+      patched(path, [
+        [
+          'if(h.instantiateWasm)try{return h.instantiateWasm(d,\na)',
+          `{const made = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(H.slice(H.indexOf(',') + 1), 'base64')), d); a(made); return made.exports}
+           try{`,
+        ],
+        ['"function"!=typeof fetch', 'true'],
+        ['import.meta.url', "''"],
+      ]),
+    );
+    onLoad({ filter: /yoga-layout\/dist\/src\/index\.js$/ }, ({ path }) =>
+      patched(path, [
+        ['const Yoga = wrapAssembly(await loadYoga());', 'const made = {};\nloadYoga(made);\nconst Yoga = wrapAssembly(made);'],
+      ]),
+    );
   },
 };
 
@@ -100,6 +119,7 @@ const rememberedFrames = {
 const stubs = {
   name: 'stubs',
   setup({ onResolve, onLoad }) {
+    onLoad({ filter: /ink\/build\/reconciler\.js$/ }, ({ path }) => patched(path, [["process.env['DEV'] === 'true'", 'false']]));
     onLoad({ filter: /ink\/build\/devtools\.js$/ }, () => ({ contents: 'export {};', loader: 'js' }));
     onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/ }, ({ path }) => ({ path, namespace: 'stub' }));
     // Modules take them apart when they load; only a use is an error.
@@ -119,6 +139,7 @@ execFileSync(process.execPath, ['--import', 'tsx', 'source/catalog/compile-main.
 const result = await build({
   entryPoints: { main: 'source/main.ts' },
   outdir: 'dist',
+  entryNames: 'chunks/[name]-[hash]',
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -137,14 +158,7 @@ const result = await build({
     'process.env.DEV': '"false"',
     'process.env.QUARTERDECK_VERSION': JSON.stringify(version),
   },
-  // CommonJS libraries inside an ES module still ask for these.
-  banner: {
-    js: [
-      "import { createRequire as bundledRequire } from 'node:module';",
-      'const require = bundledRequire(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;',
-    ].join(' '),
-  },
-  plugins: [yogaWithoutFetch, httpUnread, plainText, rememberedFrames, stubs],
+  plugins: [yogaAtOnce, httpUnread, plainText, rememberedFrames, stubs],
   logLevel: 'warning',
 });
 /** CommonJS libraries loaded lazily for their default export alone. */
@@ -164,6 +178,38 @@ for (const [importer, { imports }] of Object.entries(result.metafile.inputs)) {
     );
   }
 }
+/** Splitting makes ES modules alone; what V8 has compiled can be kept only of scripts. */
+const sum = createHash('sha256');
+for (const file of Object.keys(result.metafile.outputs).sort()) {
+  const { code } = await transform(readFileSync(file, 'utf8'), {
+    format: 'cjs',
+    platform: 'node',
+    target: 'node22',
+    minify: true,
+    charset: 'ascii',
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.dirname': '__dirname' },
+    logLevel: 'warning',
+  });
+  const script = `(function(exports,require,module,__filename,__dirname){"use strict";${code}})`;
+  sum.update(`${file}\n${script}\n`);
+  writeFileSync(file, script);
+}
+const [main] = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) => entryPoint === 'source/main.ts');
+await build({
+  entryPoints: { main: 'bundle/start.mjs' },
+  outdir: 'dist',
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node22',
+  minify: true,
+  define: {
+    'process.env.QUARTERDECK_MAIN': JSON.stringify(basename(main)),
+    'process.env.QUARTERDECK_BUILD': JSON.stringify(sum.digest('hex').slice(0, 16)),
+  },
+  logLevel: 'warning',
+});
 writeFileSync('dist/meta.json', JSON.stringify(result.metafile));
-writeFileSync('dist/package.json', '{"type":"module"}\n');
+writeFileSync('dist/package.json', '{"type":"commonjs"}\n');
 writeFileSync('dist/.built', '');

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quarterdeck-start-'));
+  await build({
+    entryPoints: { main: 'bundle/start.mjs' },
+    outdir: join(folder, 'dist'),
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    define: { 'process.env.QUARTERDECK_MAIN': '"main.js"', 'process.env.QUARTERDECK_BUILD': '"build"' },
+  });
+  await writeFile(join(folder, 'dist/package.json'), '{"type":"commonjs"}');
+  await chunk('main', 'const { word } = require("./other.js"); console.log(word(), require("node:path").basename(__filename));');
+  await chunk('other', 'exports.word = () => "hello";');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function chunk(name: string, code: string): Promise<void> {
+  await mkdir(join(folder, 'dist/chunks'), { recursive: true });
+  await writeFile(join(folder, `dist/chunks/${name}.js`), `(function(exports,require,module,__filename,__dirname){"use strict";${code}})`);
+}
+
+function run(): string {
+  return execFileSync(process.execPath, [join(folder, 'dist/main.js')], {
+    env: { QUARTERDECK_HOME: join(folder, 'home') },
+    encoding: 'utf8',
+  });
+}
+
+async function kept(): Promise<{ folder: string; files: string[] }> {
+  const compiled = join(folder, 'home/cache/compiled');
+  const [name = ''] = await readdir(compiled);
+  return { folder: join(compiled, name), files: (await readdir(join(compiled, name))).sort() };
+}
+
+test('chunks find each other, and what was compiled is kept for nobody else to read', async () => {
+  expect(run()).toBe('hello main.js\n');
+  const { folder: compiled, files } = await kept();
+  expect(files).toEqual(['main.js', 'other.js']);
+  expect((await stat(compiled)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(compiled, 'main.js'))).mode & 0o777).toBe(0o600);
+  expect(run()).toBe('hello main.js\n');
+});
+
+test('what was kept is run, so long as it is whole', async () => {
+  run();
+  const { folder: compiled } = await kept();
+  const path = join(compiled, 'other.js');
+  // V8 tells sources apart by their length alone: this shows which of the two runs.
+  await chunk('other', 'exports.word = () => "jello";');
+  expect(run()).toBe('hello main.js\n');
+  const bytes = await readFile(path);
+  bytes[bytes.length - 9] = (bytes[bytes.length - 9] ?? 0) ^ 0xff;
+  await writeFile(path, bytes);
+  expect(run()).toBe('jello main.js\n');
+});
+
+test('nothing is run out of a folder that others can write to', async () => {
+  run();
+  await chunk('other', 'exports.word = () => "jello";');
+  const { folder: compiled } = await kept();
+  await chmod(compiled, 0o777);
+  expect(run()).toBe('jello main.js\n');
+});
+
+test('without a place to keep it, it runs all the same', async () => {
+  await mkdir(join(folder, 'home'), { recursive: true });
+  await writeFile(join(folder, 'home/cache'), 'in the way');
+  expect(run()).toBe('hello main.js\n');
+});
