@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../fleet/log-store.ts';
 import { durationText } from '../../text/quantities.ts';
-import { textWidth } from '../../text/width.ts';
+import { cut, pad, textWidth } from '../../text/width.ts';
 import type { LogTimes } from '../interface-store.ts';
 import { componentName } from '../log-line-text.ts';
 
@@ -39,6 +39,16 @@ export function whoOf({ component, service }: Pick<LogEntry, 'component' | 'serv
   if (!merged) return service;
   const name = componentName(component);
   return service === name || service === '' ? name : `${name}/${service}`;
+}
+
+/** `whoOf` in so many columns. The component gives way before its service does, as long as both can be told. */
+export function whoText(entry: Pick<LogEntry, 'component' | 'service'>, merged: boolean, columns: number, ellipsis: string): string {
+  const who = whoOf(entry, merged);
+  const slash = who.indexOf('/');
+  const service = slash < 0 ? '' : who.slice(slash);
+  const room = columns - textWidth(service);
+  const shown = textWidth(who) > columns && service !== '' && room >= 5 ? cut(who.slice(0, slash), room, ellipsis) + service : who;
+  return pad(shown, columns, 'left', ellipsis);
 }
 
 /** Columns for whose lines these are; none where all are of one. `width` is that of the log. */

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../fleet/log-store.ts';
-import { pad, textWidth } from '../../text/width.ts';
+import { textWidth } from '../../text/width.ts';
 import type { InterfaceState } from '../interface-store.ts';
 import type { Keymap } from '../keymap.ts';
 import type { LogHub } from '../log-hub.ts';
@@ -8,7 +8,7 @@ import { type LineText, lineText, type Piece, segmentsOf, shiftedPiece, untimedT
 import { type PlacedRow, placedRows, positionOf } from '../log-view.ts';
 import type { Measured } from '../measured.ts';
 import type { Role, Theme } from '../theme.ts';
-import { dateColumns, dateText, timeColumns, timeText, whoColumns, whoOf } from './log-lead.ts';
+import { dateColumns, dateText, timeColumns, timeText, whoColumns, whoText } from './log-lead.ts';
 import { edgeRow, emptyLines, notesText, statusText } from './log-notices.ts';
 import { wholeLines } from './whole-line.ts';
 
@@ -101,7 +101,8 @@ export function logLines(options: LogLinesOptions): LogLines {
     const signs = (entry.stream === 'stderr' ? '!' : '') + (marked && under ? theme.glyphs.mark : '');
     const sign = row > 0 ? '  ' : signs.padEnd(2);
     const time = date + (row > 0 ? ' '.repeat(timeColumns(times)) : timeText(entry.timeMs, times, nowMs));
-    const who = nameColumns === 0 ? '' : `${pad(row > 0 ? '' : whoOf(entry, merged), nameColumns, 'left', theme.glyphs.ellipsis)} `;
+    const who =
+      nameColumns === 0 ? '' : `${row > 0 ? ' '.repeat(nameColumns) : whoText(entry, merged, nameColumns, theme.glyphs.ellipsis)} `;
     const end = shifted.cut ? '>' : '';
     if (under) {
       const bar = focused ? 'selected' : 'resting';

@@ -35,7 +35,8 @@ export function edgeRow({ theme, width, hub, logs, keymap }: LogLinesOptions, ed
 
 export function statusText({ theme, hub, logs, filter }: LogLinesOptions, entries: readonly LogEntry[]): string {
   const source = hub.source();
-  if (!source) return '';
+  // What is wrong with what is typed needs the room, and comes first until it is right.
+  if (!source || hub.problem() !== undefined) return '';
   const total = source.total();
   const waiting = hub.reading()?.waiting() ?? 0;
   const { following, message } = source.state();
