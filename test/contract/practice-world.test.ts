@@ -113,6 +113,10 @@ describe('the practice world at its start', () => {
       expect(times, name).toEqual([...times].sort((a, b) => a - b));
     }
     // What answers all day has something to tell of it.
+    const stamped = (await lines('rss-reader-db-1')).filter(({ text }) => /^\d{4}-/.test(text));
+    expect(stamped.length).toBeGreaterThan(100);
+    for (const { text, timeMs = 0 } of stamped)
+      expect(Math.abs(Date.parse(`${text.slice(0, 10)}T${text.slice(11, 23)}Z`) - timeMs), text).toBeLessThan(2_000);
     for (const name of ['mesh-control-server-control-1', 'intrusion-prevention-crowdsec-1'])
       expect((await lines(name)).filter(({ timeMs = 0 }) => timeMs < Date.now() - 3_600_000).length, name).toBeGreaterThan(50);
   });

@@ -22,7 +22,7 @@ export function postgresPlay(database: string, { everyMs = 150_000 } = {}): Play
       ]),
     ],
     happen: (at, random) => {
-      const buffers = random.between(12, 240);
+      const buffers = random.between(1, 5);
       const written = (buffers * 0.1).toFixed(3);
       if (random.chance(0.08)) {
         return toStderr([
@@ -31,7 +31,7 @@ export function postgresPlay(database: string, { everyMs = 150_000 } = {}): Play
         ]);
       }
       return toStderr([
-        // It is told when both are known: what the log driver stamps is the end.
+        // Small ones, so that both lines are of the same moment: a buffer is written every tenth of a second.
         postgresLine(new Date(at.getTime() - Number(written) * 1_000 - 70), 27, 'LOG', 'checkpoint starting: time'),
         postgresLine(
           at,
