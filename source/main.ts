@@ -54,7 +54,11 @@ runCommandLine(argv, {
   openDeck: async (options) => (await import('./terminal/open-deck.ts')).openDeck(options),
   openConsole: async (context) => {
     // Both at once: the screen does not need the deck to be loaded, nor the other way round.
-    const [{ runConsole }, opened] = await Promise.all([import('./console/run-console.tsx'), context.deck()]);
+    const [{ runConsole, filters }, opened] = await Promise.all([
+      import('./console/run-console.tsx').then((loaded) => ({ ...loaded, filters: loaded.openOwnFilters(context.options) })),
+      context.deck(),
+    ]);
+    await filters.loaded;
     const deck = opened.engineMissing
       ? await (await import('./terminal/practice-offer.ts')).offerPractice(context, opened, stderr)
       : opened;
@@ -65,7 +69,7 @@ runCommandLine(argv, {
       ...(!context.options.colour && { theme: 'mono' as const }),
       practice: deck.options.practice !== undefined,
     };
-    return runConsole(deck, settings, { stdin, stdout }).finally(() => listenForMistakes(true));
+    return runConsole(deck, settings, { stdin, stdout }, filters).finally(() => listenForMistakes(true));
   },
   onSignal,
 }).then((exitCode) => {

@@ -6,7 +6,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { Console } from './console.tsx';
 import { ConsoleContext } from './context.ts';
-import { openFilterKeeper } from './filter-keeper.ts';
+import { type FilterKeeper, openFilterKeeper } from './filter-keeper.ts';
 import { frameOutput } from './frame-output.ts';
 import { createParts } from './parts.ts';
 import { createTerminalLender } from './terminal-lender.ts';
@@ -46,6 +46,18 @@ function checkTerminal({ stdin, stdout }: ConsoleStreams, env: NodeJS.ProcessEnv
   });
 }
 
+export interface OwnFilters {
+  keeper: FilterKeeper;
+  loaded: ReturnType<FilterKeeper['load']>;
+}
+
+/** Reads the filters that were kept for logs, while the deck is still being opened. */
+export function openOwnFilters(options: { readOnly: boolean }): OwnFilters {
+  const paths = ownPaths(process.env, process.env.HOME || homedir());
+  const keeper = openFilterKeeper(join(paths.state, 'log-filters.json'), options);
+  return { keeper, loaded: keeper.load() };
+}
+
 /**
  * The console, until the operator leaves it. Answers the exit code: 0 after quitting, 128 and the signal's number after a signal.
  * Throws `usage.noTerminal` where there is no terminal to draw on, `usage.keys` for bad keys in the settings, and whatever crashed the
@@ -55,6 +67,7 @@ export async function runConsole(
   deck: Deck,
   settings: ConsoleSettings = deck.settings,
   streams: ConsoleStreams = process,
+  { keeper, loaded }: OwnFilters = openOwnFilters(deck.options),
 ): Promise<number> {
   checkTerminal(streams, process.env);
   const { stdin, stdout } = streams;
@@ -63,8 +76,6 @@ export async function runConsole(
     ...(settings.ascii === undefined ? {} : { ascii: settings.ascii }),
   };
   const lender = createTerminalLender(stdin, stdout);
-  const paths = ownPaths(process.env, process.env.HOME || homedir());
-  const keeper = openFilterKeeper(join(paths.state, 'log-filters.json'), deck.options);
   const spoken = process.env.INK_SCREEN_READER === 'true';
   let exitCode = 0;
   let crash: { thrown: unknown } | undefined;
@@ -77,7 +88,7 @@ export async function runConsole(
     keys: settings.keys,
     practice: settings.practice,
     keeper,
-    start: { logFilters: await keeper.load() },
+    start: { logFilters: await loaded },
     quit: () => leave(),
     redraw: () => void lender.lend(async () => {}).catch(() => {}),
     suspend: () =>

@@ -98,6 +98,8 @@ export class PlaceWatch {
   /** Runs until closed; never rejects. */
   async run(): Promise<void> {
     void this.#watchListeners();
+    // Whoever opened us draws first: what an engine is spoken to with takes as long to load as a frame to draw.
+    await new Promise((resolve) => setImmediate(resolve));
     let attempt = 0;
     while (!this.#closing.signal.aborted) {
       let connectedMs: number | undefined;
