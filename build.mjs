@@ -162,7 +162,7 @@ const result = await build({
   logLevel: 'warning',
 });
 /** CommonJS libraries loaded lazily for their default export alone. */
-const defaultOnly = /node_modules\/(dockerode|proper-lockfile)\//;
+const defaultOnly = /node_modules\/(dockerode|proper-lockfile|write-file-atomic)\//;
 for (const [importer, { imports }] of Object.entries(result.metafile.inputs)) {
   for (const { path, kind } of imports) {
     if (

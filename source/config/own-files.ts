@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { appendFile, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import writeFileAtomic from 'write-file-atomic';
 import { Fault } from '../faults/fault.ts';
 
 /**
@@ -42,6 +41,8 @@ export async function readOwnFile(path: string): Promise<string | undefined> {
 export async function writeOwnFile(path: string, content: string | Uint8Array, { mode = fileMode } = {}): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: folderMode });
+    // It asks for a good part of node, and the first frame writes nothing.
+    const { default: writeFileAtomic } = await import('write-file-atomic');
     await writeFileAtomic(path, typeof content === 'string' ? content : Buffer.from(content), { mode });
   } catch (cause) {
     throw unwritable(path, cause);

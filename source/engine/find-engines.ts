@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { Host, HostFacts } from '../hosts/host.ts';
@@ -120,6 +119,8 @@ interface ContextMeta {
 
 async function contextAddress(host: Host, folder: string, name: string, source: string, signal: AbortSignal): Promise<EngineAddress> {
   const shown = cleanLine(name);
+  // Only a chosen context asks for it.
+  const { createHash } = await import('node:crypto');
   const digest = createHash('sha256').update(name).digest('hex');
   const path = `${folder}/contexts/meta/${digest}/meta.json`;
   const meta = (await readJson(host, path, signal)) as ContextMeta | undefined;

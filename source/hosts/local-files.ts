@@ -1,6 +1,5 @@
 import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
-import writeFileAtomic from 'write-file-atomic';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { FileFacts, HostFiles } from './host.ts';
@@ -73,6 +72,8 @@ async function writeFileOf(grant: Grant, path: string, content: Uint8Array, { mo
   grant.signal.throwIfAborted();
   try {
     // Beside the target, synced, renamed over it; a link is followed, and an existing file keeps its owner.
+    // It asks for a good part of node, and the first frame writes nothing.
+    const { default: writeFileAtomic } = await import('write-file-atomic');
     await writeFileAtomic(path, Buffer.from(content), { mode });
   } catch (cause) {
     const missing = codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR';
