@@ -14,6 +14,7 @@ import type {
   LogOptions,
   StatsSample,
 } from '../../source/engine/engine.ts';
+import { shellArgv } from '../../source/flows/shell.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { type Answer, ask } from '../real/ask.ts';
@@ -387,7 +388,7 @@ export function engineContract(kind: string, real: { url: string; socket: string
     });
 
     test('a terminal: keys are heard, also where the request comes in two pieces as docker sends it', async () => {
-      const created = await api('POST', `/containers/${id}/exec`, { Cmd: ['sh'], Tty: true, AttachStdin: true, AttachStdout: true });
+      const created = await api('POST', `/containers/${id}/exec`, { Cmd: shellArgv, Tty: true, AttachStdin: true, AttachStdout: true });
       const { Id } = JSON.parse(created.body) as { Id: string };
       const body = JSON.stringify({ Detach: false, Tty: true });
       const terminal = connect(real.socket);

@@ -120,7 +120,9 @@ export class Execs {
     write: ShellSurroundings['write'],
   ): Promise<number> {
     const shell = /^(?:\/bin\/|\/usr\/bin\/)?(?:sh|ash|bash)$/.test(argv[0] ?? '');
-    if (shell && tty && input && !argv.includes('-c')) return typed(new Shell(around), input, around);
+    // Consoles ask for the best shell that there is: a script that becomes one.
+    const prompts = !argv.includes('-c') || /\bexec (?:ba|a)?sh(?:; fi)?$/.test(argv.at(-1) ?? '');
+    if (shell && tty && input && prompts) return typed(new Shell(around), input, around);
     const own = container.program.exec?.(argv, attachStdin ? fromBytes(await around.stdin()) : '');
     if (own) {
       const answer = await own;
