@@ -3,12 +3,16 @@ import type { StatsHistory } from './model.ts';
 import type { ComponentRuntime } from './open-fleet.ts';
 
 const kept = 120;
+/** Samples to one telling: figures that change faster than they are read cost half of what an idle console costs. */
+const samplesTold = 2;
 
 interface Series {
   users: number;
   cpuPercent: number[];
   memoryBytes: number[];
   memoryLimitBytes: number;
+  /** Sampled and not yet told: who is drawn for another reason shows what all others show. */
+  untold: { cpuPercent: number; memoryBytes: number; memoryLimitBytes: number }[];
   /** Container id to the stream that feeds it. */
   streams: Map<string, StatsStream>;
 }
@@ -25,8 +29,9 @@ interface StatsStream {
 export class StatsWatch {
   readonly #series = new Map<string, Series>();
   readonly #changed: () => void;
-  /** One beat for all, so that a screen of fifty components is drawn once a second and not fifty times. */
+  /** One beat for all, so that a screen of fifty components is drawn once in two seconds and not fifty times. */
   #beat: NodeJS.Timeout | undefined;
+  #untold = 0;
 
   constructor(changed: () => void) {
     this.#changed = changed;
@@ -66,6 +71,7 @@ export class StatsWatch {
       cpuPercent: [],
       memoryBytes: [],
       memoryLimitBytes: 0,
+      untold: [],
       streams: new Map(),
     };
     this.#series.set(key, series);
@@ -92,7 +98,10 @@ export class StatsWatch {
   #sampleAll(): void {
     let sampled = false;
     for (const series of this.#series.values()) if (this.#sample(series)) sampled = true;
-    if (sampled) this.#changed();
+    if (!sampled || ++this.#untold < samplesTold) return;
+    this.#untold = 0;
+    for (const series of this.#series.values()) this.#tell(series);
+    this.#changed();
   }
 
   /** False while there is nothing to tell: no stream, or none that has told anything yet. */
@@ -100,12 +109,23 @@ export class StatsWatch {
     const streams = [...series.streams.values()].filter((stream) => stream.memoryBytes !== undefined);
     if (streams.length === 0) return false;
     const sum = (pick: (stream: StatsStream) => number) => streams.reduce((total, stream) => total + pick(stream), 0);
-    // New arrays: what is shown compares by identity.
-    series.cpuPercent = [...series.cpuPercent, sum((stream) => stream.cpuPercent)].slice(-kept);
-    series.memoryBytes = [...series.memoryBytes, sum((stream) => stream.memoryBytes ?? 0)].slice(-kept);
-    // One without a limit can take what the machine has.
-    series.memoryLimitBytes = streams.some((stream) => stream.limitBytes === 0) ? 0 : sum((stream) => stream.limitBytes);
+    series.untold.push({
+      cpuPercent: sum((stream) => stream.cpuPercent),
+      memoryBytes: sum((stream) => stream.memoryBytes ?? 0),
+      // One without a limit can take what the machine has.
+      memoryLimitBytes: streams.some((stream) => stream.limitBytes === 0) ? 0 : sum((stream) => stream.limitBytes),
+    });
     return true;
+  }
+
+  #tell(series: Series): void {
+    const latest = series.untold.at(-1);
+    if (!latest) return;
+    // New arrays: what is shown compares by identity.
+    series.cpuPercent = [...series.cpuPercent, ...series.untold.map(({ cpuPercent }) => cpuPercent)].slice(-kept);
+    series.memoryBytes = [...series.memoryBytes, ...series.untold.map(({ memoryBytes }) => memoryBytes)].slice(-kept);
+    series.memoryLimitBytes = latest.memoryLimitBytes;
+    series.untold = [];
   }
 
   #feed(series: Series, runtime: ComponentRuntime | undefined): void {
@@ -128,7 +148,9 @@ export class StatsWatch {
             if (sample.cpuPercent !== undefined) stream.cpuPercent = sample.cpuPercent;
             stream.memoryBytes = sample.memoryBytes;
             stream.limitBytes = sample.memoryLimitBytes;
-            if (series.memoryBytes.length === 0 && this.#sample(series)) this.#changed();
+            if (series.memoryBytes.length > 0 || !this.#sample(series)) continue;
+            this.#tell(series);
+            this.#changed();
           }
         } catch {
           // Stopped, or the engine went away: the next snapshot opens it again.
