@@ -40,6 +40,7 @@ describe('a name on the command line', () => {
     ['pass', 'local/vault/password-vault', 'the beginning of one id'],
     ['edge/reverse-proxy', 'local/edge/reverse-proxy', 'project and id'],
     ['local/lab/reverse-proxy', 'local/lab/reverse-proxy', 'its key'],
+    ['reverse-proxy (lab)', 'local/lab/reverse-proxy', 'as the list tells it from the other'],
     ['rss-db', 'local/rss/rss-reader rss-db', 'a container of several: that one'],
     ['vault-server', 'local/vault/password-vault', 'the only container: all of it'],
     ['rss-web012345', 'local/rss/rss-reader rss-web', 'the beginning of a container id'],

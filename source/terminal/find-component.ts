@@ -10,7 +10,7 @@ export interface FoundComponent {
 }
 
 /**
- * What the operator means by a name: the id of a component, `project/id`, `host/project/id`, the name or the id of a container, or the beginning of an id that only
+ * What the operator means by a name: the id of a component, `project/id`, `host/project/id`, `id (project)` as lists tell equal ids apart, the name or the id of a container, or the beginning of an id that only
  * one component has. Throws `usage.ambiguous` with the candidates, and `usage.component` with the nearest names.
  */
 export function findComponent(written: string, { components }: FleetSnapshot): FoundComponent {
@@ -19,6 +19,7 @@ export function findComponent(written: string, { components }: FleetSnapshot): F
   const steps: FoundComponent[][] = [
     ids.map(whole),
     components.filter((component) => component.key === written || `${component.project}/${component.id}` === written).map(whole),
+    components.filter((component) => isShownAs(component, written)).map(whole),
     servicesWhere(components, ({ containerName }) => containerName === written),
     written.length >= 12 ? servicesWhere(components, ({ containerId }) => containerId?.startsWith(written) === true) : [],
     components.filter(({ project }) => project === written && project !== '').map(whole),
@@ -39,6 +40,11 @@ export function findComponent(written: string, { components }: FleetSnapshot): F
       'No containers were found; "quarterdeck status" says where it looked.',
     ),
   });
+}
+
+function isShownAs({ id, project, host, services }: ComponentView, written: string): boolean {
+  const [, shownId, mark = ''] = /^(\S+) \((.+)\)$/.exec(written) ?? [];
+  return shownId === id && [project, host, ...services.map(({ containerName }) => containerName)].includes(mark);
 }
 
 function servicesWhere(components: readonly ComponentView[], wanted: (service: ServiceView) => boolean): FoundComponent[] {
