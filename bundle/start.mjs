@@ -8,8 +8,8 @@ import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import { ownPaths } from '../source/config/paths.ts';
 
-/** The start is over by then, and V8 has not yet thrown away what nobody calls any more. */
-const keepAfterMs = 4000;
+/** The start is over by then. */
+const keepAfterMs = 2000;
 /** Each of the first runs may have come by something that those before did not need. */
 const runsThatKeep = 3;
 /** Of other versions of node or of this program. */
@@ -58,7 +58,7 @@ function load(name) {
   // The build writes ASCII alone.
   const script = new Script(readFileSync(filename, 'latin1'), { filename, cachedData: kept?.compiled });
   const runs = kept && !script.cachedDataRejected ? kept.runs : 0;
-  if (runs < runsThatKeep) unkept.push({ name, script, runs: runs + 1 });
+  if (runs < runsThatKeep) unkept.push({ name, script, runs: runs + 1, before: runs > 0 ? kept.compiled : undefined });
   const ask = (wanted) => (wanted.startsWith('./') ? load(basename(wanted)) : require(wanted));
   script.runInThisContext()(module.exports, ask, module, filename, chunks);
   return module.exports;
@@ -72,7 +72,9 @@ function keepNext() {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       if (!belongsToUs()) throw new Error('not ours');
     }
-    const compiled = next.script.createCachedData();
+    const made = next.script.createCachedData();
+    // Under a flood V8 soon throws away what nobody calls any more, and a start is never called again.
+    const compiled = next.before && next.before.length > made.length ? next.before : made;
     const head = Buffer.alloc(headBytes);
     head.writeUInt32LE(crc32(compiled), 0);
     head.writeUInt32LE(next.runs, 4);
