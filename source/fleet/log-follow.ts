@@ -114,7 +114,7 @@ async function* readOnce(
       // What an abandoned stream still delivers, its successor reads again.
       if (stop.signal.aborted) return;
       let fresh = wasSeen ? batch.filter((line) => !wasSeen(line)) : batch;
-      const again = follow && target.kind === 'docker' ? fresh.filter((line) => recent[line.stream].isAgain(line)) : [];
+      const again = follow && target.kind === 'docker' ? fresh.filter((line) => recent[line.stream].isAgain(line, targets.size)) : [];
       if (again.length > 0) fresh = fresh.filter((line) => !again.includes(line));
       // What is read once only is not taken up again.
       if (follow) for (const line of fresh) position.take(line);

@@ -1,7 +1,9 @@
 import type { LogLine } from '../engine/engine.ts';
 
-/** Twice as many lines are remembered at most. */
-const generation = 16_384;
+/** Lines that are remembered of one container, and of all that are followed together: three hundred of them are no more than four. */
+const mostOfOne = 16_384;
+const fewestOfOne = 512;
+const mostOfAll = 65_536;
 const comparedCharacters = 32;
 
 /**
@@ -9,35 +11,44 @@ const comparedCharacters = 32;
  * older than the newest that has timestamp and text of one that was there is that one.
  */
 export class RecentStamps {
-  #now = new Map<string, number>();
-  #before: ReadonlyMap<string, number> = new Map();
+  #now = new Set<number>();
+  #before: ReadonlySet<number> = new Set();
   #newest = '';
   /** It goes through what was there; the newest line can be the last of that. */
   #isSending = false;
 
-  /** Remembers it. True when it was there before. */
-  isAgain({ stamp, text }: LogLine): boolean {
+  /** Remembers it. True when it was there before. `followed` containers share the memory. */
+  isAgain({ stamp, text }: LogLine, followed: number): boolean {
     if (stamp === '') return false;
-    const mark = markOf(text);
+    const mark = markOf(stamp, text);
     if (stamp > this.#newest) {
       this.#newest = stamp;
       this.#isSending = false;
     } else if (stamp < this.#newest || this.#isSending) {
-      this.#isSending = (this.#now.get(stamp) ?? this.#before.get(stamp)) === mark;
+      this.#isSending = this.#now.has(mark) || this.#before.has(mark);
       if (this.#isSending) return true;
     }
-    this.#now.set(stamp, mark);
-    if (this.#now.size >= generation) {
+    this.#now.add(mark);
+    // Two generations are remembered.
+    if (this.#now.size >= Math.min(mostOfOne, Math.max(fewestOfOne, mostOfAll / followed)) / 2) {
       this.#before = this.#now;
-      this.#now = new Map();
+      this.#now = new Set();
     }
     return false;
   }
 }
 
-/** Of its length and its last characters: the text itself would be kept in memory. */
-function markOf(text: string): number {
-  let mark = text.length;
-  for (let at = Math.max(0, text.length - comparedCharacters); at < text.length; at++) mark = (mark * 31 + text.charCodeAt(at)) | 0;
-  return mark;
+/** 53 bits of the timestamp, the length and the last characters: the texts themselves would be kept in memory. */
+function markOf(stamp: string, text: string): number {
+  let high = text.length;
+  let low = 0;
+  for (let at = 0; at < stamp.length; at++) {
+    high = (Math.imul(high, 31) + stamp.charCodeAt(at)) | 0;
+    low = (Math.imul(low, 16_777_619) ^ stamp.charCodeAt(at)) | 0;
+  }
+  for (let at = Math.max(0, text.length - comparedCharacters); at < text.length; at++) {
+    high = (Math.imul(high, 31) + text.charCodeAt(at)) | 0;
+    low = (Math.imul(low, 16_777_619) ^ text.charCodeAt(at)) | 0;
+  }
+  return (high >>> 11) * 2 ** 32 + (low >>> 0);
 }
