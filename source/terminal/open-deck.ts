@@ -178,7 +178,7 @@ function withPractice(thrown: unknown): unknown {
   return new Fault({
     code: thrown.code,
     message: thrown.message,
-    remedy: `${thrown.remedy} To look around without one: quarterdeck practice.`,
+    remedy: `To look around without one: quarterdeck practice. ${thrown.remedy}`,
     cause: thrown,
   });
 }
