@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Deck } from './deck.ts';
 import { TextSink } from './shown-text.ts';
 import { TerminalOperator } from './terminal-operator.ts';
@@ -20,6 +21,8 @@ export async function offerPractice(context: VerbContext, deck: Deck, stderr: No
     },
     signal,
   );
+  // Node stops reading a turn after the question is closed: a console that begins to read before that would hear no key any more.
+  await nextTurn();
   if (/^n/i.test(String(answer).trim())) return deck;
   output.note('Back to it at any time: quarterdeck practice');
   return context.practiceDeck();
