@@ -16,7 +16,7 @@ test('what goes wrong behind the back of a verb is one sentence and a report, ne
   // Throws out of a timer as soon as the program listens for it; otherwise the verb ends well.
   const saboteur = `const wait = () => process.listenerCount('uncaughtException') > 0 ? setTimeout(() => { throw new TypeError('bad token=${secret}'); }) : setImmediate(wait); wait();`;
   await writeFile(join(folder, 'saboteur.mjs'), saboteur);
-  const child = spawn(process.execPath, ['--import', 'tsx', '--import', join(folder, 'saboteur.mjs'), 'source/program.ts', 'flows'], {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--import', join(folder, 'saboteur.mjs'), 'source/main.ts', 'flows'], {
     env: { ...process.env, QUARTERDECK_HOME: folder, QUARTERDECK_KEYCHAIN: 'off', NODE_OPTIONS: '' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
