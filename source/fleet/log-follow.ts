@@ -109,13 +109,13 @@ async function* readOnce(
       ...(untilMs !== undefined && { untilMs }),
     });
     const wasSeen = fromMs === undefined ? undefined : position.skipper();
+    const resends = follow && target.kind === 'docker';
     for await (const batch of batches ?? []) {
       begun();
       // What an abandoned stream still delivers, its successor reads again.
       if (stop.signal.aborted) return;
-      let fresh = wasSeen ? batch.filter((line) => !wasSeen(line)) : batch;
-      const again = follow && target.kind === 'docker' ? fresh.filter((line) => recent[line.stream].isAgain(line, targets.size)) : [];
-      if (again.length > 0) fresh = fresh.filter((line) => !again.includes(line));
+      const isFresh = (line: LogLine) => !wasSeen?.(line) && !(resends && recent[line.stream].isAgain(line, targets.size));
+      const fresh = wasSeen || resends ? batch.filter(isFresh) : batch;
       // What is read once only is not taken up again.
       if (follow) for (const line of fresh) position.take(line);
       if (fresh.length > 0) yield fresh;
