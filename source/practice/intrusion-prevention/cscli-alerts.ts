@@ -28,52 +28,8 @@ const alertList: CliCommand = {
       return;
     }
     const machine = cli.switches.has('machine');
-    const row = (alert: AlertShape) => ({
-      reason: alert.scenario || alert.message,
-      country: alert.source.cn ?? '',
-      as: asName(alert.source),
-      decisions: kindsOfDecisions(alert),
-      created: cli.old ? alert.start_at : alert.created_at,
-    });
-    if (cli.output === 'raw') {
-      const head = [
-        'id',
-        'scope',
-        'value',
-        'reason',
-        'country',
-        'as',
-        'decisions',
-        'created_at',
-        ...(cli.old ? [] : ['kind']),
-        ...(machine ? ['machine'] : []),
-      ];
-      const rows = alerts.map((alert) => {
-        const { reason, country, as, decisions, created } = row(alert);
-        const kind = 'kind' in alert ? [alert.kind ?? ''] : [];
-        return [
-          String(alert.id),
-          alert.source.scope,
-          alert.source.value,
-          reason,
-          country,
-          as,
-          decisions,
-          created,
-          ...kind,
-          ...(machine ? [alert.machine_id] : []),
-        ];
-      });
-      cli.print([head, ...rows].map(csvRow).join(''));
-      return;
-    }
-    if (alerts.length === 0) {
-      cli.print('No active alerts\n');
-      return;
-    }
-    const head = [
-      'ID',
-      'value',
+    const head = (...subject: string[]) => [
+      ...subject,
       'reason',
       'country',
       'as',
@@ -82,22 +38,28 @@ const alertList: CliCommand = {
       ...(cli.old ? [] : ['kind']),
       ...(machine ? ['machine'] : []),
     ];
-    const rows = alerts.map((alert) => {
-      const { reason, country, as, decisions, created } = row(alert);
-      const kind = 'kind' in alert ? [alert.kind ?? ''] : [];
-      return [
-        String(alert.id),
-        `${alert.source.scope}:${alert.source.value}`,
-        reason,
-        country,
-        as,
-        decisions,
-        created,
-        ...kind,
-        ...(machine ? [alert.machine_id] : []),
-      ];
-    });
-    cli.print(boxTable(head, rows));
+    const row = (alert: AlertShape, ...subject: string[]) => [
+      String(alert.id),
+      ...subject,
+      alert.scenario || alert.message,
+      alert.source.cn ?? '',
+      asName(alert.source),
+      kindsOfDecisions(alert),
+      cli.old ? alert.start_at : alert.created_at,
+      ...('kind' in alert ? [alert.kind ?? ''] : []),
+      ...(machine ? [alert.machine_id] : []),
+    ];
+    if (cli.output === 'raw') {
+      const rows = alerts.map((alert) => row(alert, alert.source.scope, alert.source.value));
+      cli.print([head('id', 'scope', 'value'), ...rows].map(csvRow).join(''));
+      return;
+    }
+    if (alerts.length === 0) {
+      cli.print('No active alerts\n');
+      return;
+    }
+    const rows = alerts.map((alert) => row(alert, `${alert.source.scope}:${alert.source.value}`));
+    cli.print(boxTable(head('ID', 'value'), rows));
   },
 };
 
