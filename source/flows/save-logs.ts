@@ -4,7 +4,7 @@ import { expandHome } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import { localFiles } from '../hosts/local-files.ts';
 import { cleanLine } from '../text/clean.ts';
-import { bytesText, countText } from '../text/quantities.ts';
+import { bytesText, countText, numberText } from '../text/quantities.ts';
 import type { Flow } from './flow.ts';
 
 const limitMs = 60_000;
@@ -42,7 +42,7 @@ export function saveLogs({ lines, what, name, nowMs }: LogsToSave): Flow {
       const safe = name.replace(/[^\w.-]+/g, '-').replace(/^[-.]+/, '') || 'logs';
       const answer = await session.ask.text({
         id: 'path',
-        label: `Save ${lines.length.toLocaleString('en')} ${what} to which file?`,
+        label: `Save ${numberText(lines.length)} ${what} to which file?`,
         initial: `./${safe}-${stamp(nowMs)}.log`,
         check: (path) => (path.trim() === '' ? 'Name a file.' : undefined),
       });
