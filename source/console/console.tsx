@@ -1,5 +1,5 @@
 import { Box, Text, useApp, useInput, useIsScreenReaderEnabled, usePaste, useWindowSize } from 'ink';
-import { useEffect, useMemo } from 'react';
+import { memo, useEffect, useMemo } from 'react';
 import { useParts } from './context.ts';
 import { frontRun } from './flow-runs.ts';
 import { useFleet } from './hooks/use-fleet.ts';
@@ -47,7 +47,8 @@ function paneTabs(theme: Theme, focus: PaneId, columns: number, zoomed: boolean)
   return padStyled(` ${tabs.join(' ')}${zoomed ? theme.paint('faint', '   z shows all panes') : ''}`, columns);
 }
 
-function Panes({ layout, focus }: { layout: Layout; focus: PaneId }) {
+/** Each pane is told of what it shows itself: a key in one of them is no work for the others. */
+const Panes = memo(function Panes({ layout, focus }: { layout: Layout; focus: PaneId }) {
   const top = Math.min(...Object.values(layout.panes).map(({ y }) => y));
   return (
     <Box width={layout.size.columns} flexGrow={1}>
@@ -64,7 +65,7 @@ function Panes({ layout, focus }: { layout: Layout; focus: PaneId }) {
       })}
     </Box>
   );
-}
+});
 
 /** What flows are doing right now, or what was last said; over the lowest edge of the panes. */
 function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; runs: readonly RunView[] }) {
@@ -103,7 +104,12 @@ function Screen() {
   const nowMs = useNow();
 
   const banner = bannerLines(snapshot, theme, size.columns, nowMs);
-  const layout = layoutFor(size, { focus: state.focus, zoomed: state.zoomed, bannerRows: banner.length });
+  const { focus, zoomed } = state;
+  const bannerRows = banner.length;
+  const layout = useMemo(
+    () => layoutFor({ columns: size.columns, rows: size.rows }, { focus, zoomed, bannerRows }),
+    [size.columns, size.rows, focus, zoomed, bannerRows],
+  );
   commands.measured.small = layout.kind === 'small';
 
   const showsLogs = layout.panes.logs !== undefined || (layout.panes.detail !== undefined && state.tab === 'logs');
@@ -140,7 +146,7 @@ function Screen() {
       ) : (
         <>
           {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}
-          <Panes layout={layout} focus={state.focus} />
+          <Panes layout={layout} focus={focus} />
         </>
       )}
       <Line theme={theme} text={footerLine({ theme, columns, state, keymap, deck, component })} />

@@ -39,7 +39,7 @@ test('a key is drawn at the end of the turn, right behind whatever else was draw
   frames.close();
 });
 
-test('a key takes along what waits, and that is not drawn again', async () => {
+test('a key is drawn alone, and the log that waits when its time has come', async () => {
   const frames = createFrames();
   const drawn: string[] = [];
   const log = () => drawn.push('log');
@@ -47,8 +47,45 @@ test('a key takes along what waits, and that is not drawn again', async () => {
   frames.ask(log, 'log');
   frames.ask(() => drawn.push('key'), 'key');
   await Promise.resolve();
+  expect(drawn).toEqual(['key']);
   await vi.advanceTimersByTimeAsync(1000);
-  expect(drawn).toEqual(['log', 'key']);
+  expect(drawn).toEqual(['key', 'log']);
+  frames.close();
+});
+
+test('keys that never end hold up no log', async () => {
+  const frames = createFrames();
+  let logs = 0;
+  for (let ms = 0; ms < 1000; ms++) {
+    frames.ask(() => {}, 'key');
+    frames.ask(() => logs++, 'log');
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  expect(logs).toBeGreaterThan(12);
+  frames.close();
+});
+
+test('where drawing a log takes long, it is drawn less often, and as often as before when it no longer does', async () => {
+  const frames = createFrames();
+  const drawnMs: number[] = [];
+  const second = async (takesMs: number): Promise<number> => {
+    drawnMs.length = 0;
+    const log = () => {
+      drawnMs.push(performance.now());
+      setTimeout(() => frames.written(0.1, 2000), takesMs);
+    };
+    for (let ms = 0; ms < 2000; ms++) {
+      frames.ask(log, 'log');
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    return drawnMs.length / 2;
+  };
+  expect(await second(2)).toBeGreaterThan(12);
+  const slow = await second(20);
+  expect(slow).toBeLessThan(8);
+  expect(slow).toBeGreaterThanOrEqual(4);
+  await second(2);
+  expect(await second(2)).toBeGreaterThan(12);
   frames.close();
 });
 

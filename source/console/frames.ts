@@ -2,11 +2,12 @@
 export type Haste = 'key' | 'fact' | 'log';
 
 /**
- * When the screen is drawn. Whoever has something new to show asks for a frame, and all who asked are called together, so that one frame shows it all.
- * A key is shown at once, facts 30 times a second and logs 15 times at most; over a slow link both less often.
+ * When the screen is drawn. Whoever has something new to show asks for a frame, and those who asked are called together, so that one frame shows it all.
+ * A key is shown at once and alone: a frame with the lines of a busy log takes several times as long. Facts are shown 30 times a second and logs 15 times at
+ * most; over a slow link both less often, and logs on a busy machine too.
  */
 export interface Frames {
-  /** Calls `draw` with the next frame, once however often it was asked for. */
+  /** Calls `draw` with the next frame of its haste, once however often it was asked for. */
   ask(draw: () => void, haste: Haste): void;
   /** A `subscribe` whose listeners are called with frames. */
   paced(subscribe: (listener: () => void) => () => void, haste: Haste): (listener: () => void) => () => void;
@@ -25,7 +26,7 @@ const companyMs = 4;
  * How often the time that the link needs for a frame passes before the next one: a link that is always busy with frames lets a key wait behind what is queued in
  * it. A key itself never waits here: whoever types faster than the link is held up by the link, and then drawn together.
  */
-const spacing: Readonly<Record<Haste, number>> = { key: 0, fact: 2, log: 2 };
+const spacing = 2;
 const mostSpacingMs = 1000;
 /** A write that took so long has waited for room in the queue to the terminal; a shorter one tells nothing. */
 const blockedMs = 2;
@@ -38,59 +39,100 @@ const mostMistaken = 3;
 /** With each frame that need not wait; a link is as slow as a moment ago. */
 const forgetting = 0.99;
 const fastMsPerByte = 1 / 10_000;
+/** A key that comes while log lines are drawn waits for that: where it takes long, it is done less often, for a tenth of the time. */
+const logShare = 10;
+const mostLogGapMs = 330;
+/** Of the cost of the log frame before. */
+const remembering = 0.8;
 
 export function createFrames(): Frames {
-  const waiting = new Set<() => void>();
+  const keyed = new Set<() => void>();
+  const waiting = new Map<() => void, { haste: Haste; wantedMs: number }>();
+  const last: Record<Haste, number> = { key: Number.NEGATIVE_INFINITY, fact: Number.NEGATIVE_INFINITY, log: Number.NEGATIVE_INFINITY };
   let lastMs = Number.NEGATIVE_INFINITY;
-  let lastKeyMs = Number.NEGATIVE_INFINITY;
-  let dueMs = Number.POSITIVE_INFINITY;
-  let keyWaits = false;
   let msPerByte = 0;
   let blockedAtMs = Number.NEGATIVE_INFINITY;
   let bytesSince = 0;
   /** What the link needs for the last frame. */
   let linkMs = 0;
+  let logDrawnMs: number | undefined;
+  /** From drawing new log lines to their last byte. */
+  let logCostMs = 0;
+  let keyTimer: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let dueMs = Number.POSITIVE_INFINITY;
   let closed = false;
 
-  const flush = () => {
+  const gapFor = (haste: Haste) => Math.max(gapMs[haste], haste === 'log' ? Math.min(mostLogGapMs, logShare * logCostMs) : 0);
+
+  function drawKeys(): void {
+    clearTimeout(keyTimer);
+    keyTimer = undefined;
+    if (keyed.size === 0) return;
+    const drawing = [...keyed];
+    keyed.clear();
+    lastMs = last.key = performance.now();
+    for (const draw of drawing) draw();
+  }
+
+  function drawUntil(untilMs: number): void {
     clearTimeout(timer);
     timer = undefined;
     dueMs = Number.POSITIVE_INFINITY;
-    if (waiting.size === 0) return;
-    const drawing = [...waiting];
-    waiting.clear();
     lastMs = performance.now();
-    if (keyWaits) lastKeyMs = lastMs;
-    keyWaits = false;
+    const drawing: (() => void)[] = [];
+    for (const [draw, { haste, wantedMs }] of waiting) {
+      if (wantedMs > untilMs) {
+        wake(wantedMs);
+        continue;
+      }
+      waiting.delete(draw);
+      drawing.push(draw);
+      last[haste] = lastMs;
+      if (haste === 'log') logDrawnMs = lastMs;
+    }
     for (const draw of drawing) draw();
-  };
+  }
+
+  function wake(wantedMs: number): void {
+    if (wantedMs >= dueMs) return;
+    dueMs = wantedMs;
+    clearTimeout(timer);
+    timer = setTimeout(() => drawUntil(performance.now() + companyMs), Math.max(0, Math.ceil(wantedMs - performance.now())));
+  }
 
   const frames: Frames = {
     ask(draw, haste) {
       if (closed) return;
-      waiting.add(draw);
       const nowMs = performance.now();
-      if (haste === 'key') keyWaits = true;
-      const soonestMs = haste === 'key' ? lastKeyMs + gapMs.key : Math.max(nowMs + companyMs, lastMs + gapMs[haste]);
-      const wantedMs = Math.max(nowMs, soonestMs, lastMs + Math.min(mostSpacingMs, spacing[haste] * linkMs));
-      if (wantedMs >= dueMs) return;
-      dueMs = wantedMs;
-      clearTimeout(timer);
-      timer = undefined;
-      if (wantedMs > nowMs) timer = setTimeout(flush, Math.ceil(wantedMs - nowMs));
-      // As soon as all keys of this read are handled.
-      else queueMicrotask(() => dueMs === wantedMs && flush());
+      if (haste === 'key') {
+        keyed.add(draw);
+        const soonestMs = last.key + gapMs.key;
+        if (soonestMs > nowMs) keyTimer ??= setTimeout(drawKeys, Math.ceil(soonestMs - nowMs));
+        // As soon as all keys of this read are handled.
+        else if (keyed.size === 1) queueMicrotask(drawKeys);
+        return;
+      }
+      const wantedMs = Math.max(nowMs + companyMs, last[haste] + gapFor(haste), lastMs + Math.min(mostSpacingMs, spacing * linkMs));
+      if (wantedMs >= (waiting.get(draw)?.wantedMs ?? Number.POSITIVE_INFINITY)) return;
+      waiting.set(draw, { haste, wantedMs });
+      wake(wantedMs);
     },
     paced: (subscribe, haste) => (listener) => {
       const stop = subscribe(() => frames.ask(listener, haste));
       return () => {
         stop();
         waiting.delete(listener);
+        keyed.delete(listener);
       };
     },
     written(tookMs, sizeBytes) {
       const nowMs = performance.now();
+      if (logDrawnMs !== undefined) {
+        // The link has a spacing of its own.
+        logCostMs = Math.max(nowMs - logDrawnMs - tookMs, logCostMs * remembering);
+        logDrawnMs = undefined;
+      }
       bytesSince += sizeBytes;
       if (tookMs >= blockedMs && sizeBytes > 0) {
         const waited = tookMs / sizeBytes;
@@ -103,10 +145,15 @@ export function createFrames(): Frames {
       linkMs = sizeBytes * msPerByte;
       lastMs = nowMs;
     },
-    flush,
+    flush() {
+      drawKeys();
+      drawUntil(Number.POSITIVE_INFINITY);
+    },
     close() {
       closed = true;
+      clearTimeout(keyTimer);
       clearTimeout(timer);
+      keyed.clear();
       waiting.clear();
     },
   };

@@ -242,6 +242,19 @@ describe('logs', () => {
     await expect(logs(engine)).rejects.toMatchObject({ code: 'engine.logDriver', remedy: expect.stringContaining('driver') });
   });
 
+  test('a log that is followed comes without chunks, one for each line; one that is read to its end can break off in the middle', async () => {
+    const { engine } = await engineOf(
+      docker20({
+        [`GET /containers/${webId}/logs`]: ({ httpVersion }, response) => {
+          response.writeHead(200);
+          response.end(frame(1, `${stamp} asked with ${httpVersion}\n`));
+        },
+      }),
+    );
+    expect((await logs(engine, { follow: true })).map(({ text }) => text)).toEqual(['asked with 1.0']);
+    expect((await logs(engine)).map(({ text }) => text)).toEqual(['asked with 1.1']);
+  });
+
   test('a container that is removed while it is followed is the end, an engine that dies is not', async () => {
     const removed = await engineOf(docker20({ [`GET /containers/${webId}/logs`]: stream(frame(1, `${stamp} last\n`)) }));
     expect((await logs(removed.engine, { follow: true })).map(({ text }) => text)).toEqual(['last']);

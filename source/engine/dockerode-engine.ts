@@ -160,6 +160,7 @@ class DockerodeEngine implements Engine {
     const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
       signal,
       limitMs: streamHeadLimitMs,
+      paced: follow,
       query: {
         stdout: true,
         stderr: true,

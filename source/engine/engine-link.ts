@@ -19,6 +19,8 @@ export interface EngineQuery {
   method?: 'GET' | 'POST';
   /** Without a version in the path. */
   bare?: boolean;
+  /** The answer is a stream of many small pieces, which goes on for long. */
+  paced?: boolean;
   /** For Podman's own API, `/libpod/...`: its version stands in the path instead. */
   libpodVersion?: string | undefined;
 }
@@ -34,9 +36,11 @@ export class EngineLink {
   readonly address: EngineAddress;
   readonly host: Host;
   #agent: EngineAgent | undefined;
+  #pacedAgent: EngineAgent | undefined;
   #Dockerode: typeof Docker | undefined;
   #bare: Docker | undefined;
   #docker: Docker | undefined;
+  #paced: Docker | undefined;
 
   constructor(address: EngineAddress, host: Host) {
     this.address = address;
@@ -50,16 +54,18 @@ export class EngineLink {
     signal.throwIfAborted();
     this.#Dockerode = Dockerode;
     this.#agent ??= new EngineAgent(this.host, dialAddressOf(this.address), tls);
-    this.#bare = this.#make(undefined);
+    this.#pacedAgent ??= new EngineAgent(this.host, dialAddressOf(this.address), tls, { paced: true });
+    this.#bare = this.#make(undefined, this.#agent);
   }
 
   /** From now on requests carry this version. */
   speakVersion(apiVersion: string): void {
-    this.#docker = this.#make(apiVersion);
+    this.#docker = this.#make(apiVersion, this.#agent);
+    this.#paced = this.#make(apiVersion, this.#pacedAgent);
   }
 
-  #make(apiVersion: string | undefined): Docker {
-    const { Dockerode, agent } = { Dockerode: this.#Dockerode, agent: this.#agent };
+  #make(apiVersion: string | undefined, agent: EngineAgent | undefined): Docker {
+    const Dockerode = this.#Dockerode;
     if (!Dockerode || !agent) throw brokenFault(this.address);
     const options = {
       // Never dialled: the agent makes the connections. It keeps the modem from looking for an engine of its own.
@@ -79,17 +85,20 @@ export class EngineLink {
 
   close(): void {
     this.#agent?.destroy();
+    this.#pacedAgent?.destroy();
     this.#agent = undefined;
+    this.#pacedAgent = undefined;
     this.#bare = undefined;
     this.#docker = undefined;
+    this.#paced = undefined;
   }
 
   /** An answer as it streams in, to be read to its end or destroyed. The limit is for the head of the answer; the signal for all of it. */
   async open(
     path: string,
-    { signal, query = {}, limitMs = answerLimitMs, bare = false, method = 'GET', libpodVersion }: EngineQuery,
+    { signal, query = {}, limitMs = answerLimitMs, bare = false, paced = false, method = 'GET', libpodVersion }: EngineQuery,
   ): Promise<IncomingMessage> {
-    const docker = bare || libpodVersion ? this.#bare : this.docker;
+    const docker = bare || libpodVersion ? this.#bare : paced ? this.#paced : this.docker;
     if (!docker) throw brokenFault(this.address);
     signal.throwIfAborted();
     const ending = new AbortController();
@@ -223,10 +232,12 @@ class EngineAgent extends Agent {
   readonly #host: Host;
   readonly #address: DialAddress;
   readonly #tls: TlsMaterial | undefined;
+  readonly #how: { paced?: boolean };
   readonly #closing = new AbortController();
 
-  constructor(host: Host, address: DialAddress, tls: TlsMaterial | undefined) {
+  constructor(host: Host, address: DialAddress, tls: TlsMaterial | undefined, how: { paced?: boolean } = {}) {
     super({ keepAlive: false } satisfies AgentOptions);
+    this.#how = how;
     this.#host = host;
     this.#address = address;
     this.#tls = tls;
@@ -236,10 +247,10 @@ class EngineAgent extends Agent {
     const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
     const done = callback as (error: Error | null, stream?: Duplex) => void;
     this.#host
-      .dial(this.#address, signal)
+      .dial(this.#address, signal, this.#how)
       .then((socket) => (this.#tls ? secured(socket, this.#tls, this.#address, signal) : socket))
       .then(
-        (socket) => done(null, socket),
+        (socket) => done(null, this.#how.paced ? askingWithoutChunks(socket) : socket),
         (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
       );
   }
@@ -253,6 +264,21 @@ class EngineAgent extends Agent {
   [inspect.custom](): string {
     return 'EngineAgent';
   }
+}
+
+/**
+ * The request says HTTP/1.0, so that the answer comes as it is and ends with the connection. Otherwise engines put every line of a log into a chunk of its own,
+ * and taking them apart again is half of all work with a line. An answer that breaks off ends like any other: not for what has an end of its own.
+ */
+function askingWithoutChunks(connection: Duplex): Duplex {
+  const write = connection.write;
+  // The head of a request is one string, the first that is written.
+  connection.write = ((head: unknown, ...rest: unknown[]): boolean => {
+    connection.write = write;
+    const asked = typeof head === 'string' ? head.replace(' HTTP/1.1\r\n', ' HTTP/1.0\r\n') : head;
+    return (write as (...given: unknown[]) => boolean).call(connection, asked, ...rest);
+  }) as Duplex['write'];
+  return connection;
 }
 
 function secured(socket: Duplex, { verify, ca, cert, key }: TlsMaterial, address: DialAddress, signal: AbortSignal): Promise<Duplex> {

@@ -25,9 +25,23 @@ export class FrameSplitter {
   /** Has it turned out that there are no frames? */
   plain = false;
 
-  push(chunk: Buffer, take: (part: FramePart) => void): void {
+  /** A frame that lies in the chunk whole is offered to `takeWhole` first, as from where to where; if that answers false, it is taken like any other. */
+  push(
+    chunk: Buffer,
+    take: (part: FramePart) => void,
+    takeWhole: (stream: FrameStream, start: number, end: number) => boolean = () => false,
+  ): void {
     let at = 0;
     while (at < chunk.length) {
+      if (this.#left === 0 && this.#headerFill === 0 && !this.plain && chunk.length - at >= headerBytes) {
+        const stream = streams[chunk[at] ?? 0xff];
+        const start = at + headerBytes;
+        const end = start + chunk.readUInt32BE(at + 4);
+        if (stream && end <= chunk.length && chunk.readUIntBE(at + 1, 3) === 0 && takeWhole(stream, start, end)) {
+          at = end;
+          continue;
+        }
+      }
       if (this.plain) {
         take({ stream: 'stdout', bytes: chunk.subarray(at), opens: false });
         return;

@@ -12,6 +12,8 @@ const surePieceBytes = 1024;
 const lineTakesMs = 10_000;
 const newline = 0x0a;
 const space = 0x20;
+/** `2026-11-20T09:46:26Z` */
+const shortestStampBytes = 20;
 
 /**
  * Lines out of a log as an engine sends it with `timestamps=1`: framed, or raw from a terminal.
@@ -35,11 +37,15 @@ export class LogLines {
 
   push(chunk: Buffer): LogLine[] {
     if (this.#frames) {
-      this.#frames.push(chunk, ({ stream, bytes, opens }) => {
-        if (this.#frames?.plain) this.#lines.plain.push(bytes, false);
-        else if (stream === 'engine') this.#engineSaid += bytes.toString('utf8').slice(0, 1024);
-        else this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'].push(bytes, opens);
-      });
+      this.#frames.push(
+        chunk,
+        ({ stream, bytes, opens }) => {
+          if (this.#frames?.plain) this.#lines.plain.push(bytes, false);
+          else if (stream === 'engine') this.#engineSaid += bytes.toString('utf8').slice(0, 1024);
+          else this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'].push(bytes, opens);
+        },
+        (stream, start, end) => stream !== 'engine' && this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'].takeWhole(chunk, start, end),
+      );
     } else {
       this.#lines.stdout.push(chunk, false);
     }
@@ -106,6 +112,20 @@ class LineBuilder {
       if (this.#head) at = this.#readHead(bytes, at);
       else at = this.#readText(bytes, at);
     }
+  }
+
+  /** What nearly every frame is: one line with its timestamp, and nothing open before. Answers false, having done nothing, where it is something else. */
+  takeWhole(chunk: Buffer, start: number, end: number): boolean {
+    if (this.#open || this.#headBytes > 0 || chunk.indexOf(newline, start) !== end - 1) return false;
+    let stampEnd = start + shortestStampBytes;
+    while (stampEnd < end && chunk[stampEnd] !== space) stampEnd++;
+    const timeMs = parseStamp(chunk, start, stampEnd);
+    if (timeMs === undefined || chunk[stampEnd] !== space) return false;
+    this.#stamp = chunk.toString('latin1', start, stampEnd);
+    this.#timeMs = timeMs;
+    this.#give(chunk.toString('utf8', stampEnd + 1, trimmedEnd(chunk, stampEnd + 1, end - 1)));
+    this.#head = undefined;
+    return true;
   }
 
   end(): void {

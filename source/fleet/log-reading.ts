@@ -33,8 +33,9 @@ class RingReading implements LogReading {
     this.#pages = new LogPages(ring, passes, this.#lines);
     ring.readers++;
     this.#unsubscribe = ring.subscribe(() => {
-      if (this.#lines.following) this.#lines.current();
-      else this.#lines.count();
+      // Without a filter what is shown is what is kept: looked at when it is asked for.
+      if (!this.#lines.following) this.#lines.count();
+      else if (passes || this.#lines.history.length > 0) this.#lines.current();
       this.#tell();
     });
   }

@@ -25,7 +25,11 @@ export class LogRing implements LogSource {
   readonly #grown: () => void;
   readonly #unsubscribe: () => void;
   readonly #openedMs = Date.now();
-  #entries: readonly KeptEntry[] = [];
+  /** What is kept begins at `#start`; the empty places before that are cut off now and then, not each time. */
+  #kept: (KeptEntry | undefined)[] = [];
+  #start = 0;
+  /** What is kept, as it was last asked for. */
+  #entries: readonly KeptEntry[] | undefined = [];
   #pending: KeptEntry[] = [];
   #characters = 0;
   #total = 0;
@@ -51,8 +55,14 @@ export class LogRing implements LogSource {
     void this.#follow();
   }
 
+  /** The same list until something comes or goes; a list does not change. */
   entries(): readonly KeptEntry[] {
+    this.#entries ??= this.#kept.slice(this.#start) as KeptEntry[];
     return this.#entries;
+  }
+
+  get length(): number {
+    return this.#kept.length - this.#start;
   }
 
   total(): number {
@@ -85,13 +95,18 @@ export class LogRing implements LogSource {
 
   /** Lets the oldest go until no more than this is kept. */
   shrink(lines: number, characters: number): void {
-    const all = this.#entries;
-    let drop = Math.max(0, all.length - lines);
-    for (let at = 0; at < drop; at++) this.#characters -= sizeOf(all[at] as KeptEntry);
-    while (this.#characters > characters && drop < all.length - 1) this.#characters -= sizeOf(all[drop++] as KeptEntry);
-    if (drop === 0) return;
-    this.#entries = all.slice(drop);
+    const all = this.#kept;
+    const before = this.#start;
+    while (this.length > lines || (this.#characters > characters && this.length > 1)) {
+      this.#characters -= sizeOf(all[this.#start] as KeptEntry);
+      all[this.#start++] = undefined;
+    }
+    if (this.#start === before) return;
+    this.#entries = undefined;
     this.isWhole = false;
+    if (this.#start <= this.length) return;
+    this.#kept = all.slice(this.#start);
+    this.#start = 0;
   }
 
   close(): void {
@@ -100,6 +115,8 @@ export class LogRing implements LogSource {
     this.targets.close();
     clearTimeout(this.#flush);
     this.#listeners.clear();
+    this.#kept = [];
+    this.#start = 0;
     this.#entries = [];
     this.#pending = [];
   }
@@ -186,14 +203,18 @@ export class LogRing implements LogSource {
     const added = this.#pending;
     if (added.length === 0) return;
     this.#pending = [];
-    for (const entry of added) this.#characters += sizeOf(entry);
-    this.#entries = this.#entries.concat(added);
+    for (const entry of added) {
+      this.#characters += sizeOf(entry);
+      this.#kept.push(entry);
+    }
+    this.#entries = undefined;
     if (Number.isFinite(this.#completeMs)) {
-      const start = this.#entries.findIndex((entry) => (entry.timeMs ?? Number.NEGATIVE_INFINITY) >= this.#completeMs);
+      const all = this.entries();
+      const start = all.findIndex((entry) => (entry.timeMs ?? Number.NEGATIVE_INFINITY) >= this.#completeMs);
       this.#completeMs = Number.NEGATIVE_INFINITY;
       if (start > 0) {
-        this.shrink(this.#entries.length - start, Number.POSITIVE_INFINITY);
-        this.completeIndex = this.#entries[0]?.index ?? 0;
+        this.shrink(all.length - start, Number.POSITIVE_INFINITY);
+        this.completeIndex = all[start]?.index ?? 0;
       }
     }
     this.shrink(this.limits.lines, this.limits.characters);

@@ -41,16 +41,16 @@ export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs 
     let lines = 0;
     let characters = 0;
     for (const { ring } of rings.values()) {
-      lines += ring.entries().length;
+      lines += ring.length;
       characters += ring.characters;
     }
     if (lines <= limits.allLines && characters <= limits.allCharacters) return;
-    const share = (ring: LogRing) => Math.max(ring.entries().length / limits.allLines, ring.characters / limits.allCharacters);
+    const share = (ring: LogRing) => Math.max(ring.length / limits.allLines, ring.characters / limits.allCharacters);
     const givers = [...rings.values()]
       .map(({ ring }) => ring)
       .sort((one, other) => Number(one.readers > 0) - Number(other.readers > 0) || share(other) - share(one));
     for (const ring of givers) {
-      const linesBefore = ring.entries().length;
+      const linesBefore = ring.length;
       const charactersBefore = ring.characters;
       // Half at most, so that the next largest gives too.
       const keep = ring.readers > 0 ? 0.5 : 0.1;
@@ -58,7 +58,7 @@ export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs 
         Math.max(Math.ceil(linesBefore * keep), linesBefore - Math.max(0, lines - limits.allLines)),
         Math.max(Math.ceil(charactersBefore * keep), charactersBefore - Math.max(0, characters - limits.allCharacters)),
       );
-      lines -= linesBefore - ring.entries().length;
+      lines -= linesBefore - ring.length;
       characters -= charactersBefore - ring.characters;
       if (lines <= limits.allLines && characters <= limits.allCharacters) return;
     }

@@ -4,7 +4,9 @@ import type { LogLine } from '../engine/engine.ts';
 const mostOfOne = 16_384;
 const fewestOfOne = 512;
 const mostOfAll = 65_536;
-const comparedCharacters = 32;
+const comparedCharacters = 12;
+/** From here on the timestamps of neighbours differ: seconds and what is behind the point. */
+const comparedStamp = 17;
 
 /**
  * Docker 20.10 sends some lines again when it rotates a log that is followed (seen: up to 500 of 100 kB). Its timestamps have nanoseconds: a line
@@ -38,11 +40,11 @@ export class RecentStamps {
   }
 }
 
-/** 53 bits of the timestamp, the length and the last characters: the texts themselves would be kept in memory. */
+/** 53 bits of the end of the timestamp, the length and the last characters: the texts themselves would be kept in memory. */
 function markOf(stamp: string, text: string): number {
   let high = text.length;
   let low = 0;
-  for (let at = 0; at < stamp.length; at++) {
+  for (let at = comparedStamp; at < stamp.length; at++) {
     high = (Math.imul(high, 31) + stamp.charCodeAt(at)) | 0;
     low = (Math.imul(low, 16_777_619) ^ stamp.charCodeAt(at)) | 0;
   }

@@ -84,7 +84,8 @@ export interface Host {
   readonly files: HostFiles;
   /** Runs a program that only reads. Throws `unreachable.*` when it cannot be started. */
   exec(argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
-  dial(address: DialAddress, signal: AbortSignal): Promise<Duplex>;
+  /** A connection. `paced`, what comes in many small pieces is read in larger ones, where the host knows how: a millisecond later, for half of the work. */
+  dial(address: DialAddress, signal: AbortSignal, how?: { paced?: boolean }): Promise<Duplex>;
   /** Every listening socket, also those of other users. */
   listeners(signal: AbortSignal): Promise<Listener[]>;
   close(): Promise<void>;

@@ -5,6 +5,7 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import type { DialAddress, Host, HostFacts, Listener } from './host.ts';
 import { ListenerWatch } from './listeners.ts';
 import { localFiles } from './local-files.ts';
+import { PacedConnection } from './paced-connection.ts';
 import { runProgram } from './program.ts';
 
 /** Whatever is local answers at once or not at all; a port on the network may take a retransmission. */
@@ -47,11 +48,14 @@ function factsOfThisMachine(env: Readonly<Record<string, string | undefined>>): 
  * A connection from this machine.
  * @throws Fault `unreachable.socket` or `unreachable.port`, whose cause is the system's error; the signal's reason when aborted.
  */
-function dialFromHere(address: DialAddress, signal: AbortSignal): Promise<Duplex> {
+function dialFromHere(address: DialAddress, signal: AbortSignal, { paced = false }: { paced?: boolean } = {}): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const socket: Socket =
-      'socket' in address ? connect({ path: address.socket }) : connect({ host: address.host, port: address.port, noDelay: true });
+    const pacing = paced ? new PacedConnection() : undefined;
+    const socket: Socket = connect({
+      ...('socket' in address ? { path: address.socket } : { host: address.host, port: address.port, noDelay: true }),
+      ...(pacing && { onread: pacing.onread }),
+    });
     const limit = setTimeout(
       () => fail(Object.assign(new Error(`no connection within ${dialLimitMs / 1000} s`), { code: 'ETIMEDOUT' })),
       dialLimitMs,
@@ -73,7 +77,7 @@ function dialFromHere(address: DialAddress, signal: AbortSignal): Promise<Duplex
     socket.on('error', fail);
     socket.once('connect', () => {
       if (!('socket' in address)) socket.setKeepAlive(true, 30_000);
-      settle(() => resolve(socket), false);
+      settle(() => resolve(pacing?.over(socket) ?? socket), false);
     });
   });
 }

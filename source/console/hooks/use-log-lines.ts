@@ -1,11 +1,11 @@
 import { useEffect } from 'react';
 import type { ComponentView } from '../../fleet/model.ts';
 import { useParts } from '../context.ts';
-import { filterText } from '../filter-text.ts';
 import { logWhose } from '../log-look.ts';
 import { whoOf } from '../panes/log-lead.ts';
 import { type LogLines, logLines } from '../panes/log-lines.ts';
 import { contextsOf } from '../selection.ts';
+import { useFilterText } from './use-filter-text.ts';
 import { useFleet } from './use-fleet.ts';
 import { useInterface } from './use-interface.ts';
 import { useNow } from './use-now.ts';
@@ -54,8 +54,8 @@ export function useLogLines(options: { width: number; height: number; focused: b
   const { theme, commands, keymap, logs: hub } = useParts();
   const snapshot = useFleet();
   const component = useSelected();
-  const filters = useInterface((state) => state.filters);
-  const editing = useInterface((state) => state.editing);
+  const filter = useInterface((state) => state.filters.logs);
+  const typed = useFilterText('logs');
   const logs = useInterface((state) => state.logs);
   const marked = useInterface((state) => state.marked);
   const logScope = useInterface((state) => state.logScope);
@@ -69,8 +69,7 @@ export function useLogLines(options: { width: number; height: number; focused: b
   const short =
     reading !== undefined &&
     hub.entries().length < height &&
-    (edges.back.state === 'more' || (edges.forth.state === 'more' && filters.logs !== ''));
-  const filter = filters.logs;
+    (edges.back.state === 'more' || (edges.forth.state === 'more' && filter !== ''));
   // biome-ignore lint/correctness/useExhaustiveDependencies: every reading is filled, also one that follows another that was short
   useEffect(() => {
     if (!short) return;
@@ -95,7 +94,6 @@ export function useLogLines(options: { width: number; height: number; focused: b
   });
   // Keys go by the log that has the focus, where two are on the screen.
   if (focused || !inLog) commands.measured.logs = drawn.measured;
-  const typed = filterText(theme, { filters, editing }, 'logs');
   const onlyHighlights = typed !== '' && !logs.hides ? theme.paint('faint', ' highlighted') : '';
   return { ...drawn, title: whose?.title ?? '', componentCount: whose?.componentKeys.length ?? 0, typed: typed + onlyHighlights };
 }

@@ -6,8 +6,5 @@ import { useInterface } from './use-interface.ts';
 /** The component that the panes are about. */
 export function useSelected(): ComponentView | undefined {
   const { components } = useFleet();
-  const filter = useInterface((state) => state.filters.components);
-  const key = useInterface((state) => state.selected);
-  const place = useInterface((state) => state.selectedPlace);
-  return selectedIn(rowsFor(components, filter), key, place);
+  return useInterface((state) => selectedIn(rowsFor(components, state.filters.components), state.selected, state.selectedPlace));
 }

@@ -6,7 +6,7 @@ import { bytesText, durationText } from '../../text/quantities.ts';
 import { cut, pad, wrap } from '../../text/width.ts';
 import { type ComponentRow, namesOf, rowsFor, selectedIn } from '../component-rows.ts';
 import { useParts } from '../context.ts';
-import { filterText } from '../filter-text.ts';
+import { useFilterText } from '../hooks/use-filter-text.ts';
 import { useFleet, useStats } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { useNow } from '../hooks/use-now.ts';
@@ -125,8 +125,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const { theme, commands } = useParts();
   const { components, places, settled } = useFleet();
   const filter = useInterface((state) => state.filters.components);
-  const filters = useInterface((state) => state.filters);
-  const editing = useInterface((state) => state.editing);
+  const filterLine = useFilterText('components');
   const selectedKey = useInterface((state) => state.selected);
   const selectedPlace = useInterface((state) => state.selectedPlace);
   const marked = useInterface((state) => state.marked);
@@ -163,7 +162,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
       width={rectangle.width}
       height={rectangle.height}
       title="Components"
-      aside={filterText(theme, { filters, editing }, 'components')}
+      aside={filterLine}
       foot={components.length > 0 ? theme.paint('faint', cut(logsOf + count, width)) : ''}
       focused={focused}
       rows={lines}

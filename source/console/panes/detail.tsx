@@ -2,7 +2,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { wrap } from '../../text/width.ts';
 import { namesOf } from '../component-rows.ts';
 import { useParts } from '../context.ts';
-import { filterText } from '../filter-text.ts';
+import { useFilterText } from '../hooks/use-filter-text.ts';
 import { useFleet, useStats } from '../hooks/use-fleet.ts';
 import { useInspect } from '../hooks/use-inspect.ts';
 import { useInterface } from '../hooks/use-interface.ts';
@@ -54,8 +54,9 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   const snapshot = useFleet();
   const tab = useInterface((state) => state.tab);
   const services = useInterface((state) => state.services);
-  const filters = useInterface((state) => state.filters);
-  const editing = useInterface((state) => state.editing);
+  const target = tab === 'overview' ? 'logs' : tab;
+  const filter = useInterface((state) => state.filters[target]);
+  const filterLine = useFilterText(target);
   const scroll = useInterface((state) => state.scroll);
   const nowMs = useNow();
   const service = component && serviceShown({ ...parts.store.get(), services }, component);
@@ -80,9 +81,9 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
       case 'overview':
         return contentOf(overviewLines({ theme, width, nowMs, component, service, stats: stats(component.key) }));
       case 'ports':
-        return contentOf(componentPortsLines({ theme, width, component, snapshot, filter: filters.ports }));
+        return contentOf(componentPortsLines({ theme, width, component, snapshot, filter }));
       case 'fields':
-        return contentOf(fieldsLines({ theme, width, entry, detail, readOnly, filter: filters.fields }));
+        return contentOf(fieldsLines({ theme, width, entry, detail, readOnly, filter }));
       case 'inspect': {
         if (inspection.state === 'asking') return say('Asking the engine.');
         if (inspection.state === 'failed') return say(`${inspection.message} ${inspection.remedy}`);
@@ -90,8 +91,8 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
         const text = inspectText(detail.raw, entry, readOnly);
         return {
           total: text.length,
-          lines: (from, count) => text.slice(from, from + count).map((line) => inspectLine(line, theme, width, filters.inspect)),
-          matches: matchRows(text, filters.inspect),
+          lines: (from, count) => text.slice(from, from + count).map((line) => inspectLine(line, theme, width, filter)),
+          matches: matchRows(text, filter),
         };
       }
       case 'logs':
@@ -112,9 +113,8 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
     commands.measured.detail = { height, total, matches };
     lines = linesOf(top, height);
     if (total > height) foot = theme.paint('faint', `${top + 1}-${Math.min(total, top + height)} of ${total}`);
-    if (tab !== 'overview' && tab !== 'logs') typed = filterText(theme, { filters, editing }, tab);
-    if (tab === 'inspect' && filters.inspect !== '')
-      foot = theme.paint(matches.length > 0 ? 'accent' : 'warn', `${matches.length} matches, n next`);
+    if (tab !== 'overview' && tab !== 'logs') typed = filterLine;
+    if (tab === 'inspect' && filter !== '') foot = theme.paint(matches.length > 0 ? 'accent' : 'warn', `${matches.length} matches, n next`);
   }
   const several = component && component.services.length > 1 && wantsInspect;
   const about = component

@@ -4,7 +4,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { cut, pad, wrap } from '../../text/width.ts';
 import { matchingPorts, portKey } from '../component-rows.ts';
 import { useParts } from '../context.ts';
-import { filterText } from '../filter-text.ts';
+import { useFilterText } from '../hooks/use-filter-text.ts';
 import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { type Rectangle, windowStart } from '../layout.ts';
@@ -72,14 +72,14 @@ export function portLine(port: PortView, { theme, width, addressColumns, state }
 export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focused: boolean }) {
   const { theme, commands } = useParts();
   const snapshot = useFleet();
-  const filters = useInterface((state) => state.filters);
-  const editing = useInterface((state) => state.editing);
+  const filter = useInterface((state) => state.filters.ports);
+  const filterLine = useFilterText('ports');
   const selectedKey = useInterface((state) => state.selectedPort);
   const start = useRef(0);
 
   const width = rectangle.width - 2;
   const height = rectangle.height - 2;
-  const ports = matchingPorts(snapshot.ports, filters.ports);
+  const ports = matchingPorts(snapshot.ports, filter);
   const index =
     ports.length === 0
       ? -1
@@ -111,8 +111,7 @@ export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focuse
   const list = ports
     .slice(start.current, start.current + listHeight)
     .map((port) => portLine(port, { theme, width, addressColumns, state: port !== chosen ? 'plain' : focused ? 'selected' : 'resting' }));
-  if (ports.length === 0)
-    list.push(filters.ports === '' ? '  Nothing listens here.' : `  ${cut(`No port matches "${filters.ports}".`, width - 4)}`);
+  if (ports.length === 0) list.push(filter === '' ? '  Nothing listens here.' : `  ${cut(`No port matches "${filter}".`, width - 4)}`);
   while (list.length < listHeight && noteRoom > 0) list.push('');
 
   const conflicts = snapshot.ports.filter((port) => port.conflictWith.length > 0).length;
@@ -121,7 +120,7 @@ export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focuse
       width={rectangle.width}
       height={rectangle.height}
       title="Ports"
-      aside={filterText(theme, { filters, editing }, 'ports') || (conflicts > 0 ? theme.paint('bad', `${conflicts} in conflict`) : '')}
+      aside={filterLine || (conflicts > 0 ? theme.paint('bad', `${conflicts} in conflict`) : '')}
       foot={ports.length > 0 ? theme.paint('faint', `${index + 1} of ${ports.length}`) : ''}
       focused={focused}
       rows={[...list, ...noteLines]}
