@@ -245,7 +245,7 @@ describe('logs', () => {
   test('a log that is followed comes without chunks, one for each line; one that is read to its end can break off in the middle', async () => {
     const { engine } = await engineOf(
       docker20({
-        [`GET /containers/${webId}/logs`]: ({ httpVersion }, response) => {
+        [`GET /containers/${webId}/logs`]: (_, response, { httpVersion }) => {
           response.writeHead(200);
           response.end(frame(1, `${stamp} asked with ${httpVersion}\n`));
         },
