@@ -61,6 +61,26 @@ const httpUnread = {
   },
 };
 
+/**
+ * dockerode and its modem ask for TLS and cryptography when they load (20 ms), and hardly any engine is spoken to with them: they are loaded when used. For
+ * each request the modem puts a text together, for a log that nobody reads.
+ */
+const dockerodeAtOnce = {
+  name: 'dockerode-at-once',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(https|crypto)$/ }, ({ path, importer }) =>
+      /[/\\]docker(ode|-modem)[/\\]lib[/\\]/.test(importer) ? { path, namespace: 'unloaded' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'unloaded' }, ({ path }) => ({
+      contents: `module.exports = new Proxy({}, { get: (_, name) => process.getBuiltinModule(${JSON.stringify(path)})[name] });`,
+      loader: 'js',
+    }));
+    onLoad({ filter: /docker-modem\/lib\/modem\.js$/ }, ({ path }) =>
+      patched(path, [["debug('Sending: %s', util.inspect(", "debug.enabled && debug('Sending: %s', util.inspect("]]),
+    );
+  },
+};
+
 /** Ink's libraries measure and cut text by graphemes; see bundle/plain-segmenter.mjs. */
 const plainText = {
   name: 'plain-text',
@@ -70,8 +90,12 @@ const plainText = {
       contents: `import { PlainSegmenter } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`,
       loader,
     });
-    onLoad({ filter: /(ink\/build\/line-update|ansi-tokenize\/build\/tokenize|wrap-ansi\/index|cli-truncate\/index)\.js$/ }, ({ path }) =>
-      withSegmenter(patched(path, [segmenter])),
+    onLoad(
+      {
+        filter:
+          /(ink\/build\/line-update|ansi-tokenize\/build\/tokenize|slice-ansi\/tokenize-ansi|wrap-ansi\/index|cli-truncate\/index)\.js$/,
+      },
+      ({ path }) => withSegmenter(patched(path, [segmenter])),
     );
     onLoad({ filter: /node_modules\/string-width\/index\.js$/ }, ({ path }) =>
       withSegmenter(
@@ -115,13 +139,13 @@ const rememberedFrames = {
   },
 };
 
-/** What is never reached here: Ink's devtools, and the ssh and gRPC transports of dockerode (stubbed they save 60 ms and 20 MB). */
+/** What is never reached here: Ink's devtools, and of dockerode the ssh and gRPC transports (stubbed they save 60 ms and 20 MB) and building images from folders. */
 const stubs = {
   name: 'stubs',
   setup({ onResolve, onLoad }) {
     onLoad({ filter: /ink\/build\/reconciler\.js$/ }, ({ path }) => patched(path, [["process.env['DEV'] === 'true'", 'false']]));
     onLoad({ filter: /ink\/build\/devtools\.js$/ }, () => ({ contents: 'export {};', loader: 'js' }));
-    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/ }, ({ path }) => ({ path, namespace: 'stub' }));
+    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs)$/ }, ({ path }) => ({ path, namespace: 'stub' }));
     // Modules take them apart when they load; only a use is an error.
     onLoad({ filter: /.*/, namespace: 'stub' }, ({ path }) => ({
       contents: `const refuse = () => { throw new Error(${JSON.stringify(`${path} is not part of Quarterdeck`)}); };
@@ -145,6 +169,7 @@ const result = await build({
   format: 'esm',
   platform: 'node',
   target: 'node22',
+  supported: { 'regexp-set-notation': true },
   minify: true,
   keepNames: false,
   legalComments: 'none',
@@ -152,13 +177,17 @@ const result = await build({
   chunkNames: 'chunks/[name]-[hash]',
   external: ['keytar', 'react-devtools-core'],
   // Its CommonJS form asks for its parts in a way that no bundler sees.
-  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+  alias: {
+    'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+    // The same as a library, for versions of node that are long gone.
+    'readable-stream': 'node:stream',
+  },
   define: {
     'process.env.NODE_ENV': '"production"',
     'process.env.DEV': '"false"',
     'process.env.QUARTERDECK_VERSION': JSON.stringify(version),
   },
-  plugins: [yogaAtOnce, httpUnread, plainText, rememberedFrames, stubs],
+  plugins: [yogaAtOnce, httpUnread, dockerodeAtOnce, plainText, rememberedFrames, stubs],
   logLevel: 'warning',
 });
 /** CommonJS libraries loaded lazily for their default export alone. */
@@ -187,7 +216,7 @@ for (const file of Object.keys(result.metafile.outputs).sort()) {
     target: 'node22',
     minify: true,
     charset: 'ascii',
-    supported: { 'dynamic-import': false },
+    supported: { 'dynamic-import': false, 'regexp-set-notation': true },
     define: { 'import.meta.dirname': '__dirname' },
     logLevel: 'warning',
   });

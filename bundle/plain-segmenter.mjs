@@ -11,6 +11,12 @@ export const plainCharacters =
 // Escapes and line feeds are graphemes of their own, though they have no width.
 const plain = new RegExp(`^[\\n\\u001B${plainCharacters}]*$`);
 
+class PlainSegments extends Array {
+  containing(index) {
+    return this[index];
+  }
+}
+
 export class PlainSegmenter {
   #options;
   #real;
@@ -19,13 +25,13 @@ export class PlainSegmenter {
     this.#options = options;
   }
 
-  /** Like `Intl.Segmenter.prototype.segment`, for iterating only. */
+  /** Like `Intl.Segmenter.prototype.segment`. */
   segment(text) {
     if (!plain.test(text)) {
       this.#real ??= new Intl.Segmenter(...this.#options);
       return this.#real.segment(text);
     }
-    const segments = new Array(text.length);
+    const segments = new PlainSegments(text.length);
     for (let index = 0; index < text.length; index++) segments[index] = { segment: text[index], index, input: text };
     return segments;
   }

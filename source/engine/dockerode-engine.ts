@@ -28,7 +28,7 @@ import { ImageLabels } from './image-labels.ts';
 import { imageFacts, type ListedImage } from './images.ts';
 import { JsonLines } from './json-lines.ts';
 import { LogLines } from './log-lines.ts';
-import { atLeast, type EngineTraits, negotiate } from './negotiate.ts';
+import { atLeast, type EngineTraits, type Greeting, greet, traitsOf } from './negotiate.ts';
 import { dockerSample, hasNoFigures, podmanSample, type RawStats } from './stats.ts';
 import { engineWriter } from './writer.ts';
 
@@ -48,6 +48,7 @@ class DockerodeEngine implements Engine {
   readonly address: EngineAddress;
   readonly #link: EngineLink;
   readonly #labels: ImageLabels;
+  #greeting: Promise<Greeting> | undefined;
   #traits: EngineTraits | undefined;
   /** Podman's lists leave it out; it stays with a container for life. */
   readonly #networkModes = new Map<string, string>();
@@ -59,10 +60,19 @@ class DockerodeEngine implements Engine {
   }
 
   async connect(signal: AbortSignal): Promise<EngineFacts> {
-    const traits = await this.#link.limited(signal, undefined, (limit) => negotiate(this.#link, limit));
+    const traits = await this.#link.limited(signal, undefined, async (limit) => traitsOf(this.#link, await this.#greeted(limit), limit));
     this.#traits = traits;
     const { kind, version, apiVersion, rootless, operatingSystem, swarmManager } = traits;
     return { kind, version, apiVersion, rootless, operatingSystem, swarmManager };
+  }
+
+  /** Enough for what is asked of all engines alike: nobody waits for more. */
+  #greeted(signal: AbortSignal): Promise<Greeting> {
+    this.#greeting ??= greet(this.#link, signal).catch((thrown: unknown) => {
+      this.#greeting = undefined;
+      throw thrown;
+    });
+    return this.#greeting;
   }
 
   async #ready(signal: AbortSignal): Promise<EngineTraits> {
@@ -81,7 +91,8 @@ class DockerodeEngine implements Engine {
   }
 
   async list(signal: AbortSignal): Promise<ContainerFacts[]> {
-    const { libpodVersion } = await this.#ready(signal);
+    const { libpodVersion } = await this.#greeted(signal);
+    this.#labels.prepare();
     const [listed, libpod] = await Promise.all([
       this.#link.get<ListedContainer[] | null>('/containers/json', { signal, query: { all: true } }),
       libpodVersion
@@ -114,7 +125,7 @@ class DockerodeEngine implements Engine {
   }
 
   async inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined> {
-    const { libpodVersion } = await this.#ready(signal);
+    const { libpodVersion } = await this.#greeted(signal);
     const raw = await this.#inspectRaw(id, signal);
     if (!raw) return undefined;
     const ended = raw.State?.Status !== 'running' && raw.State?.Status !== 'created';
@@ -285,6 +296,7 @@ class DockerodeEngine implements Engine {
 
   close(): void {
     this.#link.close();
+    this.#greeting = undefined;
     this.#traits = undefined;
   }
 }

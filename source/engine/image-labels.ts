@@ -23,6 +23,11 @@ export class ImageLabels {
     this.#link = link;
   }
 
+  /** Asks for them before it is known whether any container needs them, the first time: nearly always one does, and whoever lists containers waits less. */
+  prepare(): void {
+    if (this.#byId.size === 0) this.#readAll().catch(() => undefined);
+  }
+
   /** The containers, each with the labels of its maker alone. */
   async withoutThoseOfImages<T extends ContainerFacts>(containers: readonly T[], signal: AbortSignal): Promise<T[]> {
     const labelled = containers.filter(({ labels }) => Object.keys(labels).length > 0);

@@ -9,9 +9,18 @@ export const newestApiVersion = '1.52';
 const pingLimitMs = 3_000;
 const factsLimitMs = 8_000;
 
+/** What an engine says of itself before it is asked anything. */
+export interface Greeting {
+  kind: EngineKind;
+  /** The one that is spoken from now on. */
+  apiVersion: string;
+  /** Version in the path of Podman's own API; undefined for Docker. */
+  libpodVersion: string | undefined;
+  server: string;
+}
+
 /** What the engine's answers depend on beyond its facts. */
 export interface EngineTraits extends EngineFacts {
-  /** Version in the path of Podman's own API; undefined for Docker. */
   libpodVersion: string | undefined;
   /** Memory of the machine: a container whose limit is not below has none. 0 when not known. */
   memoryBytes: number;
@@ -43,7 +52,7 @@ interface LibpodInfo {
  * versions before 1.44, Docker 20.10 those after 1.41.
  * @throws Fault `unreachable.engine` with the reason.
  */
-export async function negotiate(link: EngineLink, signal: AbortSignal): Promise<EngineTraits> {
+export async function greet(link: EngineLink, signal: AbortSignal): Promise<Greeting> {
   await link.load(signal);
   const { headers, text } = await link.getText('/_ping', { signal, limitMs: pingLimitMs, bare: true }).catch((thrown: unknown) => {
     // A web server says 404 to a ping; an engine never does.
@@ -64,7 +73,15 @@ export async function negotiate(link: EngineLink, signal: AbortSignal): Promise<
 
   const server = cleanLine(one(headers.server) ?? '');
   const libpodVersion = one(headers['libpod-api-version']) ?? /^Libpod\/(\S+)/.exec(server)?.[1];
-  const kind: EngineKind = libpodVersion ? 'podman' : 'docker';
+  return { kind: libpodVersion ? 'podman' : 'docker', apiVersion, libpodVersion, server };
+}
+
+/** What there is to know of an engine beyond its greeting. */
+export async function traitsOf(
+  link: EngineLink,
+  { kind, apiVersion, libpodVersion, server }: Greeting,
+  signal: AbortSignal,
+): Promise<EngineTraits> {
   const [version, info, libpod] = await Promise.all([
     optional(link.get<VersionAnswer>('/version', { signal, limitMs: factsLimitMs })),
     optional(link.get<InfoAnswer>('/info', { signal, limitMs: factsLimitMs })),

@@ -2,6 +2,7 @@ import type { CatalogEntry, CatalogService } from '../catalog/catalog.ts';
 import { groups as groupOrder } from '../catalog/groups.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
+import { inNaturalOrder } from '../text/natural-order.ts';
 import { type ContainerGroup, composeLabel, dependenciesOf } from './grouping.ts';
 import type { ComponentView, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
 import { type ContainerHistory, isServing, isUpState, serviceState, toneOfState } from './service-state.ts';
@@ -109,7 +110,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       role: known?.role,
     });
   }
-  services.sort((one, other) => Number(other.main) - Number(one.main) || one.name.localeCompare(other.name, undefined, { numeric: true }));
+  services.sort((one, other) => Number(other.main) - Number(one.main) || inNaturalOrder(one.name, other.name));
 
   const main = services.find((service) => service.main) ?? services[0];
   if (!main) throw new RangeError('a group has at least one service');
@@ -239,7 +240,7 @@ function urlOf(entry: CatalogEntry | undefined, all: readonly ServiceView[], gro
 export function compareComponents(one: ComponentView, other: ComponentView): number {
   return (
     groupRank(one.group) - groupRank(other.group) ||
-    one.id.localeCompare(other.id, undefined, { numeric: true }) ||
+    inNaturalOrder(one.id, other.id) ||
     one.host.localeCompare(other.host) ||
     one.key.localeCompare(other.key)
   );

@@ -138,11 +138,14 @@ export class PlaceWatch {
       const startedMs = Date.now();
       const engine = await limited(signal, this.#limits.connectMs, (limit) => this.#source.open(limit));
       this.engine = engine;
-      this.facts = await limited(signal, this.#limits.connectMs, (limit) => engine.connect(limit));
-      // Events first: what happens while we list is not missed.
+      const connecting = limited(signal, this.#limits.connectMs, (limit) => engine.connect(limit));
+      const listing = this.#list(engine, signal);
+      listing.catch(() => undefined);
+      this.facts = await connecting;
+      await listing;
+      // Events from before we came too: none between the list and this is missed.
       const eventsEnd = this.#consume(engine, signal);
       eventsEnd.catch(() => undefined);
-      await this.#list(engine, signal);
       connected();
       if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
