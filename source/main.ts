@@ -6,6 +6,9 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interruptedCode = 130;
 /** What still hangs after the verb has ended (a keychain that never answers) does not keep the process. */
 const lingerMs = 500;
+/** An engine on this machine is asked, and has answered, in less; nobody waits longer for the first frame. */
+const askedLimitMs = 20;
+const answeredLimitMs = 20;
 
 /** The first signal asks to end, the second ends. */
 function onSignal(heard: () => void): () => void {
@@ -53,12 +56,12 @@ runCommandLine(argv, {
   ...around,
   openDeck: async (options) => (await import('./terminal/open-deck.ts')).openDeck(options),
   openConsole: async (context) => {
-    // Both at once: the screen does not need the deck to be loaded, nor the other way round.
-    const [{ runConsole, filters }, opened] = await Promise.all([
-      import('./console/run-console.tsx').then((loaded) => ({ ...loaded, filters: loaded.openOwnFilters(context.options) })),
-      context.deck(),
-    ]);
-    await filters.loaded;
+    const opened = await context.deck();
+    // Loading the screen takes the thread for as long as an engine needs for its answers, and what is known by then is on the first frame.
+    await opened.fleet.asked(askedLimitMs);
+    const { runConsole, openOwnFilters } = await import('./console/run-console.tsx');
+    const filters = openOwnFilters(context.options);
+    await Promise.all([filters.loaded, opened.fleet.settle(AbortSignal.timeout(answeredLimitMs), { listed: true }).catch(() => undefined)]);
     const deck = opened.engineMissing
       ? await (await import('./terminal/practice-offer.ts')).offerPractice(context, opened, stderr)
       : opened;

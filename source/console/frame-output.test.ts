@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { frameOutput } from './frame-output.ts';
+import { frameOutput, withoutUnusedColours } from './frame-output.ts';
 
 function open() {
   const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24, isTTY: true });
@@ -46,4 +46,12 @@ test('is the terminal in everything else', () => {
   stream.columns = 132;
   stream.emit('resize');
   expect([output.columns, output.isTTY, resized]).toEqual([132, true, 1]);
+});
+
+test('a colour that colours nothing is not sent; what is seen stays the same', () => {
+  const row =
+    '\x1b[57G\x1b[K\x1b[38;5;74m\x1b[39m\x1b[38;5;78m\x1b[39m\x1b[90m\x1b[39m\x1b[1m\x1b[38;2;1;2;3mowner\x1b[39m by hand \x1b[31mx\x1b[39m';
+  expect(withoutUnusedColours(row)).toBe('\x1b[57G\x1b[K\x1b[39m\x1b[1m\x1b[38;2;1;2;3mowner\x1b[39m by hand \x1b[31mx\x1b[39m');
+  expect(withoutUnusedColours('\x1b[31ma\x1b[32m\x1b[39mb')).toBe('\x1b[31ma\x1b[39mb');
+  expect(withoutUnusedColours('\x1b[38;5;1m \x1b[39m')).toBe('\x1b[38;5;1m \x1b[39m');
 });

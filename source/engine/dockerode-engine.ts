@@ -50,6 +50,7 @@ class DockerodeEngine implements Engine {
   readonly #labels: ImageLabels;
   #greeting: Promise<Greeting> | undefined;
   #traits: EngineTraits | undefined;
+  #connecting: Promise<EngineFacts> | undefined;
   /** Podman's lists leave it out; it stays with a container for life. */
   readonly #networkModes = new Map<string, string>();
 
@@ -59,8 +60,20 @@ class DockerodeEngine implements Engine {
     this.#labels = new ImageLabels(this.#link);
   }
 
-  async connect(signal: AbortSignal): Promise<EngineFacts> {
-    const traits = await this.#link.limited(signal, undefined, async (limit) => traitsOf(this.#link, await this.#greeted(limit), limit));
+  connect(signal: AbortSignal, greeted?: () => void): Promise<EngineFacts> {
+    const connecting = this.#connect(signal, greeted).finally(() => {
+      this.#connecting = undefined;
+    });
+    this.#connecting = connecting;
+    return connecting;
+  }
+
+  async #connect(signal: AbortSignal, greeted?: () => void): Promise<EngineFacts> {
+    const traits = await this.#link.limited(signal, undefined, async (limit) => {
+      const greeting = await this.#greeted(limit);
+      greeted?.();
+      return traitsOf(this.#link, greeting, limit);
+    });
     this.#traits = traits;
     const { kind, version, apiVersion, rootless, operatingSystem, swarmManager } = traits;
     return { kind, version, apiVersion, rootless, operatingSystem, swarmManager };
@@ -76,6 +89,9 @@ class DockerodeEngine implements Engine {
   }
 
   async #ready(signal: AbortSignal): Promise<EngineTraits> {
+    // Who connects already is not asked again; where that fails, or is given up, this one tries itself.
+    if (!this.#traits) await this.#connecting?.catch(() => undefined);
+    signal.throwIfAborted();
     if (!this.#traits) await this.connect(signal);
     return this.#traits as EngineTraits;
   }

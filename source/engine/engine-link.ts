@@ -141,15 +141,25 @@ export class EngineLink {
   async getText(path: string, query: EngineQuery): Promise<{ headers: IncomingMessage['headers']; text: string }> {
     return this.limited(query.signal, query.limitMs ?? answerLimitMs, async (signal) => {
       const answer = await this.open(path, { ...query, signal });
+      return { headers: answer.headers, text: await this.#whole(answer) };
+    });
+  }
+
+  /** Does not wait for the connection to be closed, which takes as long as many an answer. */
+  #whole(answer: IncomingMessage): Promise<string> {
+    return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let sizeBytes = 0;
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
+      answer.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         sizeBytes += chunk.length;
-        if (sizeBytes > answerLimitBytes)
-          throw senselessFault(this.address, `an answer of more than ${answerLimitBytes / 1024 / 1024} MiB`);
-      }
-      return { headers: answer.headers, text: Buffer.concat(chunks).toString('utf8') };
+        if (sizeBytes <= answerLimitBytes) return;
+        reject(senselessFault(this.address, `an answer of more than ${answerLimitBytes / 1024 / 1024} MiB`));
+        answer.destroy();
+      });
+      answer.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+      answer.once('error', reject);
+      answer.once('close', () => answer.readableEnded || reject(brokenFault(this.address)));
     });
   }
 

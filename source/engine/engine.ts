@@ -206,8 +206,11 @@ export interface EngineWriter {
 /** One container engine, spoken to over its API, whatever its make and age. */
 export interface Engine {
   readonly address: EngineAddress;
-  /** Connects and negotiates. Throws `unreachable.engine` with the reason (none, dead socket, no permission, hangs, rubbish). */
-  connect(signal: AbortSignal): Promise<EngineFacts>;
+  /**
+   * Connects and negotiates; `greeted` is called when the engine has said which version it speaks, before all is known. Throws `unreachable.engine` with the
+   * reason (none, dead socket, no permission, hangs, rubbish).
+   */
+  connect(signal: AbortSignal, greeted?: () => void): Promise<EngineFacts>;
   list(signal: AbortSignal): Promise<ContainerFacts[]>;
   /** Undefined when there is no such container (any more). */
   inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined>;

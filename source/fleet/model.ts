@@ -177,10 +177,15 @@ export interface Fleet {
   /** Called after each commit; returns the way to stop. */
   subscribe(listener: () => void): () => void;
   /**
-   * Resolves when every place has answered or failed once; with `complete`, when every container has been inspected and every probe asked too.
-   * Rejects with the signal's reason.
+   * Resolves when every place has answered or failed once; with `listed`, when its containers are known, which is before all is known of its engine; with
+   * `complete`, when every container has been inspected and every probe asked too. Rejects with the signal's reason.
    */
-  settle(signal: AbortSignal, how?: { complete: boolean }): Promise<FleetSnapshot>;
+  settle(signal: AbortSignal, how?: { listed?: boolean; complete?: boolean }): Promise<FleetSnapshot>;
+  /**
+   * Resolves when every engine has been asked for its containers, or cannot be, or so much time is over: the moment to do something that takes its time, while
+   * the answers are on their way.
+   */
+  asked(limitMs: number): Promise<void>;
   /** Keeps stats of a component flowing while the returned function has not been called. */
   watchStats(componentKey: string): () => void;
   stats(componentKey: string): StatsHistory | undefined;

@@ -56,6 +56,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
   let reconsider: NodeJS.Timeout | undefined;
   let committedMs = 0;
   let closed = false;
+  let listed = false;
   let complete = false;
   let snapshot: FleetSnapshot = { revision: 0, settled: false, places: watches.map(placeView), components: [], ports: [] };
 
@@ -118,6 +119,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       ports: portsOf(components, entries, hostNetwork),
     };
     probes.follow(targets);
+    listed = watches.every((watch) => watch.settled || watch.link.state === 'connected');
     complete = watches.every((watch) => watch.complete) && probes.complete();
     stats.follow(runtimes);
     clearTimeout(reconsider);
@@ -179,7 +181,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       return () => listeners.delete(listener);
     },
     async settle(signal, how) {
-      await until(() => (how?.complete ? complete : snapshot.settled), signal);
+      await until(() => (how?.complete ? complete : how?.listed ? listed : snapshot.settled), signal);
       if (how?.complete) {
         // A folder on a network that does not answer keeps nobody.
         await limited(signal, declaredLimitMs, () => declared.read()).catch(() => signal.throwIfAborted());
@@ -188,6 +190,11 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       }
       return snapshot;
     },
+    asked: (limitMs) =>
+      Promise.race([
+        Promise.all(watches.map(({ asked }) => asked)).then(() => undefined),
+        new Promise<void>((resolve) => setTimeout(resolve, limitMs)),
+      ]),
     watchStats: (key) => stats.watch(key, runtimes.get(key)),
     stats: (key): StatsHistory | undefined => stats.history(key),
     refresh(key) {

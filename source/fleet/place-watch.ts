@@ -52,6 +52,8 @@ export class PlaceWatch {
   hostAddresses: readonly string[] = [];
   /** Has it answered or failed once? */
   settled = false;
+  /** Resolves when the engine has been asked for its containers the first time, or could not be. */
+  readonly asked: Promise<void>;
   /** Is everything known that can be: all inspected and the sockets read, or is the engine away? */
   complete = false;
 
@@ -70,6 +72,7 @@ export class PlaceWatch {
   #lastEventMs = Date.now() - lookBackMs;
   #wake: (() => void) | undefined;
   readonly #answered = Promise.withResolvers<void>();
+  readonly #asked = Promise.withResolvers<void>();
   /** Reading them goes through the open files of all programs: what the engine tells is shown before. */
   readonly #firstListeners = this.#answered.promise.then(() => this.#readListeners());
 
@@ -84,6 +87,7 @@ export class PlaceWatch {
     this.host = source.host;
     this.#changed = changed;
     this.#limits = limits;
+    this.asked = this.#asked.promise;
   }
 
   detail(id: string): ContainerDetail | undefined {
@@ -98,8 +102,6 @@ export class PlaceWatch {
   /** Runs until closed; never rejects. */
   async run(): Promise<void> {
     void this.#watchListeners();
-    // Whoever opened us draws first: what an engine is spoken to with takes as long to load as a frame to draw.
-    await new Promise((resolve) => setImmediate(resolve));
     let attempt = 0;
     while (!this.#closing.signal.aborted) {
       let connectedMs: number | undefined;
@@ -138,18 +140,24 @@ export class PlaceWatch {
       const startedMs = Date.now();
       const engine = await limited(signal, this.#limits.connectMs, (limit) => this.#source.open(limit));
       this.engine = engine;
-      const connecting = limited(signal, this.#limits.connectMs, (limit) => engine.connect(limit));
+      const connecting = limited(signal, this.#limits.connectMs, (limit) =>
+        engine.connect(limit, () => void turns(2).then(this.#asked.resolve)),
+      );
       const listing = this.#list(engine, signal);
       listing.catch(() => undefined);
-      this.facts = await connecting;
+      connecting.catch(() => undefined);
       await listing;
-      // Events from before we came too: none between the list and this is missed.
-      const eventsEnd = this.#consume(engine, signal);
-      eventsEnd.catch(() => undefined);
       connected();
       if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
+      this.#changed();
+      this.facts = await connecting;
+      // Events from before we came too: none between the list and this is missed.
+      const eventsEnd = this.#consume(engine, signal);
+      eventsEnd.catch(() => undefined);
       this.#settle();
+      // What is known by now is shown first.
+      await shownFirst();
       await this.#inspectAll(engine, signal);
       await this.#firstListeners;
       this.complete = true;
@@ -178,6 +186,7 @@ export class PlaceWatch {
 
   #settle(): void {
     this.settled = true;
+    this.#asked.resolve();
     this.#changed();
     this.#answered.resolve();
   }
@@ -347,4 +356,14 @@ export class PlaceWatch {
       });
     return this.#readingListeners;
   }
+}
+
+/** Of the event loop: a connection is made in one, and the question written in the next. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Behind the commit, which a timer of no time at all makes, and what it brings to the screen. */
+function shownFirst(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
 }

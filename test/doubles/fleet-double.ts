@@ -113,6 +113,8 @@ export class FleetDouble implements Fleet {
   subscribe() {
     return () => {};
   }
+  async asked(): Promise<void> {}
+
   async settle() {
     return this.current;
   }

@@ -67,6 +67,7 @@ export function createFakeDeck(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    asked: async () => {},
     settle: async () => snapshot,
     watchStats(key) {
       watched.push(key);
