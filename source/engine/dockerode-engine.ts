@@ -90,8 +90,8 @@ class DockerodeEngine implements Engine {
 
   async #ready(signal: AbortSignal): Promise<EngineTraits> {
     // Who connects already is not asked again; where that fails, or is given up, this one tries itself.
-    if (!this.#traits) await this.#connecting?.catch(() => undefined);
-    signal.throwIfAborted();
+    const connecting = this.#traits ? undefined : this.#connecting;
+    if (connecting) await this.#link.limited(signal, undefined, () => connecting).catch(() => signal.throwIfAborted());
     if (!this.#traits) await this.connect(signal);
     return this.#traits as EngineTraits;
   }

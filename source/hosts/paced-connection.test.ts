@@ -63,6 +63,19 @@ test('what nobody takes is not read: the far end is held up', async () => {
   expect(readBytes).toBe(socket.bytesWritten);
 });
 
+test('what was sent before the end is there for whoever comes later', async () => {
+  const socket = await far;
+  socket.end(Buffer.alloc(40_000, 'x'));
+  await vi.waitFor(() => expect(near.readableLength).toBe(40_000));
+  await new Promise((resolve) => server.close(resolve));
+  let readBytes = 0;
+  near.on('data', (taken: Buffer) => {
+    readBytes += taken.length;
+  });
+  await new Promise((resolve) => near.once('end', resolve));
+  expect(readBytes).toBe(40_000);
+});
+
 test('what is asked arrives, and a far end that breaks off ends it', async () => {
   const socket = await far;
   near.write('question');

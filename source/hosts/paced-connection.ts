@@ -23,12 +23,21 @@ export class PacedConnection extends Duplex {
     callback: (sizeBytes) => this.#take(sizeBytes),
   };
 
+  constructor() {
+    super({ allowHalfOpen: false });
+  }
+
   /** Takes the socket over that was connected with `onread`. */
   over(socket: Socket): this {
     this.#socket = socket;
     socket.on('error', (error) => this.destroy(error));
-    socket.on('end', () => this.push(null));
-    socket.on('close', () => this.destroy());
+    let isWhole = false;
+    socket.on('end', () => {
+      isWhole = true;
+      this.push(null);
+    });
+    // After its end there may still be something to take.
+    socket.on('close', () => isWhole || this.destroy());
     if (!this.#isWanted) socket.pause();
     return this;
   }
@@ -53,7 +62,8 @@ export class PacedConnection extends Duplex {
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.#socket?.end(() => done());
+    if (!this.#socket || this.#socket.destroyed) done();
+    else this.#socket.end(() => done());
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
