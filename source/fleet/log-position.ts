@@ -1,11 +1,12 @@
 import type { LogLine } from '../engine/engine.ts';
 
-/** Neighbours in the log that bear the same timestamp. */
-interface Stamped {
-  stamp: string;
+/** The lines of one second, each by what its timestamp says beyond that. Numbers alone: there can be 100,000 of them. */
+interface Seen {
   second: number;
-  count: number;
+  fractions: number[];
 }
+
+const noFraction = -1;
 
 /**
  * Where reading a log broke off: its last two seconds, and how many lines of them bore each timestamp. Engines are asked for whole seconds again,
@@ -16,8 +17,8 @@ interface Stamped {
  */
 export class LogPosition {
   #second = Number.NEGATIVE_INFINITY;
-  #seen: Stamped[] = [];
-  #before: readonly Stamped[] = [];
+  #seen: Seen[] = [];
+  #before: readonly Seen[] = [];
   #beforeSecond = Number.NEGATIVE_INFINITY;
   /** Of the first line: a tail begins in the middle of a second. */
   #firstMs = Number.NEGATIVE_INFINITY;
@@ -43,9 +44,14 @@ export class LogPosition {
       this.#second = second;
       this.#firstMs = second * 1000;
     }
-    const last = this.#seen.at(-1);
-    if (last?.stamp === stamp) last.count++;
-    else this.#seen.push({ stamp, second, count: 1 });
+    // Two of them at most, mostly the last.
+    let seen = this.#seen.at(-1);
+    if (seen?.second !== second) seen = this.#seen.find((one) => one.second === second);
+    if (!seen) {
+      seen = { second, fractions: [] };
+      this.#seen.push(seen);
+    }
+    seen.fractions.push(fractionOf(stamp));
   }
 
   /** Tells of the lines that an engine sends from `sinceMs` on, one after the other, whether each was seen before. */
@@ -58,16 +64,16 @@ export class LogPosition {
     let found = false;
     return (line) => {
       if (looking) {
-        if (countDown(before, line.stamp)) {
+        if (countDown(before, line)) {
           found = true;
           return true;
         }
         // Where the log was rotated in between, those before are gone; only a fine timestamp tells.
-        const isAfter = found || (line.timeMs ?? 0) >= beforeEndMs || (line.stamp.includes('.') && left.has(line.stamp));
+        const isAfter = found || (line.timeMs ?? 0) >= beforeEndMs || (fractionOf(line.stamp) !== noFraction && isCounted(left, line));
         if (!isAfter) return true;
         looking = false;
       }
-      if (countDown(left, line.stamp)) {
+      if (countDown(left, line)) {
         found = true;
         return true;
       }
@@ -76,14 +82,43 @@ export class LogPosition {
   }
 }
 
-function countsOf(seen: readonly Stamped[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { stamp, count } of seen) counts.set(stamp, (counts.get(stamp) ?? 0) + count);
+/** How many lines there are of each fraction, by seconds. */
+type Counts = Map<number, Map<number, number>>;
+
+function countsOf(seen: readonly Seen[]): Counts {
+  const counts: Counts = new Map();
+  for (const { second, fractions } of seen) {
+    const here = counts.get(second) ?? new Map<number, number>();
+    for (const fraction of fractions) here.set(fraction, (here.get(fraction) ?? 0) + 1);
+    counts.set(second, here);
+  }
   return counts;
 }
 
-function countDown(counts: Map<string, number>, stamp: string): boolean {
-  const left = counts.get(stamp) ?? 0;
-  if (left > 0) counts.set(stamp, left - 1);
+const secondOf = ({ timeMs }: LogLine) => Math.floor((timeMs ?? Number.NaN) / 1000);
+
+function isCounted(counts: Counts, line: LogLine): boolean {
+  return counts.get(secondOf(line))?.has(fractionOf(line.stamp)) ?? false;
+}
+
+function countDown(counts: Counts, line: LogLine): boolean {
+  const here = counts.get(secondOf(line));
+  const fraction = fractionOf(line.stamp);
+  const left = here?.get(fraction) ?? 0;
+  if (left > 0) here?.set(fraction, left - 1);
   return left > 0;
 }
+
+/** Behind the point of `2026-11-20T09:46:26.152324560Z`: an engine writes as many digits each time, nine at most. */
+function fractionOf(stamp: string): number {
+  if (stamp.charCodeAt(pointAt) !== 0x2e) return noFraction;
+  let fraction = 0;
+  for (let at = pointAt + 1; at < stamp.length; at++) {
+    const digit = stamp.charCodeAt(at) - 0x30;
+    if (digit < 0 || digit > 9) break;
+    fraction = fraction * 10 + digit;
+  }
+  return fraction;
+}
+
+const pointAt = 19;
