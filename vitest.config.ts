@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
+import { ClosingLine } from './test/closing-line.ts';
 
 // Colour is decided once per process, so what must be seen in colour and what must be seen without run apart.
 const common = { env: { COLUMNS: '100', LINES: '40', TZ: 'UTC' }, testTimeout: 20_000, hookTimeout: 120_000 };
 
 export default defineConfig({
   test: {
+    reporters: ['default', new ClosingLine()],
     projects: [
       {
         test: {

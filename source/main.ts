@@ -7,8 +7,8 @@ const interruptedCode = 130;
 /** What still hangs after the verb has ended (a keychain that never answers) does not keep the process. */
 const lingerMs = 500;
 /** An engine on this machine is asked, and has answered, in less; nobody waits longer for the first frame. */
-const askedLimitMs = 20;
-const answeredLimitMs = 20;
+const askedLimitMs = 40;
+const answeredLimitMs = 25;
 
 /** The first signal asks to end, the second ends. */
 function onSignal(heard: () => void): () => void {
