@@ -104,6 +104,8 @@ export async function runConsole(
     copy: (text) => stdout.write(`\x1b]52;c;${Buffer.from(text).toString('base64')}\x07`),
   });
 
+  // Ink does this after the first frame: until then the terminal would write what is typed across it.
+  stdin.setRawMode(true);
   const instance = render(
     <ConsoleContext value={parts}>
       <Console lender={lender} />

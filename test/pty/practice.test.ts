@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Terminal } from './terminal.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -36,6 +36,19 @@ function start(words: readonly string[], size: { columns: number; rows: number }
 }
 
 describe('the console on the practice stack', () => {
+  test('what is typed right behind the first frame is typed into the console, not across it', async () => {
+    const shown = start(['practice'], { columns: 120, rows: 36 });
+    await vi.waitFor(() => expect(shown.text()).toContain('password-vault'), { timeout: startLimitMs, interval: 1 });
+    shown.press('/');
+    shown.type('vaul');
+    await shown.sees(/ \/vaul +─╮/);
+    await shown.sees(/▸\S password-vault/);
+    // Every row of the panes ends at the edge.
+    await vi.waitFor(() => {
+      for (const row of shown.screen().slice(2, -2)) expect(row).toMatch(/[│╮╯]$/);
+    });
+  });
+
   test('starts, is walked through, resized, plays an incident, and leaves nothing behind', async () => {
     const shown = start(['practice'], { columns: 120, rows: 36 });
     await shown.sees('PRACTICE', startLimitMs);
