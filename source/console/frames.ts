@@ -56,7 +56,7 @@ export function createFrames(): Frames {
   /** What the link needs for the last frame. */
   let linkMs = 0;
   let logDrawnMs: number | undefined;
-  /** From drawing new log lines to their last byte. */
+  /** Making a frame with new log lines, without what the terminal takes for it. */
   let logCostMs = 0;
   let keyTimer: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -79,6 +79,7 @@ export function createFrames(): Frames {
     clearTimeout(timer);
     timer = undefined;
     dueMs = Number.POSITIVE_INFINITY;
+    if (waiting.size === 0) return;
     lastMs = performance.now();
     const drawing: (() => void)[] = [];
     for (const [draw, { haste, wantedMs }] of waiting) {

@@ -1,5 +1,5 @@
 import type { EngineKind, LogLine } from './engine.ts';
-import { FrameSplitter } from './frames.ts';
+import { FrameSplitter, type FrameStream } from './frames.ts';
 import { parseStamp, stampLimitBytes } from './log-stamp.ts';
 
 /** A longer line is cut: nobody reads it, and one that never ends would fill the memory. */
@@ -42,14 +42,18 @@ export class LogLines {
         ({ stream, bytes, opens }) => {
           if (this.#frames?.plain) this.#lines.plain.push(bytes, false);
           else if (stream === 'engine') this.#engineSaid += bytes.toString('utf8').slice(0, 1024);
-          else this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'].push(bytes, opens);
+          else this.#linesOf(stream).push(bytes, opens);
         },
-        (stream, start, end) => stream !== 'engine' && this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'].takeWhole(chunk, start, end),
+        (stream, start, end) => stream !== 'engine' && this.#linesOf(stream).takeWhole(chunk, start, end),
       );
     } else {
       this.#lines.stdout.push(chunk, false);
     }
     return this.#take();
+  }
+
+  #linesOf(stream: FrameStream): LineBuilder {
+    return this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'];
   }
 
   /** What had no newline yet. */

@@ -52,8 +52,6 @@ export class PlaceWatch {
   hostAddresses: readonly string[] = [];
   /** Has it answered or failed once? */
   settled = false;
-  /** Resolves when the engine has been asked for its containers the first time, or could not be. */
-  readonly asked: Promise<void>;
   /** Is everything known that can be: all inspected and the sockets read, or is the engine away? */
   complete = false;
 
@@ -87,7 +85,11 @@ export class PlaceWatch {
     this.host = source.host;
     this.#changed = changed;
     this.#limits = limits;
-    this.asked = this.#asked.promise;
+  }
+
+  /** Resolves when the engine has been asked for its containers the first time, or could not be. */
+  get asked(): Promise<void> {
+    return this.#asked.promise;
   }
 
   detail(id: string): ContainerDetail | undefined {
