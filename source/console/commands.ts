@@ -1,3 +1,4 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
@@ -32,6 +33,8 @@ export interface Commands {
   select(componentKey: string): void;
   focus(pane: PaneId): void;
   startFlow(flow: Flow): void;
+  /** Of a flow about the catalog: with an entry that need not be there yet. */
+  startWith(flow: Flow, entry: CatalogEntry): void;
   run(id: CommandId): void;
 }
 
@@ -94,6 +97,8 @@ export function createCommands(options: Options): Commands {
     if (deck.options.readOnly && flow.right !== 'read') return `This session is read-only: "${flow.title}" is not available.`;
     if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0 ? undefined : 'No engine has answered yet.';
     if (!component) return 'No component is selected.';
+    if (flow.about === 'catalog' && !component.known)
+      return `${component.id} is not in the catalog: "${flow.title}" is for those that are.`;
     if (component.state === 'unknown') return `The engine is away: "${flow.title}" has to wait until it is back.`;
     return isOffered(deck, flow, component) ? undefined : `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`;
   }
@@ -104,6 +109,11 @@ export function createCommands(options: Options): Commands {
       say('warn', why);
       return;
     }
+    if (flow.about === 'catalog' && component) {
+      const entry = deck.catalog.get(component.id);
+      if (entry) runs.start(flow, { place: component.host, entry, component, words: [], options: {} });
+      return;
+    }
     const service = component && store.get().services[component.key];
     runs.start(flow, {
       place: component?.host ?? deck.fleet.snapshot().places[0]?.name ?? '',
@@ -112,6 +122,17 @@ export function createCommands(options: Options): Commands {
       words: [],
       options: {},
     });
+  }
+
+  /** On the host that is looked at; a component that is there already is changed. */
+  function startWith(flow: Flow, entry: CatalogEntry): void {
+    if (deck.options.readOnly && flow.right !== 'read') return say('warn', `This session is read-only: "${flow.title}" is not available.`);
+    const { places, components } = deck.fleet.snapshot();
+    const place =
+      places.find(({ name, engine }) => engine.reachable && name === selected()?.host) ?? places.find(({ engine }) => engine.reachable);
+    if (!place) return say('warn', 'No engine is connected.');
+    const component = components.find(({ id, host, known }) => known && id === entry.id && host === place.name);
+    runs.start(flow, { place: place.name, entry, ...(component && { component }), words: [], options: {} });
   }
 
   function startBound(found: readonly KeyBinding[]): void {
@@ -286,6 +307,7 @@ export function createCommands(options: Options): Commands {
     select,
     focus,
     startFlow,
+    startWith,
     run,
   };
   return commands;

@@ -49,16 +49,31 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
   const names = namesOf(snapshot.components);
   for (const flow of deck.flows) {
     if (!isOffered(deck, flow, component)) continue;
+    if (flow.about === 'catalog' && !component) continue;
     const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
     items.push({
       kind: 'do',
-      title: flow.about === 'component' && component ? `${flow.title}: ${names.get(component.key) ?? component.id}` : flow.title,
+      title: flow.about !== 'host' && component ? `${flow.title}: ${names.get(component.key) ?? component.id}` : flow.title,
       verb: flow.verb,
       detail: flow.summary,
       key: key ? keyText(key) : '',
       choose: (commands) => commands.startFlow(flow),
     });
   }
+  const deploys = deck.options.readOnly ? [] : deck.flows.filter(({ about }) => about === 'catalog');
+  // Behind what can be done with what is there: people who look for these type a word of theirs.
+  const fromCatalog: PaletteItem[] = deploys.flatMap((flow) =>
+    deck.catalog.entries
+      .filter((entry) => entry.deploy === 'compose' && entry.id !== component?.id)
+      .map((entry) => ({
+        kind: 'do',
+        title: `${flow.title}: ${entry.id}`,
+        verb: `${flow.verb} ${entry.id}`,
+        detail: [entry.kind, entry.product.name].join(', '),
+        key: '',
+        choose: (commands: Commands) => commands.startWith(flow, entry),
+      })),
+  );
   for (const id of general) {
     const binding = keymap.binding(id);
     items.push({
@@ -96,6 +111,7 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
       },
     });
   }
+  items.push(...fromCatalog);
   if (query.trim() === '') return items;
   return fuzzysort
     .go(query.trim(), items, {

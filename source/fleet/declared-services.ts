@@ -1,3 +1,4 @@
+import { expandHome } from '../config/paths.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { DeclaredService } from './compose-services.ts';
 import type { CatalogIndex, ContainerGroup } from './grouping.ts';
@@ -109,7 +110,7 @@ export class DeclaredServices {
   async #readStackFolder(watch: PlaceWatch): Promise<boolean> {
     const { signal } = this.#closing;
     const { home } = await watch.host.facts(signal);
-    const folder = this.#stackFolder.replace(/^~(?=\/|$)/, home);
+    const folder = expandHome(watch.stackFolder ?? this.#stackFolder, home);
     let changed = false;
     for (const id of (await watch.host.files.list(folder, signal).catch(() => undefined)) ?? []) {
       changed = (await this.#readFile(watch, cleanLine(id), `${folder}/${id}/compose.yaml`, true)) || changed;

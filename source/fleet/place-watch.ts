@@ -11,6 +11,8 @@ import { StopMemory } from './stop-memory.ts';
 export interface PlaceSource {
   name: string;
   host: Host;
+  /** Where its stack lives, as written in the settings: `~` is that host's home. Engines of one host have a folder each. */
+  stackFolder?: string;
   open: (signal: AbortSignal) => Promise<Engine>;
 }
 
@@ -42,6 +44,7 @@ const touchDelayMs = 30;
 export class PlaceWatch {
   readonly name: string;
   readonly host: Host;
+  readonly stackFolder: string | undefined;
   link: LinkView = { state: 'connecting', sinceMs: Date.now(), message: undefined, remedy: undefined, retryAtMs: undefined };
   engine: Engine | undefined;
   facts: EngineFacts | undefined;
@@ -83,6 +86,7 @@ export class PlaceWatch {
     this.#stops = stops;
     this.name = source.name;
     this.host = source.host;
+    this.stackFolder = source.stackFolder;
     this.#changed = changed;
     this.#limits = limits;
   }

@@ -1,14 +1,22 @@
-import type { Engine } from '../engine/engine.ts';
+import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
+import type { Engine, EngineFacts } from '../engine/engine.ts';
 import type { ComponentView, Fleet } from '../fleet/model.ts';
 import type { Grant, Right } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
+import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 
 /** What a flow may read of the world. */
 export interface FlowWorld {
   fleet: Fleet;
   engineOf(place: string): Engine;
+  engineFactsOf(place: string): EngineFacts;
   hostOf(place: string): Host;
+  readonly catalog: Catalog;
+  /** Where secrets are kept; opened when first asked for, which may want a passphrase. Throws `refused.*` where there is no place for them. */
+  vault(session: Session): Promise<SecretVault>;
+  /** Absolute path of the stack's folder on that host. */
+  stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
   /** In practice only: what can be made to go wrong there. */
   practice?: PracticeWorld;
 }
@@ -23,11 +31,13 @@ export interface PracticeWorld {
 export interface FlowInput {
   place: string;
   component?: ComponentView;
+  /** Of a flow about the catalog: what is to be deployed, whether or not it is there already. */
+  entry?: CatalogEntry;
   /** Service name, where the component has several and one is meant. */
   service?: string;
   /** Further words of the command line, or answers of a form. */
   words: readonly string[];
-  options: Readonly<Record<string, string | boolean>>;
+  options: Readonly<Record<string, string | boolean | readonly string[]>>;
   /** What was piped in, where the verb was told to take it (`--stdin`). */
   stdin?: Uint8Array;
 }
@@ -54,14 +64,14 @@ export interface Flow {
   /** A sentence or two for help. */
   summary: string;
   right: Right;
-  /** What must be selected or named. */
-  about: 'component' | 'host';
+  /** What must be selected or named: something that is there, or something of the catalog, there or not. */
+  about: 'component' | 'host' | 'catalog';
   /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
   /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */
   usage?: string;
   /** Flags of the verb: name to meaning. */
-  flags?: Readonly<Record<string, { meaning: string; value?: string }>>;
+  flags?: Readonly<Record<string, { meaning: string; value?: string; repeats?: true }>>;
   /** Does it make sense for this component as it is now? Missing means always. */
   offered?: (component: ComponentView) => boolean;
   run(session: Session, input: FlowInput, world: FlowWorld): Promise<FlowOutcome>;

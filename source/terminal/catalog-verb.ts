@@ -6,6 +6,7 @@ import { nameRemedy } from '../text/nearest-name.ts';
 import { countText } from '../text/quantities.ts';
 import { componentDetailJson, componentJson } from './catalog-json.ts';
 import { catalogLines, entryLines, problemLines } from './catalog-text.ts';
+import { findEntry } from './find-entry.ts';
 import type { Output } from './output.ts';
 import { openOwnCatalog } from './own-catalog.ts';
 import type { VerbContext } from './verb.ts';
@@ -52,18 +53,7 @@ function listCatalog(catalog: Catalog, output: Output, json: boolean): void {
 }
 
 function showEntry(catalog: Catalog, id: string, output: Output, json: boolean): void {
-  const entry = catalog.get(id);
-  if (!entry) {
-    throw new Fault({
-      code: 'usage.component',
-      message: `The catalog has no component "${cleanLine(id)}".`,
-      remedy: nameRemedy(
-        id,
-        catalog.entries.map((known) => known.id),
-        'Install Quarterdeck again.',
-      ),
-    });
-  }
+  const entry = findEntry(id, catalog);
   if (json) output.json({ schema: 1, component: componentDetailJson(entry) });
   else for (const line of entryLines(entry, output)) output.line(line);
   noteProblems(catalog, output);

@@ -204,13 +204,15 @@ function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb
     .command(`${flow.verb} [words...]`)
     .summary(firstLower(flow.title))
     .description(flow.summary)
-    .usage(`${flow.about === 'component' && !flow.subject ? 'COMPONENT' : ''}${words} [options]`.trim())
+    .usage(`${flow.about !== 'host' && !flow.subject ? 'COMPONENT' : ''}${words} [options]`.trim())
     .action((given: string[], flags: FlowInput['options']) =>
       choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags)),
     );
   command.addHelpText('after', '\nOptions for every verb (--host, --json, --rehearse, --yes, ...): quarterdeck help');
-  for (const [name, { meaning, value }] of Object.entries(flow.flags ?? {})) {
-    command.option(value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`, meaning);
+  for (const [name, { meaning, value, repeats }] of Object.entries(flow.flags ?? {})) {
+    const written = value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`;
+    if (repeats) command.option(written, meaning, (given: string, before: string[] = []) => [...before, given]);
+    else command.option(written, meaning);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Flow, FlowInput, FlowOutcome } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { findComponent } from './find-component.ts';
+import { deployedAs, findEntry } from './find-entry.ts';
 import { JsonSink, TextSink } from './shown-text.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import { TerminalOperator } from './terminal-operator.ts';
@@ -23,7 +24,7 @@ export async function runFlowVerb(
   const { output, options, signal } = context;
   // Said before anything is looked at: not even a question is put in read-only mode.
   if (options.readOnly && flow.right !== 'read') throw await readOnlyRefusal(context, flow);
-  const subject = flow.about === 'component' ? subjectOf(flow, words) : undefined;
+  const subject = flow.about === 'host' ? undefined : subjectOf(flow, words);
   const deck = await context.deck();
   const snapshot = await deck.fleet.settle(signal);
   throwIfNothingAnswers(snapshot);
@@ -31,7 +32,13 @@ export async function runFlowVerb(
   const common = { options: flags, ...(stdin && { stdin }) };
 
   const inputs: FlowInput[] = [];
-  if (subject) {
+  if (subject && flow.about === 'catalog') {
+    const entry = findEntry(subject.name, deck.catalog);
+    for (const place of placesOf(flow, snapshot)) {
+      const component = deployedAs(entry, place, snapshot);
+      inputs.push({ ...common, place, entry, words: subject.words, ...(component && { component }) });
+    }
+  } else if (subject) {
     const { component, service } = findComponent(subject.name, snapshot);
     inputs.push({ ...common, place: component.host, component, words: subject.words, ...(service && { service: service.name }) });
   } else {
@@ -92,7 +99,7 @@ function subjectOf(flow: Flow, words: readonly string[]): { name: string; words:
     throw new Fault({
       code: 'usage.component',
       message: `${flow.verb} needs the name of a component.`,
-      remedy: `quarterdeck ${flow.verb} COMPONENT${flow.usage ? ` ${flow.usage}` : ''}; "quarterdeck status" lists them.`,
+      remedy: `quarterdeck ${flow.verb} COMPONENT${flow.usage ? ` ${flow.usage}` : ''}; "quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}" lists them.`,
     });
   }
   if (rest.length > 0 && !flow.usage) {

@@ -1,7 +1,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { ownPaths } from '../config/paths.ts';
-import type { Engine, EngineAddress } from '../engine/engine.ts';
+import { expandHome, ownPaths } from '../config/paths.ts';
+import { defaultSettings } from '../config/settings.ts';
+import type { Engine, EngineAddress, EngineFacts } from '../engine/engine.ts';
 import { findEngines } from '../engine/find-engines.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { openLogs } from '../fleet/log-rings.ts';
@@ -11,6 +12,8 @@ import { flows } from '../flows/registry.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
+import type { SecretVault } from '../secrets/vault.ts';
+import type { Session } from '../session/session.ts';
 import type { Deck, DeckOptions } from './deck.ts';
 import { openOwnCatalog } from './own-catalog.ts';
 import type { PracticeAccess } from './practice-access.ts';
@@ -41,10 +44,12 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       remedy: `Only this machine can be operated so far; its engines are ${allPlaces.map((place) => place.name).join(', ')}.`,
     });
   }
+  // Whatever the settings say: practice keeps to its own home.
+  const stackFolder = practice ? defaultSettings.stackFolder : settings.stackFolder;
   const fleet = openFleet({
-    places,
+    places: places.map((place) => ({ ...place, stackFolder: stackFolderFor(place, stackFolder) })),
     catalog,
-    stackFolder: practice ? join(practice.folder, 'home', 'stack') : settings.stackFolder,
+    stackFolder,
     execAllowed: !options.readOnly,
     probeIntervalMs: settings.probeIntervalMs,
     stopsFile: join(paths.state, 'stops.json'),
@@ -57,6 +62,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   );
 
   const practiceWorld = practice && (await import('../flows/incident.ts'));
+  let vault: Promise<SecretVault> | undefined;
   const world = {
     fleet,
     engineOf(place: string): Engine {
@@ -68,8 +74,32 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         remedy: watch?.link.remedy ?? 'Start the engine; the connection comes back by itself.',
       });
     },
+    engineFactsOf(place: string): EngineFacts {
+      const facts = fleet.place(place)?.facts;
+      if (facts) return facts;
+      throw new Fault({
+        code: 'unreachable.engine',
+        message: `The engine of "${place}" has not said yet what it is.`,
+        remedy: 'Try again when it is connected.',
+      });
+    },
     hostOf(place: string): Host {
       return fleet.place(place)?.host ?? host;
+    },
+    catalog,
+    async vault(session: Session): Promise<SecretVault> {
+      const { openOwnVault } = await import('./own-vault.ts');
+      // One that could not be opened is tried again: the passphrase was wrong, the keychain locked.
+      vault ??= openOwnVault({ paths, env, session, practice: practice !== undefined }).catch((thrown: unknown) => {
+        vault = undefined;
+        throw thrown;
+      });
+      return vault;
+    },
+    async stackFolderOf(place: string, signal: AbortSignal): Promise<string> {
+      const watch = fleet.place(place);
+      const { home } = await (watch?.host ?? host).facts(signal);
+      return expandHome(watch?.stackFolder ?? stackFolder, home);
     },
     ...(practice && {
       practice: {
@@ -186,6 +216,12 @@ function withPractice(thrown: unknown): unknown {
 async function openAt(address: EngineAddress, host: Host): Promise<Engine> {
   const { openEngine } = await import('../engine/dockerode-engine.ts');
   return openEngine(address, host);
+}
+
+/** Engines of one host would be in each other's way in one folder: further ones have their own beside it. */
+function stackFolderFor({ name, host }: PlaceSource, stackFolder: string): string {
+  const engine = name.startsWith(`${host.name}/`) ? name.slice(host.name.length + 1) : '';
+  return engine === '' ? stackFolder : `${stackFolder}-${engine.replaceAll('/', '-')}`;
 }
 
 /** `podman`, `podman-rootless`, `docker-rootless`, `colima`: out of where it listens. */

@@ -1,8 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Catalog } from '../../source/catalog/catalog.ts';
+import type { EngineFacts } from '../../source/engine/engine.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../../source/flows/flow.ts';
+import type { Host } from '../../source/hosts/host.ts';
 import { openAudit } from '../../source/session/audit.ts';
 import type { AuditEntry } from '../../source/session/audit-chain.ts';
 import { openJournal } from '../../source/session/journal.ts';
@@ -11,12 +14,25 @@ import { EngineDouble } from './engine-double.ts';
 import { FleetDouble } from './fleet-double.ts';
 import { OperatorDouble } from './operator-double.ts';
 import { SecretStoreDouble } from './secret-store-double.ts';
+import { VaultDouble } from './vault-double.ts';
 
 /** Everything a flow needs, with a real session in it and an engine in memory. */
 export class FlowStage {
   readonly engine = new EngineDouble();
   readonly fleet = new FleetDouble();
   operator = new OperatorDouble();
+  readonly vault = new VaultDouble();
+  /** Where a flow needs a machine: one that the test has made. */
+  host: Host | undefined;
+  catalog: Catalog = { entries: [], get: () => undefined, problems: [] };
+  engineFacts: EngineFacts = {
+    kind: 'docker',
+    version: '28.5.1',
+    apiVersion: '1.51',
+    rootless: false,
+    operatingSystem: 'Debian GNU/Linux 12 (bookworm)',
+    swarmManager: false,
+  };
   readonly folder: string;
   policy: SessionPolicy = { readOnly: false, rehearsing: false, productionHosts: new Set() };
 
@@ -34,9 +50,14 @@ export class FlowStage {
     return {
       fleet: this.fleet,
       engineOf: () => this.engine,
+      engineFactsOf: () => this.engineFacts,
       hostOf: () => {
+        if (this.host) return this.host;
         throw new Error('no host on this stage');
       },
+      catalog: this.catalog,
+      vault: async () => this.vault,
+      stackFolderOf: async () => join(this.folder, 'stack'),
     };
   }
 

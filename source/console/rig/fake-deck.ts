@@ -61,6 +61,10 @@ export function createFakeDeck(
   const started: FakeDeck['started'] = [];
   const refreshed: FakeDeck['refreshed'] = [];
 
+  const noHost = (): never => {
+    throw new Error('the console needs no host');
+  };
+  const catalog: Deck['catalog'] = { entries: [], get: sampleEntry, problems: [] };
   const fleet: Deck['fleet'] = {
     snapshot: () => snapshot,
     subscribe(listener) {
@@ -84,15 +88,17 @@ export function createFakeDeck(
   return {
     options: deckOptions,
     settings: defaultSettings,
-    catalog: { entries: [], get: sampleEntry, problems: [] },
+    catalog,
     fleet,
     logs,
     world: {
       fleet,
       engineOf: () => engine,
-      hostOf: () => {
-        throw new Error('the console needs no host');
-      },
+      engineFactsOf: noHost,
+      hostOf: noHost,
+      catalog,
+      vault: async () => noHost(),
+      stackFolderOf: async () => noHost(),
     },
     flows,
     async run(chosen, input, operator, signal) {

@@ -1,0 +1,13 @@
+/**
+ * A compose command on the host, found once per place. `generation` 1 is the Python docker-compose, 2 everything since (v5 included). podman-compose copies
+ * interpolated values into argv, so secrets reach it through an `env_file` only (design.md, "A host and its stack").
+ */
+export interface ComposeTool {
+  kind: 'docker-compose' | 'podman-compose';
+  generation: 1 | 2;
+  version: string;
+  /** `['docker', 'compose']`, `['docker-compose']`, `['podman-compose']`. */
+  argv: readonly string[];
+  /** What it needs to reach the right engine: `DOCKER_HOST`, ... */
+  env: Readonly<Record<string, string>>;
+}

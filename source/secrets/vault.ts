@@ -1,0 +1,36 @@
+import type { Grant } from '../grants/grant.ts';
+
+/** Where a secret of a component is kept under: `nas/password-vault/ADMIN_TOKEN`. The last part is the variable of the compose file, or the field's name. */
+export type SecretName = `${string}/${string}/${string}`;
+
+export interface SecretVersion {
+  /** Short and without meaning: goes into plans, journals and records. */
+  id: string;
+  createdMs: number;
+  /** `generated`, `given`, `imported`, `rotated`. */
+  origin: string;
+}
+
+export interface SecretEntry {
+  name: SecretName;
+  /** Newest last. */
+  versions: readonly SecretVersion[];
+}
+
+/**
+ * The operator's secrets, with their versions, wherever they rest: the OS keychain, or a sealed file on a host without one. Values never leave the process
+ * but for where they are used. Everything that waits has a limit; faults are `failed.keychain`, `refused.sealed` and sentences.
+ */
+export interface SecretVault {
+  readonly kind: 'keychain' | 'file';
+  /** For `secrets list`: `GNOME keyring "Login"`, `/home/me/.local/share/quarterdeck/secrets.sealed`. */
+  readonly where: string;
+  /** All names, with no value read. */
+  list(signal: AbortSignal): Promise<readonly SecretEntry[]>;
+  /** The newest version, or the one that is asked for; undefined when there is none. */
+  read(name: SecretName, signal: AbortSignal, version?: string): Promise<string | undefined>;
+  /** Adds a version, which becomes the newest. Answers its id. The last ten are kept. */
+  write(grant: Grant, name: SecretName, value: string, origin: string): Promise<string>;
+  /** With all versions. */
+  remove(grant: Grant, name: SecretName): Promise<void>;
+}

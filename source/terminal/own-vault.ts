@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import type { OwnPaths } from '../config/paths.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import type { SecretVault } from '../secrets/vault.ts';
+import type { Session } from '../session/session.ts';
+
+interface Options {
+  paths: OwnPaths;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Whoever is in front when the vault is first needed is asked for its passphrase. */
+  session: Session;
+  practice: boolean;
+}
+
+/** The installation's vault. Secrets of practice are worth nothing and rest in its own folder, under a key beside them. */
+export async function openOwnVault({ paths, env, session, practice }: Options): Promise<SecretVault> {
+  const { signal } = session;
+  return openVault({
+    env: practice ? { QUARTERDECK_SECRETS: 'file', QUARTERDECK_SECRETS_KEY_FILE: await practiceKey(paths) } : env,
+    paths,
+    signal,
+    askPassphrase: ({ label, help }) => session.ask.secret({ id: 'passphrase', label, ...(help !== undefined && { help }) }),
+  });
+}
+
+async function practiceKey(paths: OwnPaths): Promise<string> {
+  const file = join(paths.data, 'practice.key');
+  if ((await readOwnFile(file)) === undefined) await writeOwnFile(file, `${randomBytes(32).toString('base64')}\n`);
+  return file;
+}

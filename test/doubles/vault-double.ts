@@ -1,0 +1,28 @@
+import type { SecretEntry, SecretName, SecretVault } from '../../source/secrets/vault.ts';
+
+/** A vault in memory. */
+export class VaultDouble implements SecretVault {
+  readonly kind = 'file';
+  readonly where = 'memory';
+  readonly #entries = new Map<SecretName, { id: string; value: string; origin: string; createdMs: number }[]>();
+
+  async list(): Promise<readonly SecretEntry[]> {
+    return [...this.#entries].map(([name, versions]) => ({
+      name,
+      versions: versions.map(({ id, origin, createdMs }) => ({ id, origin, createdMs })),
+    }));
+  }
+  async read(name: SecretName, _signal?: AbortSignal, version?: string): Promise<string | undefined> {
+    const versions = this.#entries.get(name) ?? [];
+    return (version === undefined ? versions.at(-1) : versions.find(({ id }) => id === version))?.value;
+  }
+  async write(_grant: unknown, name: SecretName, value: string, origin: string): Promise<string> {
+    const versions = this.#entries.get(name) ?? [];
+    const id = `v${versions.length + 1}`;
+    this.#entries.set(name, [...versions, { id, value, origin, createdMs: Date.now() }]);
+    return id;
+  }
+  async remove(_grant: unknown, name: SecretName): Promise<void> {
+    this.#entries.delete(name);
+  }
+}
