@@ -126,13 +126,15 @@ export function createCommands(options: Options): Commands {
 
   /** On the host that is looked at; a component that is there already is changed. */
   function startWith(flow: Flow, entry: CatalogEntry): void {
-    if (deck.options.readOnly && flow.right !== 'read') return say('warn', `This session is read-only: "${flow.title}" is not available.`);
     const { places, components } = deck.fleet.snapshot();
-    const place =
-      places.find(({ name, engine }) => engine.reachable && name === selected()?.host) ?? places.find(({ engine }) => engine.reachable);
-    if (!place) return say('warn', 'No engine is connected.');
-    const component = components.find(({ id, host, known }) => known && id === entry.id && host === place.name);
-    runs.start(flow, { place: place.name, entry, ...(component && { component }), words: [], options: {} });
+    const reachable = places.filter(({ engine }) => engine.reachable);
+    const place = reachable.find(({ name }) => name === selected()?.host) ?? reachable[0];
+    if (deck.options.readOnly && flow.right !== 'read') say('warn', `This session is read-only: "${flow.title}" is not available.`);
+    else if (!place) say('warn', 'No engine is connected.');
+    else {
+      const component = components.find(({ id, host, known }) => known && id === entry.id && host === place.name);
+      runs.start(flow, { place: place.name, entry, ...(component && { component }), words: [], options: {} });
+    }
   }
 
   function startBound(found: readonly KeyBinding[]): void {
