@@ -1,5 +1,5 @@
 import { Fault } from '../faults/fault.ts';
-import type { Confirmation, Operator, Progress, Question, Shown, TerminalLoan } from '../session/session.ts';
+import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
 import type { Dialog, RunView } from './interface-store.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import { fieldOf } from './text-field.ts';
@@ -42,6 +42,25 @@ export class ConsoleOperator implements Operator {
 
   async confirm(confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
     return (await this.#open({ kind: 'confirm', confirmation, field: fieldOf(), problem: undefined }, signal)) as boolean;
+  }
+
+  async fill(form: Form, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    const values: Record<string, string> = {};
+    for (const field of form.fields) {
+      const { id, label, value, choices, help, check } = field;
+      const common = { id, label, ...(help !== undefined && { help }), ...(check && { check }) };
+      const question: Question =
+        field.kind === 'choice'
+          ? { ...common, kind: 'choice', choices: choices ?? [], initial: value }
+          : { ...common, kind: field.kind, initial: value };
+      values[id] = (await this.ask(question, signal)) as string;
+    }
+    return values;
+  }
+
+  async review({ id, title, actions }: Review, signal: AbortSignal): Promise<string> {
+    const choices = actions.map((action) => ({ value: action.id, label: action.label }));
+    return (await this.ask({ id, label: title, kind: 'choice', choices }, signal)) as string;
   }
 
   show(shown: Shown): void {

@@ -1,4 +1,5 @@
 import type { Shown } from '../session/session.ts';
+import { reviewLines } from '../terminal/review-text.ts';
 import { tableLines } from '../terminal/table.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
 import { cut, pad, wrap } from '../text/width.ts';
@@ -7,6 +8,7 @@ import type { Dialog, RunView } from './interface-store.ts';
 import { keyText } from './key-press.ts';
 import type { Keymap } from './keymap.ts';
 import { windowStart } from './layout.ts';
+import { cutStyled } from './styled-text.ts';
 import { characters } from './text-field.ts';
 import type { Theme } from './theme.ts';
 
@@ -26,6 +28,12 @@ export function shownLines(shown: Shown, theme: Theme, room: number): string[] {
   switch (shown.kind) {
     case 'text':
       return cleanLines(shown.text).flatMap((line) => wrap(line, room));
+    case 'review':
+      return reviewLines(shown.review, { paint: (role, text) => theme.paint(role, text), columns: room }).map((line) =>
+        cutStyled(line, room, theme.glyphs.ellipsis),
+      );
+    case 'secret':
+      return [`${theme.paint('strong', cleanLine(shown.label))}  ${theme.glyphs.mask.repeat(8)}`];
     case 'output':
       return cleanLines(new TextDecoder().decode(shown.bytes)).flatMap((line) =>
         wrap(line, room).map((part) => (shown.stream === 'stderr' ? theme.paint('warn', part) : part)),

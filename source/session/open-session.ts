@@ -4,7 +4,9 @@ import { cleanLine } from '../text/clean.ts';
 import { addressProblem, durationProblem, numberProblem, parseDuration } from './answer-checks.ts';
 import type { Audit } from './audit.ts';
 import type { AuditOutcome } from './audit-chain.ts';
+import { askReview, fillForm } from './forms.ts';
 import type { Journal, RunEnd } from './journal.ts';
+import { createMasking, hiddenMark } from './masking.ts';
 import type { Act, Operator, Question, Session } from './session.ts';
 
 /** What was fixed when the program started, or is written in the configuration. */
@@ -27,46 +29,19 @@ export interface SessionOptions {
 
 export interface OpenSession {
   session: Session;
+  /** What was thrown, without the secrets of this run. Of no use after `end`. */
+  withoutSecrets(thrown: unknown): unknown;
   /** To be called once, when the flow has ended. */
   end(outcome: RunEnd): Promise<void>;
 }
 
 const defaultLimitMs = 120_000;
-const hidden = '(secret)';
-/** A shorter secret would hide every `1` of an error message. */
-const leastMaskedLength = 4;
 
 export function openSession({ flow, operator, policy, journal, audit, signal }: SessionOptions): OpenSession {
   const answers = new Map<string, string[]>();
-  const secrets = new Set<string>();
+  const masking = createMasking();
+  const masked = masking.line;
   const acts = new Set<string>();
-
-  /** Servers like to quote what they were sent. */
-  function masked(text: string): string {
-    let result = text;
-    for (const secret of secrets) result = result.replaceAll(secret, hidden);
-    return cleanLine(result);
-  }
-
-  /** What was thrown, without the secrets of this run: a screen and a crash report show it. What caused it goes when it repeats one. */
-  function unquoted(thrown: unknown): unknown {
-    const quotes = (one: unknown): boolean =>
-      one instanceof Error &&
-      ([...secrets].some((secret) => `${one.message} ${one.stack} ${one instanceof Fault ? one.remedy : ''}`.includes(secret)) ||
-        quotes(one.cause));
-    if (!(thrown instanceof Error) || !quotes(thrown)) return thrown;
-    if (thrown instanceof Fault)
-      return new Fault({
-        code: thrown.code,
-        message: masked(thrown.message),
-        remedy: masked(thrown.remedy),
-        ...(thrown.where && { where: thrown.where }),
-      });
-    const copy = new Error(masked(thrown.message));
-    copy.name = thrown.name;
-    copy.stack = (thrown.stack ?? '').split('\n').map(masked).join('\n');
-    return copy;
-  }
 
   async function ask(question: Question): Promise<string | readonly string[]> {
     signal.throwIfAborted();
@@ -83,14 +58,19 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
           remedy: `Answer step "${question.id}" differently.`,
         });
       }
-      if (secret && part.length >= leastMaskedLength) secrets.add(part);
+      if (secret) masking.add(part);
     }
     answers.set(question.id, [
       ...(answers.get(question.id) ?? []),
-      ...(secret ? [hidden] : typeof answer === 'string' ? [answer] : answer),
+      ...(secret ? [hiddenMark] : typeof answer === 'string' ? [answer] : answer),
     ]);
     if (!secret && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
     return answer;
+  }
+
+  function note(step: string, given: readonly string[]): void {
+    if (given.length > 0) answers.set(step, [...given]);
+    else answers.delete(step);
   }
 
   const askText = async (question: Question) => {
@@ -157,7 +137,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       const fault = stopped ? interrupted(request, thrown) : isAbort(thrown) ? overdue(request, limitMs, thrown) : thrown;
       // Why it failed matters more than that this could not be written down.
       await record(stopped ? 'cancelled' : 'failed', messageOf(fault)).catch(() => {});
-      throw unquoted(fault);
+      throw masking.thrown(fault);
     }
     await record('done');
     await journal.acted(id, 'done');
@@ -237,16 +217,27 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
         return typeof answer === 'string' ? [answer] : answer;
       },
     },
-    show: (shown) => operator.show(shown),
-    progress: (progress) => operator.progress(progress),
+    fill: (form) => fillForm(form, { ...policy, operator, journal, masking, signal, note }),
+    review: async (review) => {
+      const answer = await askReview(review, { ...policy, operator, masking, signal });
+      answers.set(review.id, [...(answers.get(review.id) ?? []), answer]);
+      return answer;
+    },
+    hide: masking.add,
+    show: (shown) => {
+      if (shown.kind === 'secret') masking.add(shown.value);
+      operator.show(masking.shown(shown));
+    },
+    progress: (progress) => operator.progress({ ...progress, label: masking.text(progress.label) }),
     act,
     lend: (use) => operator.lend(use),
   };
 
   return {
     session,
+    withoutSecrets: masking.thrown,
     end: async (outcome) => {
-      secrets.clear();
+      masking.clear();
       await journal.end(outcome);
     },
   };

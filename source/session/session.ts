@@ -32,6 +32,60 @@ export interface SeveralQuestion extends QuestionBase {
 }
 export type Question = TextQuestion | ChoiceQuestion | SeveralQuestion;
 
+/** One line of a form. `value` stands in it at first; `generated` secrets may stay empty. */
+export interface FormField {
+  /** Unique in the form; what `--set` names. */
+  id: string;
+  label: string;
+  kind: 'text' | 'secret' | 'choice';
+  value: string;
+  choices?: readonly Choice[];
+  required: boolean;
+  /** A secret that is made up when nothing is typed. */
+  generated?: true;
+  /** Of a secret: there is one already, and it stays when nothing is typed. */
+  kept?: true;
+  /** What it means and which rule it follows, a sentence or two. */
+  help?: string;
+  /** Heading it stands under. */
+  section: string;
+  /** Returns what is wrong, or undefined. Called while typing: quick, without waiting. */
+  check?: (value: string) => string | undefined;
+}
+
+/** Several questions on one screen, in any order. */
+export interface Form {
+  id: string;
+  title: string;
+  fields: readonly FormField[];
+  /** What is wrong between fields (R21), by field. */
+  check?: (values: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
+}
+
+/** What is about to be done, all of it, to be looked at before it is. */
+export interface Review {
+  id: string;
+  title: string;
+  sections: readonly { title: string; lines: readonly ReviewLine[] }[];
+  findings: readonly ReviewFinding[];
+  /** The ways on, first the one that Enter takes. `blocked`: why it cannot be taken now. */
+  actions: readonly { id: string; label: string; blocked?: string }[];
+}
+/** `added` and `removed` are lines of a diff. Text is cleaned by whoever shows it. */
+export interface ReviewLine {
+  mark?: 'added' | 'removed' | 'same' | 'warning' | 'heading';
+  text: string;
+}
+export interface ReviewFinding {
+  id: string;
+  level: 'blocking' | 'warning';
+  message: string;
+  advice: string;
+  rule?: string;
+  /** What one key does about it; answered as `remedy:<id of the finding>`. */
+  remedy?: string;
+}
+
 /** What harm a confirmation is about. `typed` must be typed to confirm (a production host's name). */
 export interface Confirmation {
   id: string;
@@ -56,7 +110,26 @@ export type Shown =
     }
   /** What a program inside a container wrote, byte for byte: cleaned for a screen, passed on unchanged to a pipe. */
   | { kind: 'output'; stream: 'stdout' | 'stderr'; bytes: Uint8Array }
-  | { kind: 'item'; id: string; title: string; state: 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped'; evidence?: string };
+  | { kind: 'item'; id: string; title: string; state: 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped'; evidence?: string }
+  /** A review that nobody is asked about: in a rehearsal. */
+  | { kind: 'review'; review: Review }
+  | ShownSecret;
+
+/**
+ * A secret that the operator asked to see. It goes onto the screen of whoever asked and is in no journal, audit, report or JSON. Where that screen is
+ * a pipe, `show` throws `refused.pipe`.
+ */
+export interface ShownSecret {
+  kind: 'secret';
+  label: string;
+  value: string;
+  /** After so many seconds the console masks it again. */
+  secondsLeft: number;
+  /** It may go into a pipe: the operator said so, with a flag of its own. */
+  plain?: true;
+  /** Is put on the clipboard, and not shown. */
+  copyOnly?: true;
+}
 
 export interface Progress {
   id: string;
@@ -78,6 +151,10 @@ export interface Operator {
   /** Rejects with `interrupted.cancelled` when the operator walks away. */
   ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]>;
   confirm(confirmation: Confirmation, signal: AbortSignal): Promise<boolean>;
+  /** All values of the form by field. One that has nobody to ask answers with what stands in it, where that will do, and throws `usage.answer` where not. */
+  fill(form: Form, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  /** The id of the action taken, `remedy:<finding>`, or `cancel` from who walks away. One that has nobody to ask takes the first action where `--yes` was given, and throws `refused.*` otherwise. */
+  review(review: Review, signal: AbortSignal): Promise<string>;
   show(shown: Shown): void;
   progress(progress: Progress): void;
   /** Gives the real terminal to `use` and takes it back, also when `use` fails. Throws `refused.noTerminal` without one. */
@@ -121,6 +198,12 @@ export interface Session {
     choice(question: Omit<ChoiceQuestion, 'kind'>): Promise<string>;
     several(question: Omit<SeveralQuestion, 'kind'>): Promise<readonly string[]>;
   };
+  /** Asks for a whole form. Values of secret fields are masked in journal and audit, as those of `ask.secret` are. */
+  fill(form: Form): Promise<Readonly<Record<string, string>>>;
+  /** Shows what is about to be done and asks how to go on: an action, `remedy:<finding>`, or `cancel`. In a rehearsal it is shown, and the answer is `cancel`. */
+  review(review: Review): Promise<string>;
+  /** What is shown, thrown or written down from here on has this hidden: a secret that the flow made or read by itself. A program's own output is passed on as it is. */
+  hide(secret: string): void;
   show(shown: Shown): void;
   progress(progress: Progress): void;
   /**

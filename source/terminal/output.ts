@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Tone } from '../fleet/model.ts';
-import { jsonText } from '../text/clean.ts';
+import { cleanLine, jsonText } from '../text/clean.ts';
 
 export type Paint = Tone | 'strong' | 'faint' | 'accent';
 
@@ -162,8 +162,19 @@ export class Output {
     else this.#stderr.write(bytes);
   }
 
+  /** The value alone, as it is, for the program that reads it. A person sees it without escape sequences. */
+  secret(value: string): void {
+    this.#clearProgress();
+    this.#write(`${this.interactive ? cleanLine(value) : value}\n`);
+  }
+
+  /** To the clipboard of the operator's terminal (OSC 52). */
+  copy(text: string): void {
+    if (this.interactive) this.#write(`\x1b]52;c;${Buffer.from(text).toString('base64')}\x07`);
+  }
+
   /** For whoever watches, not for whoever reads the result. */
-  note(text: string): void {
+  note(text = ''): void {
     this.#clearProgress();
     this.#stderr.write(`${this.plainEnough(text)}\n`);
   }

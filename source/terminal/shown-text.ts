@@ -1,6 +1,8 @@
-import type { Shown } from '../session/session.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Shown, ShownSecret } from '../session/session.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
 import type { Output } from './output.ts';
+import { reviewLines } from './review-text.ts';
 import { tableLines } from './table.ts';
 
 /** Where a flow's output goes: onto the screen, or into the one JSON object that `--json` prints at the end. */
@@ -39,6 +41,13 @@ export class TextSink implements ShownSink {
         output.line(`${output.paint(tone, `${output.glyph(tone)} ${shown.state.padEnd(7)}`)}  ${cleanLine(shown.title)}${evidence}`);
         break;
       }
+      case 'review':
+        for (const line of reviewLines(shown.review, { paint: (paint, text) => output.paint(paint, text), columns: output.proseColumns }))
+          output.line(line);
+        break;
+      case 'secret':
+        this.#secret(shown);
+        break;
       case 'output':
         if (shown.stream === 'stdout' && output.interactive) {
           for (const line of cleanLines(new TextDecoder().decode(shown.bytes))) output.line(line);
@@ -51,13 +60,34 @@ export class TextSink implements ShownSink {
     }
     this.#any = true;
   }
+
+  /** Once, on a terminal. Into a pipe only when that was asked for: then the value alone. */
+  #secret({ label, value, plain, copyOnly }: ShownSecret): void {
+    const output = this.#output;
+    if (plain) output.secret(value);
+    else if (!output.interactive) throw intoPipe(label);
+    else if (copyOnly) {
+      output.copy(value);
+      output.note(`${cleanLine(label)} was handed to the clipboard of this terminal; not every terminal takes it.`);
+    } else output.line(`${output.paint('strong', `${cleanLine(label)}:`)} ${cleanLine(value)}`);
+  }
 }
 
-/** Collects what a person would have seen. Output of programs is in the outcome already. */
+function intoPipe(label: string): Fault {
+  return new Fault({
+    code: 'refused.pipe',
+    message: `${cleanLine(label)} is a secret, and the output is no terminal.`,
+    remedy: 'Run it in a terminal, or add --plain to have the value alone written to the pipe.',
+  });
+}
+
+/** Collects what a person would have seen, but for secrets. Output of programs is in the outcome already. */
 export class JsonSink implements ShownSink {
-  readonly shown: Exclude<Shown, { kind: 'output' }>[] = [];
+  readonly shown: Exclude<Shown, { kind: 'output' | 'secret' }>[] = [];
 
   show(shown: Shown): void {
-    if (shown.kind !== 'output') this.shown.push(shown);
+    if (shown.kind === 'secret') {
+      if (!shown.plain) throw intoPipe(shown.label);
+    } else if (shown.kind !== 'output') this.shown.push(shown);
   }
 }

@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import { Fault } from '../faults/fault.ts';
-import type { Choice, Confirmation, Operator, Progress, Question, Shown, TerminalLoan } from '../session/session.ts';
+import type { Choice, Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { cut, wrap } from '../text/width.ts';
 import type { Output } from './output.ts';
 import { cancelled, readSecret } from './secret-entry.ts';
 import type { ShownSink } from './shown-text.ts';
+import { fillOnLines, type LineAsking, reviewOnLines } from './terminal-form.ts';
 
 export interface TerminalOperatorOptions {
   stdin: NodeJS.ReadStream;
@@ -31,7 +32,7 @@ export class TerminalOperator implements Operator {
   }
 
   async ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
-    const { output, stdin, stderr } = this.#options;
+    const { output } = this.#options;
     output.endProgress();
     if (question.help)
       for (const line of wrap(cleanLine(question.help), output.proseColumns)) output.note(output.paintError('faint', line));
@@ -41,7 +42,7 @@ export class TerminalOperator implements Operator {
       const label = cleanLine(question.label);
       let answer: string | readonly string[] | undefined;
       if (question.kind === 'secret') {
-        answer = await readSecret(stdin, stderr, `${label}: `, signal, output.ascii ? '*' : '•');
+        answer = await this.#readSecret(`${label}: `, signal);
       } else {
         const initial =
           question.initial === undefined ? '' : typeof question.initial === 'string' ? question.initial : question.initial.join(' ');
@@ -86,6 +87,25 @@ export class TerminalOperator implements Operator {
     return /^y(es)?$/i.test(answer.trim());
   }
 
+  fill(form: Form, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    this.#options.output.endProgress();
+    return fillOnLines(form, this.#asking, { signal, onlyWrong: this.#options.yes });
+  }
+
+  review(review: Review, signal: AbortSignal): Promise<string> {
+    this.#options.output.endProgress();
+    return reviewOnLines(review, this.#asking, { signal, yes: this.#options.yes });
+  }
+
+  get #asking(): LineAsking {
+    return {
+      output: this.#options.output,
+      readLine: (prompt, signal) => this.#readLine(prompt, signal),
+      readSecret: (prompt, signal) => this.#readSecret(prompt, signal),
+      listChoices: (choices) => this.#list(choices),
+    };
+  }
+
   show(shown: Shown): void {
     this.#options.output.endProgress();
     this.#options.sink.show(shown);
@@ -118,6 +138,11 @@ export class TerminalOperator implements Operator {
         `  ${String(index + 1).padStart(2)}  ${cleanLine(name)}${detail ? output.paintError('faint', `  ${cleanLine(detail)}`) : ''}`,
       );
     }
+  }
+
+  #readSecret(prompt: string, signal: AbortSignal): Promise<string> {
+    const { stdin, stderr, output } = this.#options;
+    return readSecret(stdin, stderr, prompt, signal, output.ascii ? '*' : '•');
   }
 
   async #readLine(prompt: string, signal: AbortSignal): Promise<string> {

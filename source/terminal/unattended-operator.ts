@@ -1,6 +1,8 @@
 import { Fault } from '../faults/fault.ts';
-import type { Confirmation, Operator, Progress, Question, Shown, TerminalLoan } from '../session/session.ts';
+import { formProblems, initialValues } from '../session/form-checks.ts';
+import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { changesInOneLine } from './review-text.ts';
 import type { ShownSink } from './shown-text.ts';
 import { noTerminal } from './terminal-operator.ts';
 
@@ -42,6 +44,59 @@ export class UnattendedOperator implements Operator {
       message: `Nobody is there to confirm: ${cleanLine(title)}`,
       remedy: 'Read with --rehearse what would be lost, then add --yes.',
     });
+  }
+
+  /** What stands in the fields, all that is wrong with it at once. */
+  async fill(form: Form): Promise<Readonly<Record<string, string>>> {
+    const values = initialValues(form);
+    const problems = formProblems(form, values);
+    const wrong = form.fields.filter(({ id }) => problems[id] !== undefined);
+    if (wrong.length === 0) return values;
+    const secrets = wrong.filter(({ kind }) => kind === 'secret').map(({ id }) => cleanLine(id));
+    const settable = wrong.filter(({ kind }) => kind !== 'secret').map(({ id }) => `--set ${cleanLine(id)}=...`);
+    const sentences = wrong.map(({ id, label, kind, value }) => {
+      const said = kind === 'secret' || value === '' ? '' : ` "${value}"`;
+      return cleanLine(`${label} (${id})${said}: ${problems[id]}`);
+    });
+    throw new Fault({
+      code: 'usage.answer',
+      message: `Nobody is there to fill in "${cleanLine(form.title)}". ${sentences.join(' ')}`,
+      remedy: [
+        settable.length > 0 ? `Add ${settable.join(' ')}.` : '',
+        secrets.length > 0 ? `Secrets are read from a terminal or from stdin only: ${secrets.join(', ')}.` : '',
+      ]
+        .filter(Boolean)
+        .join(' '),
+    });
+  }
+
+  async review(review: Review): Promise<string> {
+    const title = cleanLine(review.title);
+    const [first] = review.actions;
+    if (!first || first.blocked !== undefined) {
+      const blocking = review.findings.filter(({ level }) => level === 'blocking');
+      throw new Fault({
+        code: 'refused.preflight',
+        message: [
+          `${title} cannot be done now.`,
+          ...(blocking.length > 0 ? blocking.map(({ message }) => message) : [first?.blocked ?? '']),
+        ]
+          .map(cleanLine)
+          .join(' ')
+          .trim(),
+        remedy: blocking.map(({ advice }) => cleanLine(advice)).join(' ') || 'Look at it in a terminal.',
+      });
+    }
+    if (!this.#options.yes) {
+      throw new Fault({
+        code: 'refused.notConfirmed',
+        message: `Nobody is there to confirm: ${changesInOneLine(review)}`,
+        remedy: 'Read with --rehearse what would be done, then add --yes.',
+      });
+    }
+    // What is done without being asked about is on record all the same.
+    this.show({ kind: 'review', review });
+    return first.id;
   }
 
   show(shown: Shown): void {

@@ -1,5 +1,6 @@
 import { Fault } from '../../source/faults/fault.ts';
-import type { Confirmation, Operator, Progress, Question, Shown, TerminalLoan } from '../../source/session/session.ts';
+import { initialValues } from '../../source/session/form-checks.ts';
+import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../../source/session/session.ts';
 
 /** An operator who answers from a list and remembers what was put in front of them. */
 export class OperatorDouble implements Operator {
@@ -9,6 +10,12 @@ export class OperatorDouble implements Operator {
   readonly asked: Question[] = [];
   readonly confirmations: Confirmation[] = [];
   answers: Record<string, (string | readonly string[])[]> = {};
+  readonly forms: Form[] = [];
+  readonly reviews: Review[] = [];
+  /** What is typed into a form, by its id, once per time that it is filled; other fields stay as they are. */
+  typed: Record<string, Record<string, string>[]> = {};
+  /** The ways on that are taken from a review, by its id; afterwards, and for others, the first one, even when it is blocked. */
+  takes: Record<string, string[]> = {};
   confirms: boolean | (() => Promise<boolean>) = true;
   terminal: TerminalLoan | undefined;
 
@@ -26,6 +33,16 @@ export class OperatorDouble implements Operator {
   async confirm(confirmation: Confirmation): Promise<boolean> {
     this.confirmations.push(confirmation);
     return typeof this.confirms === 'function' ? this.confirms() : this.confirms;
+  }
+
+  async fill(form: Form): Promise<Readonly<Record<string, string>>> {
+    this.forms.push(form);
+    return { ...initialValues(form), ...this.typed[form.id]?.shift() };
+  }
+
+  async review(review: Review): Promise<string> {
+    this.reviews.push(review);
+    return this.takes[review.id]?.shift() ?? review.actions[0]?.id ?? 'cancel';
   }
 
   show(shown: Shown): void {

@@ -1,0 +1,64 @@
+import type { Review, ReviewFinding, ReviewLine } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { wrap } from '../text/width.ts';
+
+type ReviewPaint = 'good' | 'bad' | 'warn' | 'strong' | 'faint';
+
+export interface ReviewStyle {
+  paint(paint: ReviewPaint, text: string): string;
+  /** For sentences. Lines of a diff are not torn apart. */
+  columns: number;
+}
+
+/** A line of a diff says what it is without colour too. */
+export function reviewLine({ mark, text }: ReviewLine, paint: ReviewStyle['paint']): string {
+  const clean = cleanLine(text);
+  switch (mark) {
+    case 'added':
+      return paint('good', `+ ${clean}`);
+    case 'removed':
+      return paint('bad', `- ${clean}`);
+    case 'warning':
+      return paint('warn', `! ${clean}`);
+    case 'heading':
+      return paint('strong', clean);
+    case 'same':
+      return paint('faint', `  ${clean}`);
+    case undefined:
+      return `  ${clean}`;
+  }
+}
+
+/** Blocking ones first, each with its advice under it. */
+export function findingsInOrder(findings: readonly ReviewFinding[]): ReviewFinding[] {
+  return [...findings.filter(({ level }) => level === 'blocking'), ...findings.filter(({ level }) => level !== 'blocking')];
+}
+
+/** A review as lines of text: what is wrong, then what would be done. */
+export function reviewLines(review: Review, { paint, columns }: ReviewStyle): string[] {
+  const lines = [paint('strong', cleanLine(review.title))];
+  for (const { level, message, advice, rule } of findingsInOrder(review.findings)) {
+    const role = level === 'blocking' ? 'bad' : 'warn';
+    const [first = '', ...more] = wrap(cleanLine(message), columns - 10);
+    lines.push('', `${paint(role, level.padEnd(8))}  ${first}`, ...more.map((line) => `${' '.repeat(10)}${line}`));
+    const told = rule === undefined ? advice : `${advice} (${rule})`;
+    lines.push(...wrap(cleanLine(told), columns - 10).map((line) => `${' '.repeat(10)}${paint('faint', line)}`));
+  }
+  for (const { title, lines: told } of review.sections) {
+    if (told.length > 0) lines.push('', paint('strong', cleanLine(title)), ...told.map((line) => `  ${reviewLine(line, paint)}`.trimEnd()));
+  }
+  return lines;
+}
+
+/** `Deploy password-vault on nas (compose.yaml +34 -2; Ports 1)`. */
+export function changesInOneLine({ title, sections }: Review): string {
+  const told = sections.flatMap((section) => {
+    const count = (mark: ReviewLine['mark']) => section.lines.filter((line) => line.mark === mark).length;
+    const added = count('added');
+    const removed = count('removed');
+    const figures =
+      [added > 0 ? `+${added}` : '', removed > 0 ? `-${removed}` : ''].filter(Boolean).join(' ') || String(section.lines.length);
+    return section.lines.length === 0 ? [] : [cleanLine(`${section.title} ${figures}`)];
+  });
+  return `${cleanLine(title)}${told.length > 0 ? ` (${told.join('; ')})` : ''}`;
+}
