@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import type { PipedProgram, PipeOptions } from './host.ts';
+
+/** Of what it said on stderr: the end, for a sentence. */
+const keptBytes = 16 * 1024;
+const graceMs = 500;
+
+/**
+ * Starts a program of this machine whose input and output flow: nothing is collected, so that what goes through it may be larger than memory. It ends with the
+ * grant, and with us: its input closes then. `stdin` must be ended by the caller, `stdout` read.
+ */
+export async function pipeProgram(grant: Grant, argv: readonly string[], { env, cwd }: PipeOptions = {}): Promise<PipedProgram> {
+  const { signal } = grant;
+  signal.throwIfAborted();
+  const [program = '', ...args] = argv;
+  const child = spawn(program, args, {
+    cwd,
+    env: env ? { ...process.env, ...env } : process.env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    windowsHide: true,
+  });
+  let said = Buffer.alloc(0);
+  child.stderr.on('data', (chunk: Buffer) => {
+    said = Buffer.concat([said, chunk]);
+    if (said.length > keptBytes) said = Buffer.from(said.subarray(said.length - keptBytes));
+  });
+  // A program that closes its input early says why on stderr, and with its exit code.
+  child.stdin.on('error', () => undefined);
+
+  const signalGroup = (name: 'SIGTERM' | 'SIGKILL') => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, name);
+    } catch {
+      // Gone already.
+    }
+  };
+  let kill: NodeJS.Timeout | undefined;
+  const stop = () => {
+    signalGroup('SIGTERM');
+    kill = setTimeout(() => signalGroup('SIGKILL'), graceMs);
+    kill.unref();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (cause: NodeJS.ErrnoException) =>
+      reject(
+        new Fault({
+          code: 'unreachable.program',
+          message: `${program} cannot be started: ${cause.code === 'ENOENT' ? 'there is no such program' : messageOf(cause)}.`,
+          remedy: `Install ${program}, or put it on PATH.`,
+          cause,
+        }),
+      ),
+    );
+  });
+  const ended = new Promise<{ exitCode: number; stderr: string }>((resolve, reject) => {
+    child.once('close', (code) => {
+      signal.removeEventListener('abort', stop);
+      if (code !== null) clearTimeout(kill);
+      if (signal.aborted) reject(signal.reason as Error);
+      else resolve({ exitCode: code ?? 128, stderr: said.toString('utf8') });
+    });
+  });
+  ended.catch(() => undefined);
+  return { stdin: child.stdin, stdout: child.stdout, ended };
+}
