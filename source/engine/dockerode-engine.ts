@@ -15,20 +15,26 @@ import type {
   EngineEvent,
   EngineFacts,
   EngineWriter,
+  ImageDetail,
   ImageFacts,
   LogLine,
   LogOptions,
+  NetworkFacts,
   StatsSample,
+  VolumeFacts,
 } from './engine.ts';
 import { brokenFault, refusalFault, senselessFault } from './engine-faults.ts';
 import { EngineLink } from './engine-link.ts';
 import { engineEvent } from './events.ts';
 import { execIn } from './exec.ts';
 import { ImageLabels } from './image-labels.ts';
-import { imageFacts, type ListedImage } from './images.ts';
+import { wholeImageName } from './image-name.ts';
+import { type InspectedImage, imageDetail, imageFacts, type ListedImage } from './images.ts';
 import { JsonLines } from './json-lines.ts';
 import { LogLines } from './log-lines.ts';
 import { atLeast, type EngineTraits, type Greeting, greet, traitsOf } from './negotiate.ts';
+import { type ListedNetwork, type ListedVolumes, networkFacts, volumeFacts } from './networks.ts';
+import { registryDigestOf } from './registry-digest.ts';
 import { dockerSample, hasNoFigures, podmanSample, type RawStats } from './stats.ts';
 import { engineWriter } from './writer.ts';
 
@@ -272,6 +278,29 @@ class DockerodeEngine implements Engine {
     await this.#ready(signal);
     const images = await this.#link.get<ListedImage[] | null>('/images/json', { signal });
     return this.#understood('its list of images', () => (images ?? []).map(imageFacts));
+  }
+
+  async image(reference: string, signal: AbortSignal): Promise<ImageDetail | undefined> {
+    await this.#ready(signal);
+    const raw = await unlessMissing(this.#link.get<InspectedImage>(`/images/${encodeURIComponent(reference)}/json`, { signal }));
+    return raw && this.#understood('what it says of an image', () => imageDetail(raw));
+  }
+
+  async registryDigest(reference: string, signal: AbortSignal): Promise<string | undefined> {
+    const { kind } = await this.#ready(signal);
+    return kind === 'podman' ? undefined : registryDigestOf(this.#link, wholeImageName(reference), signal);
+  }
+
+  async networks(signal: AbortSignal): Promise<NetworkFacts[]> {
+    await this.#ready(signal);
+    const networks = await this.#link.get<ListedNetwork[] | null>('/networks', { signal });
+    return this.#understood('its list of networks', () => (networks ?? []).map(networkFacts));
+  }
+
+  async volumes(signal: AbortSignal): Promise<VolumeFacts[]> {
+    await this.#ready(signal);
+    const volumes = await this.#link.get<ListedVolumes | null>('/volumes', { signal });
+    return this.#understood('its list of volumes', () => volumeFacts(volumes ?? {}));
   }
 
   async diskUsage(signal: AbortSignal): Promise<DiskUsage> {

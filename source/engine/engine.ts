@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
 
 export type EngineKind = 'docker' | 'podman';
@@ -185,6 +185,58 @@ export interface TerminalSession {
   exitCode(): Promise<number>;
 }
 
+/** A program in a container whose output and input flow, so that they may be larger than memory. */
+export interface ExecStream {
+  /** Undefined where no input was asked for; to be ended otherwise. */
+  stdin: Writable | undefined;
+  /** To be read to its end. */
+  stdout: Readable;
+  /** Settles after the output's end. `stderr` is its last 16 KiB, raw. */
+  ended: Promise<{ exitCode: number; stderr: string }>;
+}
+
+/** A program in a short-lived container on the volumes of another. */
+export interface BesidePlan {
+  /** Id of the container whose volumes it sees. */
+  volumesOf: string;
+  image: string;
+  argv: readonly string[];
+}
+
+/** All layers of one pull together. */
+export interface PullProgress {
+  /** 0..1 of what is known to come; undefined until the engine has said how much that is. */
+  fraction: number | undefined;
+  /** `3 of 7 layers, 41 MB of 120 MB`. */
+  text: string;
+}
+
+export interface ImageDetail {
+  id: string;
+  tags: readonly string[];
+  /** `vaultwarden/server@sha256:…`; empty for images that were built here. */
+  digests: readonly string[];
+  architecture: string;
+  sizeBytes: number;
+  createdMs: number;
+  labels: Readonly<Record<string, string>>;
+}
+
+export interface NetworkFacts {
+  id: string;
+  name: string;
+  driver: string;
+  labels: Readonly<Record<string, string>>;
+  subnets: readonly string[];
+}
+
+export interface VolumeFacts {
+  name: string;
+  labels: Readonly<Record<string, string>>;
+  /** Where it is on the host, as far as the engine tells. */
+  mountpoint: string;
+}
+
 /** What changes something. Every method asks for a grant and takes its signal. */
 export interface EngineWriter {
   start(id: string): Promise<'done' | 'already'>;
@@ -195,10 +247,19 @@ export interface EngineWriter {
   remove(id: string, options: { force: boolean; volumes: boolean }): Promise<void>;
   openTerminal(id: string, argv: readonly string[], size: { columns: number; rows: number }): Promise<TerminalSession>;
   exec(id: string, argv: readonly string[], options?: { stdin?: Uint8Array }): Promise<ExecResult>;
+  /** Like `exec`, for what is large: ends with the grant. */
+  execStream(id: string, argv: readonly string[], options?: { input?: boolean }): Promise<ExecStream>;
+  /** Runs as root, without a network, in a container that is removed afterwards. */
+  runBeside(plan: BesidePlan): Promise<ExecResult>;
   /** A tar archive, unpacked at `folder` inside the container. */
   putArchive(id: string, folder: string, archive: NodeJS.ReadableStream): Promise<void>;
   /** All of it that no build uses. Everything else is removed by name: what an engine's own prune takes depends on its make and age. */
   pruneBuildCache(): Promise<void>;
+  /** Fetches one image by tag or digest; `told` hears of each layer as it comes. Throws `engine.pull` with the registry's own reason. */
+  pull(reference: string, told: (progress: PullProgress) => void): Promise<void>;
+  tagImage(id: string, reference: string): Promise<void>;
+  createNetwork(name: string, labels: Readonly<Record<string, string>>): Promise<void>;
+  removeNetwork(name: string): Promise<void>;
   removeImage(id: string): Promise<void>;
   removeVolume(name: string): Promise<void>;
 }
@@ -221,6 +282,12 @@ export interface Engine {
   /** About one sample a second until the signal. Ends when the container stops, at once where the engine has no figures (rootless on cgroup v1). */
   stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample>;
   images(signal: AbortSignal): Promise<ImageFacts[]>;
+  /** By tag, digest or id; undefined where it is not on this host. */
+  image(reference: string, signal: AbortSignal): Promise<ImageDetail | undefined>;
+  /** Digest of what the registry has under this tag now; undefined where this engine cannot ask (Podman) or may not. */
+  registryDigest(reference: string, signal: AbortSignal): Promise<string | undefined>;
+  networks(signal: AbortSignal): Promise<NetworkFacts[]>;
+  volumes(signal: AbortSignal): Promise<VolumeFacts[]>;
   diskUsage(signal: AbortSignal): Promise<DiskUsage>;
   /** What is declared as reading only: a component.yaml's probe. Not available in read-only mode (R32). */
   execReading(id: string, argv: readonly string[], options: { signal: AbortSignal; limitBytes?: number }): Promise<ExecResult>;

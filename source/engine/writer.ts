@@ -3,7 +3,11 @@ import type { Grant } from '../grants/grant.ts';
 import type { EngineWriter } from './engine.ts';
 import { acknowledged, refusalOf } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
+import { runBesideIn } from './beside.ts';
 import { execIn } from './exec.ts';
+import { execStreamIn } from './exec-stream.ts';
+import { imageNameParts } from './image-name.ts';
+import { pullImage } from './pull.ts';
 import { openTerminalIn } from './terminal-session.ts';
 
 /** Deleting many gigabytes takes its time; the act's own limit is usually the shorter one. */
@@ -50,6 +54,14 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
       await ready(signal);
       return execIn(link, id, { argv, stdin, signal });
     },
+    execStream: async (id, argv, { input = false } = {}) => {
+      await ready(signal);
+      return execStreamIn(link, id, argv, grant, input);
+    },
+    runBeside: async (plan) => {
+      await ready(signal);
+      return runBesideIn(link, plan, grant);
+    },
     putArchive: (id, folder, archive) =>
       act(async (abortSignal) => {
         try {
@@ -66,6 +78,31 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
         // By hand: dockerode drops the options of this one.
         await link.getText('/build/prune', { method: 'POST', query: { all: true }, signal: abortSignal, limitMs: pruneLimitMs });
       }),
+    pull: async (reference, told) => {
+      await ready(signal);
+      return pullImage(link, reference, { signal, told });
+    },
+    tagImage: (id, reference) => {
+      const { name, choice } = imageNameParts(reference);
+      return act((abortSignal) =>
+        acknowledged(
+          (link.docker.getImage(encodeURIComponent(id)).tag as (options: object) => Promise<unknown>)({
+            repo: name,
+            tag: choice,
+            abortSignal,
+          }),
+        ),
+      );
+    },
+    createNetwork: (name, labels) =>
+      act(async (abortSignal) => {
+        // An engine of before 1.44 would make a second one of the same name.
+        await link.docker.createNetwork({ Name: name, Driver: 'bridge', Labels: labels, CheckDuplicate: true, abortSignal });
+      }),
+    removeNetwork: (name) =>
+      act((abortSignal) =>
+        acknowledged((link.docker.getNetwork(encodeURIComponent(name)).remove as (options: object) => Promise<unknown>)({ abortSignal })),
+      ),
     removeImage: (id) => act((abortSignal) => acknowledged(link.docker.getImage(encodeURIComponent(id)).remove({ abortSignal }))),
     removeVolume: (name) =>
       act((abortSignal) =>

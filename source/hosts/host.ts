@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
 
 /** A program's answer. Output is raw: whoever shows it passes it through `text/` first. */
@@ -20,6 +20,22 @@ export interface ExecOptions {
   /** Added to the environment of that one process; the place for secrets, never argv. */
   env?: Readonly<Record<string, string>>;
   cwd?: string;
+}
+
+export interface PipeOptions {
+  /** Added to the environment of that one process; the place for secrets, never argv. */
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+}
+
+/** A program whose input and output flow, so that they may be larger than memory. */
+export interface PipedProgram {
+  /** To be ended. */
+  stdin: Writable;
+  /** To be read to its end. */
+  stdout: Readable;
+  /** Rejects with the grant's reason. `stderr` is its last 16 KiB, raw. */
+  ended: Promise<{ exitCode: number; stderr: string }>;
 }
 
 /** A socket that some program on the host listens on, whether an engine published it or not. */
@@ -53,6 +69,10 @@ export interface HostFiles {
   list(path: string, signal: AbortSignal): Promise<string[] | undefined>;
   /** Writes beside the target and renames over it, so that a reader sees the old or the new file, whole. */
   write(grant: Grant, path: string, content: Uint8Array, options: { mode: number }): Promise<void>;
+  /** With the folders above it. An existing one stays as it is. */
+  makeFolder(grant: Grant, path: string, options: { mode: number }): Promise<void>;
+  /** A file, or an empty folder. Nothing there is fine. */
+  remove(grant: Grant, path: string): Promise<void>;
 }
 
 export type DialAddress = { host: string; port: number } | { socket: string };
@@ -84,6 +104,13 @@ export interface Host {
   readonly files: HostFiles;
   /** Runs a program that only reads. Throws `unreachable.*` when it cannot be started. */
   exec(argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
+  /**
+   * Runs a program that changes something. Like `exec`, under the grant's signal too. Secrets go to `stdin` or `env`, never into argv. What is meant to outlive
+   * us (the apply script) detaches itself; everything else ends with the grant.
+   */
+  run(grant: Grant, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
+  /** Like `run`, for what is large or lasts: the program's input is ours while it runs, and closes with us. Throws `unreachable.program`. */
+  pipe(grant: Grant, argv: readonly string[], options?: PipeOptions): Promise<PipedProgram>;
   /** A connection. `paced`, what comes in many small pieces is read in larger ones, where the host knows how: a millisecond later, for half of the work. */
   dial(address: DialAddress, signal: AbortSignal, how?: { paced?: boolean }): Promise<Duplex>;
   /** Every listening socket, also those of other users. */

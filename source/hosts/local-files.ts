@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { FileFacts, HostFiles } from './host.ts';
@@ -13,6 +13,8 @@ export const localFiles: HostFiles = {
   facts: factsOf,
   list: listFolder,
   write: writeFileOf,
+  makeFolder: makeFolderOf,
+  remove: removeOf,
 };
 
 async function readFileOf(
@@ -81,6 +83,47 @@ async function writeFileOf(grant: Grant, path: string, content: Uint8Array, { mo
       code: 'failed.file',
       message: `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonOf(cause)}.`,
       remedy: missing ? 'Make the folder first.' : 'Check who owns the folder, and the room on its filesystem.',
+      cause,
+    });
+  }
+}
+
+async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number }): Promise<void> {
+  grant.signal.throwIfAborted();
+  try {
+    // Only what is made here gets the mode: also a folder above it holds what is meant for the operator alone.
+    const first = await mkdir(path, { recursive: true, mode });
+    // The process's umask may have taken from it what others were meant to have.
+    if (first !== undefined) await chmod(path, mode);
+    else if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('EEXIST'), { code: 'EEXIST' });
+  } catch (cause) {
+    throw new Fault({
+      code: 'failed.file',
+      message: `The folder ${path} cannot be made: ${codeOf(cause) === 'EEXIST' ? 'there is a file of that name' : reasonOf(cause)}.`,
+      remedy:
+        codeOf(cause) === 'EEXIST'
+          ? 'Move the file away, or name another folder.'
+          : 'Check who owns the folder above it, and the room on its filesystem.',
+      where: { file: path },
+      cause,
+    });
+  }
+}
+
+async function removeOf(grant: Grant, path: string): Promise<void> {
+  grant.signal.throwIfAborted();
+  try {
+    // A link goes, not what it points at.
+    if ((await lstat(path)).isDirectory()) await rmdir(path);
+    else await unlink(path);
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR') return;
+    const full = codeOf(cause) === 'ENOTEMPTY' || codeOf(cause) === 'EEXIST';
+    throw new Fault({
+      code: 'failed.file',
+      message: `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonOf(cause)}.`,
+      remedy: full ? 'Look at what is in it, and remove that first.' : 'Check who owns the folder that it lies in.',
+      where: { file: path },
       cause,
     });
   }

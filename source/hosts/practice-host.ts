@@ -23,10 +23,16 @@ export function openPracticeHost(folder: string): Host {
     kind: 'local',
     files: filesWithin(folder),
     exec: async (argv) => {
+      throw noProgram(argv);
+    },
+    run: async (_, argv) => {
+      throw noProgram(argv);
+    },
+    pipe: async (_grant, argv) => {
       throw new Fault({
         code: 'refused.practice',
         message: `The practice machine has no program ${argv[0] ?? ''}.`,
-        remedy: 'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
+        remedy: 'Nothing is written outside of the practice stack.',
       });
     },
     dial: (address, signal) => dialWithin(folder, address, signal),
@@ -37,6 +43,14 @@ export function openPracticeHost(folder: string): Host {
     listeners: (signal) => askListeners(engine, signal),
     close: async () => undefined,
   };
+}
+
+function noProgram([program = '']: readonly string[]): Fault {
+  return new Fault({
+    code: 'refused.practice',
+    message: `The practice machine has no program ${program}.`,
+    remedy: 'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
+  });
 }
 
 function practiceFacts(folder: string): HostFacts {
@@ -99,27 +113,43 @@ function within(folder: string, path: string): string | undefined {
   return at === folder || at.startsWith(folder + sep) ? at : undefined;
 }
 
+/** What does not exist yet lies where the first folder above it that exists does. */
+async function whereItWouldBe(path: string): Promise<string> {
+  const above = dirname(path);
+  return realpath(path).catch(async () => (above === path ? path : join(await whereItWouldBe(above), basename(path))));
+}
+
 /** What lies elsewhere is not there, behind a link neither; writing elsewhere is refused. */
 function filesWithin(folder: string): HostFiles {
   const inside = async (path: string): Promise<boolean> => {
     const at = within(folder, path);
     if (at === undefined) return false;
     const real = await realpath(folder).catch(() => folder);
-    // What does not exist yet lies where its folder does.
-    const target = await realpath(at).catch(async () => join(await realpath(dirname(at)).catch(() => real), basename(at)));
-    return within(real, target) !== undefined;
+    return within(real, await whereItWouldBe(at)) !== undefined;
+  };
+  const needInside = async (path: string): Promise<void> => {
+    if (await inside(path)) return;
+    throw new Fault({
+      code: 'refused.practice',
+      message: `${path} is outside of the practice stack, which keeps its files to itself.`,
+      remedy: 'Write below its own home folder.',
+    });
   };
   return {
     read: async (path, options) => ((await inside(path)) ? localFiles.read(path, options) : undefined),
     facts: async (path, signal) => ((await inside(path)) ? localFiles.facts(path, signal) : undefined),
     list: async (path, signal) => ((await inside(path)) ? localFiles.list(path, signal) : undefined),
     write: async (grant, path, content, options) => {
-      if (await inside(path)) return localFiles.write(grant, path, content, options);
-      throw new Fault({
-        code: 'refused.practice',
-        message: `${path} is outside of the practice stack, which keeps its files to itself.`,
-        remedy: 'Write below its own home folder.',
-      });
+      await needInside(path);
+      return localFiles.write(grant, path, content, options);
+    },
+    makeFolder: async (grant, path, options) => {
+      await needInside(path);
+      return localFiles.makeFolder(grant, path, options);
+    },
+    remove: async (grant, path) => {
+      await needInside(path);
+      return localFiles.remove(grant, path);
     },
   };
 }

@@ -8,11 +8,16 @@ import type {
   EngineFacts,
   EngineWriter,
   ExecResult,
+  ImageDetail,
   ImageFacts,
   LogLine,
+  NetworkFacts,
+  PullProgress,
   StatsSample,
   TerminalSession,
+  VolumeFacts,
 } from '../../source/engine/engine.ts';
+import { wholeImageName } from '../../source/engine/image-name.ts';
 import { Fault } from '../../source/faults/fault.ts';
 import type { Grant } from '../../source/grants/grant.ts';
 import { containerDetail } from './container-facts.ts';
@@ -59,6 +64,14 @@ export class EngineDouble implements Engine {
   readonly archives = new Map<string, Buffer>();
   readonly put: { folder: string; archive: Buffer }[] = [];
   usage: DiskUsage = { images: [], containers: [], volumes: [], buildCache: [] };
+  /** What is on the host; `pull` adds what `registry` has. */
+  readonly localImages: ImageDetail[] = [];
+  /** What can be pulled, by the name that is asked for (`caddy:2`). */
+  readonly registry = new Map<string, ImageDetail>();
+  readonly networkList: NetworkFacts[] = [];
+  readonly volumeList: VolumeFacts[] = [];
+  /** What a pull tells before it is done. */
+  pullSteps: PullProgress[] = [{ fraction: 0.5, text: '1 of 2 layers, 20 MB of 40 MB' }];
   terminal = new TerminalDouble();
   execResult: ExecResult = { exitCode: 0, stdout: new Uint8Array(), stderr: new Uint8Array(), cut: false };
   /** What a start leads to; the default is a container that runs on. */
@@ -95,7 +108,21 @@ export class EngineDouble implements Engine {
   async *logs(): AsyncGenerator<readonly LogLine[]> {}
   async *stats(): AsyncGenerator<StatsSample> {}
   async images(): Promise<ImageFacts[]> {
-    return [];
+    return this.localImages.map((image) => ({ ...image, dangling: image.tags.length === 0 }));
+  }
+  async image(reference: string, signal: AbortSignal): Promise<ImageDetail | undefined> {
+    signal.throwIfAborted();
+    return this.localImages.find(({ id, tags, digests }) => id === reference || [...tags, ...digests].includes(wholeImageName(reference)));
+  }
+  async registryDigest(reference: string, signal: AbortSignal): Promise<string | undefined> {
+    signal.throwIfAborted();
+    return this.registry.get(wholeImageName(reference))?.digests[0]?.split('@')[1];
+  }
+  async networks(): Promise<NetworkFacts[]> {
+    return [...this.networkList];
+  }
+  async volumes(): Promise<VolumeFacts[]> {
+    return [...this.volumeList];
   }
   async diskUsage(): Promise<DiskUsage> {
     return this.usage;
@@ -112,6 +139,19 @@ export class EngineDouble implements Engine {
     return Readable.from([archive]);
   }
   close(): void {}
+
+  /** Each tag is at one image at a time. */
+  #moveTag(image: ImageDetail, name: string): void {
+    const isDigest = name.includes('@');
+    for (const [index, one] of this.localImages.entries()) {
+      if (one.tags.includes(name)) this.localImages[index] = { ...one, tags: one.tags.filter((tag) => tag !== name) };
+    }
+    const index = this.localImages.findIndex(({ id }) => id === image.id);
+    const known = this.localImages[index] ?? { ...image, tags: [] };
+    const moved = isDigest ? known : { ...known, tags: [...known.tags, name] };
+    if (index < 0) this.localImages.push(moved);
+    else this.localImages[index] = moved;
+  }
 
   writer(grant: Grant): EngineWriter {
     const send = (request: string) => {
@@ -160,6 +200,19 @@ export class EngineDouble implements Engine {
         send(`exec ${this.#named(id).name} ${argv.join(' ')}${options?.stdin ? ` < ${options.stdin.length} bytes` : ''}`);
         return this.execResult;
       },
+      execStream: async (id, argv, options) => {
+        send(`exec ${this.#named(id).name} ${argv.join(' ')}${options?.input ? ' < stream' : ''}`);
+        const { stdout, stderr, exitCode } = this.execResult;
+        return {
+          stdin: options?.input ? new PassThrough().resume() : undefined,
+          stdout: Readable.from([Buffer.from(stdout)]),
+          ended: Promise.resolve({ exitCode, stderr: Buffer.from(stderr).toString() }),
+        };
+      },
+      runBeside: async ({ volumesOf, argv }) => {
+        send(`beside ${this.#named(volumesOf).name} ${argv.join(' ')}`);
+        return this.execResult;
+      },
       putArchive: async (id, folder, archive) => {
         send(`put ${this.#named(id).name} ${folder}`);
         const chunks: Buffer[] = [];
@@ -167,6 +220,37 @@ export class EngineDouble implements Engine {
         this.put.push({ folder, archive: Buffer.concat(chunks) });
       },
       pruneBuildCache: async () => send('prune build-cache'),
+      pull: async (reference, told) => {
+        send(`pull ${reference}`);
+        const name = wholeImageName(reference);
+        const found = this.registry.get(name);
+        if (!found)
+          throw new Fault({
+            code: 'engine.pull',
+            message: `${name} cannot be pulled: manifest unknown.`,
+            remedy: 'Check the name and the tag.',
+          });
+        for (const step of this.pullSteps) told(step);
+        this.#moveTag(found, name);
+      },
+      tagImage: async (id, reference) => {
+        send(`tag ${id} ${reference}`);
+        const image = this.localImages.find((one) => one.id === id);
+        if (!image) throw new Fault({ code: 'engine.missing', message: `There is no image ${id}.`, remedy: 'Pull it.' });
+        this.#moveTag(image, wholeImageName(reference));
+      },
+      createNetwork: async (name, labels) => {
+        send(`create network ${name}`);
+        if (this.networkList.some((network) => network.name === name))
+          throw new Fault({ code: 'engine.conflict', message: `The engine refuses: network ${name} already exists.`, remedy: 'Look.' });
+        this.networkList.push({ id: `id-${name}`, name, driver: 'bridge', labels, subnets: ['172.20.0.0/16'] });
+      },
+      removeNetwork: async (name) => {
+        send(`remove network ${name}`);
+        const at = this.networkList.findIndex((network) => network.name === name);
+        if (at < 0) throw new Fault({ code: 'engine.missing', message: `There is no network ${name}.`, remedy: 'Look.' });
+        this.networkList.splice(at, 1);
+      },
       removeImage: async (id) => send(`remove image ${id}`),
       removeVolume: async (name) => send(`remove volume ${name}`),
     };

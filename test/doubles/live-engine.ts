@@ -113,8 +113,20 @@ export function hostDouble({ listeners = [], files = {} }: { listeners?: Listene
       write: async () => {
         throw new Error('nothing is written here');
       },
+      makeFolder: async () => {
+        throw new Error('nothing is written here');
+      },
+      remove: async () => {
+        throw new Error('nothing is written here');
+      },
     },
     exec: async () => {
+      throw new Error('nothing is run here');
+    },
+    run: async () => {
+      throw new Error('nothing is run here');
+    },
+    pipe: async () => {
       throw new Error('nothing is run here');
     },
     dial: async () => {

@@ -1,0 +1,29 @@
+import type { NetworkFacts, VolumeFacts } from './engine.ts';
+
+/** One entry of `GET /networks`. */
+export interface ListedNetwork {
+  Id?: string;
+  Name: string;
+  Driver?: string;
+  Labels?: Record<string, string> | null;
+  IPAM?: { Config?: { Subnet?: string }[] | null } | null;
+}
+
+export function networkFacts({ Id, Name, Driver, Labels, IPAM }: ListedNetwork): NetworkFacts {
+  return {
+    id: Id ?? Name,
+    name: Name,
+    driver: Driver ?? '',
+    labels: Labels ?? {},
+    subnets: (IPAM?.Config ?? []).flatMap(({ Subnet }) => (Subnet ? [Subnet] : [])),
+  };
+}
+
+/** `GET /volumes`. */
+export interface ListedVolumes {
+  Volumes?: { Name: string; Labels?: Record<string, string> | null; Mountpoint?: string }[] | null;
+}
+
+export function volumeFacts({ Volumes }: ListedVolumes): VolumeFacts[] {
+  return (Volumes ?? []).map(({ Name, Labels, Mountpoint }) => ({ name: Name, labels: Labels ?? {}, mountpoint: Mountpoint ?? '' }));
+}
