@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
+import { runBesideIn } from './beside.ts';
 import type { EngineWriter } from './engine.ts';
 import { acknowledged, refusalOf } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
-import { runBesideIn } from './beside.ts';
 import { execIn } from './exec.ts';
 import { execStreamIn } from './exec-stream.ts';
 import { imageNameParts } from './image-name.ts';
