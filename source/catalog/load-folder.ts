@@ -7,6 +7,7 @@ import { nameRemedy } from '../text/nearest-name.ts';
 import type { CatalogEntry, CatalogProblem } from './catalog.ts';
 import { readCompose } from './compose-file.ts';
 import type { Draft, RuleFinding } from './draft.ts';
+import { usesOfUnknown } from './exchange-references.ts';
 import { groups } from './groups.ts';
 import { joinEntry } from './join-entry.ts';
 import { lintRules } from './lint.ts';
@@ -73,6 +74,22 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
         field: fieldText(path),
         message: `There is no component "${id}".`,
         remedy: nameRemedy(id, known, 'Remove it.'),
+      });
+    }
+  }
+  const byId = new Map(kept.map((entry) => [entry.id, entry]));
+  for (const { entry, file, document } of entries) {
+    for (const { path, message, known: near } of usesOfUnknown(entry, byId)) {
+      // A built-in one, or one that has errors of its own: what it provides is not known here.
+      if (!byId.has(entry.uses?.[Number(path[1])]?.component ?? '') && known.has(entry.uses?.[Number(path[1])]?.component ?? '')) continue;
+      const place = document.place(path);
+      problems.push({
+        level: 'warning',
+        file,
+        ...place,
+        field: fieldText(path),
+        message,
+        remedy: nameRemedy(String(document.scalar(path)?.value ?? ''), near, 'Remove it.'),
       });
     }
   }

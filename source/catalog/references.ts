@@ -11,6 +11,7 @@ import {
   unknown,
   variableOf,
 } from './draft.ts';
+import { checkExchange, checkReach, checkSite } from './exchange-references.ts';
 import { checkExpressions } from './expression-references.ts';
 import { placeholdersIn } from './placeholders.ts';
 import type { ComponentCall } from './schema.ts';
@@ -25,6 +26,9 @@ export const referenceRules: readonly LintRule[] = [
   { id: 'calls', check: checkCalls },
   { id: 'call-users', check: checkCallUsers },
   { id: 'expressions', check: checkExpressions },
+  { id: 'exchange', check: checkExchange },
+  { id: 'site', check: checkSite },
+  { id: 'R14', check: checkReach },
 ];
 
 function* checkServices(draft: Draft): Generator<RuleFinding> {

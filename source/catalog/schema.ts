@@ -37,6 +37,8 @@ export const fieldTypes = [
 
 const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digits and dashes, starting with a letter');
 const line = z.number().int().positive();
+/** `512MB`, `4GB`: powers of 1024. */
+const size = z.string().regex(/^\d+(MB|GB)$/, 'use a number and MB or GB');
 /** Where a value comes from. `document` is the specification; everything else names its source. */
 const source = z.string().min(1);
 
@@ -87,6 +89,18 @@ const field = z.strictObject({
    * `proxy` (a rule of the reverse proxy).
    */
   goes: z.enum(['environment', 'config', 'command', 'credential', 'proxy']),
+  /**
+   * Who follows an address: the component's own `container` (where `localhost` is the container itself, R14; taken for granted where nothing is said),
+   * people's `browser`, servers on the `internet` (R53), or nobody: the component listens there (`listen`).
+   */
+  reach: z.enum(['container', 'browser', 'internet', 'listen']).optional(),
+  /** Values that are for setting up only, and refused where the component can be reached publicly (R23). */
+  setupOnly: z.array(z.string()).optional(),
+  /** A token that is worth something for so long after it was made (R76). */
+  validFor: z
+    .string()
+    .regex(/^\d+(s|m|h)$/)
+    .optional(),
   env: z
     .string()
     .regex(/^[A-Z][A-Z0-9_]*$/)
@@ -232,6 +246,10 @@ export const componentSchema = z.strictObject({
         optional: z.boolean().default(false),
         /** Why this tag: required for every pin that the specification does not state (R82). */
         tagReason: z.string().optional(),
+        /** Why no image of another name will do: what this one has and others of its kind lack (R30). */
+        irreplaceable: z.string().min(1).optional(),
+        /** The only architectures that the image is made for, as engines name them; missing: whatever the host has. */
+        architectures: z.array(z.enum(['amd64', 'arm64', 'arm', '386', 'riscv64', 'ppc64le', 's390x'])).optional(),
         /** Further image names that are this service too: forks, other publishers. Without tags. */
         images: z.array(z.string()).default([]),
         source: source.optional(),
@@ -243,9 +261,41 @@ export const componentSchema = z.strictObject({
   /** Exactly one of each set may be set (R21). */
   oneOf: z.array(z.array(z.string()).min(2)).default([]),
   /** Mounts of compose.yaml, by target. */
-  volumes: z.record(z.string(), z.strictObject({ meaning: z.string(), source: source.optional() })).default({}),
+  volumes: z
+    .record(
+      z.string(),
+      z.strictObject({
+        meaning: z.string(),
+        /** Downloads and libraries belong on one filesystem, all downloads into one folder (R27). */
+        holds: z.enum(['downloads', 'library']).optional(),
+        source: source.optional(),
+      }),
+    )
+    .default({}),
   configFile: z.strictObject({ path: z.string(), form: z.string(), source: source.optional() }).optional(),
   websocket: z.boolean().default(false),
+  /** Has a password or an administrator's page although it is not of the group security: wants HTTPS like those (R9). */
+  sensitive: z.boolean().optional(),
+  /** What it needs at least of the host. */
+  needs: z.strictObject({ memory: size.optional(), disk: size.optional(), source: source.optional() }).optional(),
+  /**
+   * What other components use of this one, by name: an address `scheme://<id>:<container port>` on the network `quarterdeck-<id>`. All of it is one service's.
+   */
+  provides: z.record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/) })).optional(),
+  /** Where an address that another component provides goes: a field, and the services that have to reach it (the main one where none is named). */
+  uses: z
+    .array(z.strictObject({ component: name, what: name, field: z.string(), services: z.array(z.string()).min(1).optional() }))
+    .optional(),
+  /** How the reverse proxy serves it, where that is more than the port marked `web` (R11). */
+  site: z
+    .strictObject({
+      port: name.optional(),
+      /** Paths that go to another port (R51); `otherwise` gets them where nobody answers there. */
+      routes: z.array(z.strictObject({ path: z.string().regex(/^\/[\w./-]*\*?$/), port: name, otherwise: name.optional() })).default([]),
+      /** Of the portal that decides who may pass (R36): the field with the address at which browsers find it. */
+      portal: z.string().optional(),
+    })
+    .optional(),
   auth: z.string().default('none'),
   calls: z.record(name, call).default({}),
   probe: probe.optional(),

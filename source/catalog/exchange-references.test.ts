@@ -1,0 +1,99 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { namesLoopback } from './exchange-references.ts';
+import { loadFolder } from './load-folder.ts';
+
+const removals: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const remove of removals.splice(0)) await remove();
+});
+
+const field = '  - {name: RUNTIME_URL, type: url, goes: environment, default: "http://runtime:1"}\n';
+
+/** The sound entry twice, as `notes` and as `runtime`; each with more text, or with another compose file. */
+async function load(more: { notes?: string; runtime?: string; notesCompose?: string; field?: string }) {
+  const withField = soundComponent.replace('fields:\n', () => `fields:\n${more.field ?? field}`);
+  const compose = soundCompose.replace('SIGNUP: ', () => 'RUNTIME_URL: "${RUNTIME_URL:-}"\n      SIGNUP: ');
+  const made = await catalogFolder({
+    'notes/component.yaml': `${withField}\n${more.notes ?? ''}`,
+    'notes/compose.yaml': more.notesCompose ?? compose,
+    'runtime/component.yaml': `${soundComponent.replace('id: notes', 'id: runtime')}\n${more.runtime ?? ''}`,
+    'runtime/compose.yaml': soundCompose,
+  });
+  removals.push(made.remove);
+  const { problems, entries } = await loadFolder(made.folder, { own: true });
+  for (const { message, remedy } of problems) expect(`${message} ${remedy}`).toMatch(/^["A-Z].*[.?]$/s);
+  return { found: problems.map((problem) => `${problem.field}: ${problem.message}`), entries };
+}
+
+const provides = 'provides: {api: {port: web, scheme: http}}\n';
+const uses = 'uses: [{component: runtime, what: api, field: RUNTIME_URL}]\n';
+
+describe('what components give to each other', () => {
+  it('is kept, and leaves nothing to say, when both sides fit', async () => {
+    const { found, entries } = await load({ notes: uses, runtime: provides });
+    expect(found).toEqual([]);
+    expect(entries.find(({ id }) => id === 'notes')?.uses).toEqual([{ component: 'runtime', what: 'api', field: 'RUNTIME_URL' }]);
+  });
+
+  it.each([
+    ['a component that nobody knows', uses.replace('runtime', 'runtme'), provides, 'uses[0].component: There is no component "runtme".'],
+    ['what the other does not provide', uses.replace('api', 'app'), provides, 'uses[0].what: The component "runtime" provides no "app".'],
+    ['a field that is not there', uses.replace('RUNTIME_URL', 'RUNTIME_UR'), provides, 'uses[0].field: There is no field "RUNTIME_UR".'],
+    [
+      'a secret field',
+      uses.replace('RUNTIME_URL', 'APP_SECRET'),
+      provides,
+      'uses[0].field: "APP_SECRET" is no plain variable of compose.yaml.',
+    ],
+    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: A component does not use itself.'],
+    ['a service that is not there', uses.replace('}]', ', services: [web]}]'), provides, 'uses[0].services[0]: There is no service "web".'],
+    ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: There is no port "api".'],
+  ])('%s is told', async (_, notes, runtime, expected) => {
+    expect((await load({ notes, runtime })).found).toContain(expected);
+  });
+
+  it('a service on the host network cannot join', async () => {
+    const notesCompose = soundCompose.replace('    depends_on: [db]\n', '    network_mode: host\n');
+    const { found } = await load({ notes: uses.replace('}]', ', services: [app]}]'), runtime: provides, notesCompose });
+    expect(found).toContain('uses[0].services[0]: "app" has a network of its own kind and cannot join another.');
+  });
+});
+
+describe('the site of a component', () => {
+  it.each([
+    ['site: {port: wbe}\n', 'site.port: There is no port "wbe".'],
+    ['site: {routes: [{path: /hub, port: hub}]}\n', 'site.routes[0].port: There is no port "hub".'],
+    ['site: {routes: [{path: "/a b", port: web}]}\n', 'site.routes[0].path'],
+    ['site: {portal: address}\n', 'site.portal: There is no field "address".'],
+  ])('%s', async (notes, expected) => {
+    expect((await load({ notes })).found.join('\n')).toContain(expected);
+  });
+});
+
+describe('addresses that a container follows', () => {
+  it('may not default to the container itself, unless others follow them (R14)', async () => {
+    const inside = '  - {name: RUNTIME_URL, type: url, goes: environment, default: "http://localhost:1"}\n';
+    expect((await load({ field: inside })).found).toEqual([
+      'fields[0].default: The container of "RUNTIME_URL" would look for http://localhost:1 inside itself.',
+    ]);
+    expect((await load({ field: inside.replace('goes', 'reach: browser, goes') })).found).toEqual([]);
+  });
+
+  it.each([
+    ['http://localhost:11434', true],
+    ['https://LOCALHOST', true],
+    ['127.0.0.1:80', true],
+    ['http://127.1.2.3/x', true],
+    ['jdbc:postgresql://[::1]:5432/db', true],
+    ['postgres://me:pw@localhost/db', true],
+    ['::1', true],
+    ['http://localhost.example.org', false],
+    ['http://mylocalhost:1', false],
+    ['http://db:5432/localhost', false],
+    ['0.0.0.0:8080', false],
+    ['', false],
+  ])('%s names the loopback: %s (R14)', (address, expected) => {
+    expect(namesLoopback(address)).toBe(expected);
+  });
+});

@@ -1,0 +1,108 @@
+import type { CatalogEntry } from './catalog.ts';
+import { type Draft, inComponent, portAnnotation, portsOf, type RuleFinding, unknown } from './draft.ts';
+
+/** What a component gives to others and takes from them, as far as its own folder tells. */
+export function* checkExchange(draft: Draft): Generator<RuleFinding> {
+  const { component, compose } = draft;
+  const ports = Object.keys(component.ports);
+  const fields = component.fields.map(({ name }) => name);
+  const givers = new Set<string>();
+  for (const [name, { port }] of Object.entries(component.provides ?? {})) {
+    const path = ['provides', name, 'port'];
+    const published = portsOf(draft).find((candidate) => portAnnotation(component, candidate)?.[0] === port);
+    if (!ports.includes(port)) yield unknown(path, 'port', port, ports);
+    else if (!published)
+      yield inComponent(path, `compose.yaml does not publish "${port}", so it is not told which port it is.`, 'Publish it there.');
+    else {
+      givers.add(published.service);
+      if (compose?.services.get(published.service)?.networkMode !== undefined)
+        yield inComponent(
+          path,
+          `"${published.service}" has a network of its own kind and cannot join another.`,
+          'Remove network_mode, or this.',
+        );
+    }
+  }
+  if (givers.size > 1)
+    yield inComponent(
+      ['provides'],
+      `Others find a component by one name, but ${[...givers].join(' and ')} provide.`,
+      'Keep those of one service.',
+    );
+  for (const [index, use] of (component.uses ?? []).entries()) {
+    const path = ['uses', index];
+    const field = component.fields.find(({ name }) => name === use.field);
+    if (!field) yield unknown([...path, 'field'], 'field', use.field, fields);
+    else if (field.goes !== 'environment' || field.secret)
+      yield inComponent([...path, 'field'], `"${use.field}" is no plain variable of compose.yaml.`, 'Name a field with goes: environment.');
+    if (use.component === component.id) yield inComponent([...path, 'component'], 'A component does not use itself.', 'Name another one.');
+    for (const [at, service] of (use.services ?? []).entries()) {
+      const found = compose?.services.get(service);
+      if (!found) yield unknown([...path, 'services', at], 'service', service, compose?.services.keys() ?? []);
+      else if (found.networkMode !== undefined)
+        yield inComponent(
+          [...path, 'services', at],
+          `"${service}" has a network of its own kind and cannot join another.`,
+          'Name another service.',
+        );
+    }
+  }
+}
+
+/** What the proxy is told about a component. */
+export function* checkSite({ component }: Draft): Generator<RuleFinding> {
+  const { site } = component;
+  if (!site) return;
+  const ports = Object.keys(component.ports);
+  const fields = component.fields.map(({ name }) => name);
+  const named: [path: PropertyKey[], port: string | undefined][] = [
+    [['site', 'port'], site.port],
+    ...site.routes.flatMap(({ port, otherwise }, index): [PropertyKey[], string | undefined][] => [
+      [['site', 'routes', index, 'port'], port],
+      [['site', 'routes', index, 'otherwise'], otherwise],
+    ]),
+  ];
+  for (const [path, port] of named) if (port !== undefined && !ports.includes(port)) yield unknown(path, 'port', port, ports);
+  if (site.portal !== undefined && !fields.includes(site.portal)) yield unknown(['site', 'portal'], 'field', site.portal, fields);
+}
+
+/** R14: `localhost` inside a container is the container itself. */
+export function* checkReach({ component }: Draft): Generator<RuleFinding> {
+  for (const [index, field] of component.fields.entries()) {
+    if (field.default === undefined || !followedByContainer(field)) continue;
+    if (namesLoopback(String(field.default)))
+      yield inComponent(
+        ['fields', index, 'default'],
+        `The container of "${field.name}" would look for ${String(field.default)} inside itself.`,
+        'Use the name of a service, or say reach: browser where people follow the address, reach: listen where nobody does.',
+      );
+  }
+}
+
+const addressTypes = new Set(['url', 'jdbc-url', 'database-url', 'address']);
+
+/** Does the component's own container connect to what this field names? */
+export function followedByContainer(field: { type: string; goes: string; reach?: string | undefined }): boolean {
+  if (field.reach !== undefined) return field.reach === 'container';
+  return addressTypes.has(field.type) && (field.goes === 'environment' || field.goes === 'config' || field.goes === 'command');
+}
+
+/** Is the host of this address the machine that asks? `http://localhost:1`, `127.0.0.1:80`, `jdbc:postgresql://[::1]/x`, `user:pass@localhost`. */
+export function namesLoopback(address: string): boolean {
+  return /(?:^|:\/\/|@)(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?|0:0:0:0:0:0:0:1)(?=$|[:/?,])/i.test(address.trim());
+}
+
+/** Between entries: what one uses, another must provide. Answers path, message and remedy. */
+export function usesOfUnknown(
+  entry: CatalogEntry,
+  entries: ReadonlyMap<string, CatalogEntry>,
+): { path: PropertyKey[]; message: string; known: string[] }[] {
+  return (entry.uses ?? []).flatMap(({ component, what }, index) => {
+    const provider = entries.get(component);
+    if (!provider)
+      return [{ path: ['uses', index, 'component'], message: `There is no component "${component}".`, known: [...entries.keys()] }];
+    const offered = Object.keys(provider.provides ?? {});
+    if (offered.includes(what)) return [];
+    return [{ path: ['uses', index, 'what'], message: `The component "${component}" provides no "${what}".`, known: offered }];
+  });
+}
