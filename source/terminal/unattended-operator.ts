@@ -62,7 +62,7 @@ export class UnattendedOperator implements Operator {
       code: 'usage.answer',
       message: `Nobody is there to fill in "${cleanLine(form.title)}". ${sentences.join(' ')}`,
       remedy: [
-        settable.length > 0 ? `Add ${settable.join(' ')}.` : '',
+        settable.length > 0 ? `Add ${settable.join(' ')} to the command line.` : '',
         secrets.length > 0 ? `Secrets are read from a terminal or from stdin only: ${secrets.join(', ')}.` : '',
       ]
         .filter(Boolean)
