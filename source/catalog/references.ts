@@ -1,4 +1,5 @@
 import { nameRemedy } from '../text/nearest-name.ts';
+import { checkBackup } from './backup-rules.ts';
 import {
   type Draft,
   inComponent,
@@ -22,6 +23,7 @@ export const referenceRules: readonly LintRule[] = [
   { id: 'ports', check: checkPorts },
   { id: 'volumes', check: checkVolumes },
   { id: 'files', check: checkFiles },
+  { id: 'backup', check: checkBackup },
   { id: 'fields', check: checkFields },
   { id: 'calls', check: checkCalls },
   { id: 'call-users', check: checkCallUsers },

@@ -220,6 +220,37 @@ const operation = z.strictObject({
   consequences: z.array(z.string()).default([]),
 });
 
+/** How one volume, or mount without a name, gets into a backup and back (`stack/backup-plan.ts`). */
+const backupItem = z
+  .strictObject({
+    /** Names its file in a backup. */
+    id: name,
+    /** A volume of compose.yaml; for a mount of a folder its target: `/media`. */
+    volume: z.string().min(1),
+    /**
+     * `dump`: a program of the product writes what is in it, while it runs. `copy`: files that may be copied while it runs. `pause`: copied while the services that
+     * mount it stand still, as after a power cut; for what recovers from that, and must not be stopped. `stop`: copied while they are stopped. `skip`: not saved.
+     */
+    way: z.enum(['dump', 'copy', 'pause', 'stop', 'skip']),
+    /** In which service it is read, and a dump is run; the first that mounts it where missing. */
+    service: z.string().optional(),
+    /** Writes the dump to stdout. Secrets never stand in it: the engine tells everybody who listens what the argv of an exec is. */
+    dump: z.array(z.string()).min(1).optional(),
+    /** Reads the dump from stdin, and replaces what is there. Runs while the component's other services are stopped. */
+    restore: z.array(z.string()).min(1).optional(),
+    /** Further services that stand still with it. */
+    with: z.array(z.string()).default([]),
+    /** Paths in it that are left out: caches, and what is made anew. */
+    exclude: z.array(z.string().regex(/^[^/]/, 'relative to the mount')).default([]),
+    /** Why this way; for `skip` why it is not saved. Shown to the operator. */
+    why: z.string().optional(),
+    source: source.optional(),
+  })
+  .refine(({ way, dump, restore }) => (way === 'dump') === (dump !== undefined) && (way === 'dump') === (restore !== undefined), {
+    message: 'dump and restore belong to way: dump, both of them',
+  })
+  .refine(({ way, why }) => way !== 'skip' || why !== undefined, { message: 'say why it is skipped' });
+
 export const componentSchema = z.strictObject({
   id: name,
   group: z.enum(groups),
@@ -364,6 +395,8 @@ export const componentSchema = z.strictObject({
       notes: z.array(z.string()).default([]),
     })
     .optional(),
+  /** How its data is saved, volume by volume: every one is named here. */
+  backup: z.array(backupItem).default([]),
   dependsOn: z.array(name).default([]),
   notes: z.array(z.string()).default([]),
   sources: z.array(z.string()).default([]),
@@ -375,5 +408,6 @@ export const componentSchema = z.strictObject({
 
 export type Component = z.output<typeof componentSchema>;
 export type ComponentCall = z.output<typeof call>;
+export type BackupItem = z.output<typeof backupItem>;
 export type ComponentField = z.output<typeof field>;
 export type FieldType = (typeof fieldTypes)[number];
