@@ -218,7 +218,15 @@ async function createContainer(request: EngineRequest): Promise<void> {
     ports,
     mounts: [...list(host['Binds']).map(mountOf), ...mountsOf(host['Mounts'])],
     networkMode,
-    networks: networkMode === 'none' || networkMode === 'host' ? [] : [networkMode === 'default' ? 'bridge' : networkMode],
+    networks:
+      networkMode === 'none' || networkMode === 'host'
+        ? []
+        : [
+            ...new Set([
+              networkMode === 'default' ? 'bridge' : networkMode,
+              ...Object.keys(map(map(body['NetworkingConfig'])['EndpointsConfig'])),
+            ]),
+          ],
     restartPolicy: {
       name: (['always', 'unless-stopped', 'on-failure'] as const).find((one) => one === policy['Name']) ?? 'no',
       maximum: Number(policy['MaximumRetryCount']) || 0,
@@ -235,7 +243,10 @@ async function createContainer(request: EngineRequest): Promise<void> {
     user: text(body['User']),
     autoRemove: host['AutoRemove'] === true,
   };
-  const program = scriptedProgram({ argv: [...entrypoint, ...command], hostname: name, tty: spec.tty, healthcheck: spec.healthcheck });
+  for (const network of spec.networks) if (!machine.networks.has(network)) throw new Refusal(404, `network ${network} not found`);
+  const program =
+    machine.cast(spec) ??
+    scriptedProgram({ argv: [...entrypoint, ...command], hostname: name, tty: spec.tty, healthcheck: spec.healthcheck });
   const container = machine.create(spec, program);
   sendJson(request, { Id: container.id, Warnings: [] }, 201);
 }

@@ -36,6 +36,8 @@ export class Machine {
   readonly doors: Doors;
   readonly volumes = new Map<string, Volume>();
   readonly networks = new Map<string, Network>();
+  /** Who plays a container that is made while the practice runs; without an answer its own command is run by a small shell. */
+  cast: (spec: ContainerSpec) => Program | undefined = () => undefined;
   readonly name = 'practice';
   readonly cpus = 4;
   readonly memoryBytes = 16_541_192_192;

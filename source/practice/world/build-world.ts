@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Catalog, CatalogEntry, CatalogService } from '../../catalog/catalog.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from '../engine/container.ts';
+import { familiar } from '../engine/images.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { PracticeProduct } from '../practice.ts';
 import { days, type Part, type Play } from './part.ts';
@@ -52,6 +53,7 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
       actors.push(await putOn(machine, { entry, service, part, play, values }));
     }
   }
+  machine.cast = (spec) => castOf(machine, catalog, parts, spec);
   if (products.cluster) actors.push(await putClusterOn(machine, products.cluster));
   // What an upgrade and an experiment have left behind, for whoever cleans up.
   const nowMs = machine.now();
@@ -76,6 +78,29 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
       return actors.find((actor) => actor.component === component && actor.service === (service ?? main));
     },
   };
+}
+
+/** What a catalog component's container plays, known by its image and its compose service: whoever deploys it meets it as it is. */
+function castOf(machine: Machine, catalog: Catalog, parts: readonly Part[], spec: ContainerSpec): PlayedProgram | undefined {
+  const wanted = spec.labels['com.docker.compose.service'];
+  for (const part of parts) {
+    const service = catalog
+      .get(part.component)
+      ?.services.find(({ name, image }) => name === wanted && repositoryOf(interpolate(image)) === repositoryOf(spec.image));
+    const play = service && part.plays[service.name];
+    if (!play || play.finished) continue;
+    return new PlayedProgram(play, {
+      seed: spec.name,
+      product: service.main ? part.product : undefined,
+      around: { later: (ms, call) => machine.later(ms, call), cancel: (timer) => machine.cancel(timer) },
+    });
+  }
+  return undefined;
+}
+
+/** `postgres` of `docker.io/library/postgres:16-alpine@sha256:...`. */
+function repositoryOf(image: string): string {
+  return familiar(image.replace(/@.*$/, '').replace(/:[^/:]*$/, ''));
 }
 
 interface Putting {
