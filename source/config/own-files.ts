@@ -34,6 +34,15 @@ export async function readOwnFile(path: string): Promise<string | undefined> {
   }
 }
 
+/** Is a file closed to everybody but its owner (and root)? True where there are no such modes. Throws `config.unreadable`. */
+export async function isOwnFilePrivate(path: string): Promise<boolean> {
+  try {
+    return process.platform === 'win32' || ((await stat(path)).mode & 0o077) === 0;
+  } catch (cause) {
+    throw unreadable(path, reasonOf(cause), cause);
+  }
+}
+
 /**
  * Writes a file whole or not at all: readers see the old or the new text. Missing folders are made, for the operator alone; the
  * file is readable for the operator alone, unless another mode is asked for. Throws `config.unwritable`.

@@ -1,5 +1,6 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
-import { Fault, messageOf } from '../faults/fault.ts';
+import { Fault } from '../faults/fault.ts';
+import { askKeychain, type Environment, type Keytar } from './keychain.ts';
 
 /** Where secrets rest. Names are ours; values are text. */
 export interface SecretStore {
@@ -10,75 +11,18 @@ export interface SecretStore {
 }
 
 const service = 'quarterdeck';
-/** An unlock prompt of the desktop can block for as long as nobody looks. */
-const keychainLimitMs = 3_000;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-function unreachable(reason: string, cause?: unknown): Fault {
-  return new Fault({
-    code: 'failed.keychain',
-    message: `The system's keychain does not answer: ${reason}.`,
-    remedy: 'Unlock it, or start a secret service (gnome-keyring, KWallet) in this session.',
-    cause,
-  });
-}
-
-/** Why there can be no keychain here, told without loading anything; undefined when it is worth asking. */
-function absence(env: Environment): string | undefined {
-  if (env.QUARTERDECK_KEYCHAIN === 'off') return 'QUARTERDECK_KEYCHAIN is off';
-  if (process.platform !== 'linux') return undefined;
-  // The three places where libsecret looks for a bus.
-  return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';
-}
-
-/**
- * One that kept silent is not waited for again so soon: every act would begin with three seconds of nothing. And not at all while a question is still
- * open: each of them holds a thread that node reads files with, and there are four.
- */
-const silenceMs = 60_000;
-let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
-
-/** The keychain of the operating system. */
+/** The keychain of the operating system. One that failed once is not asked again through the same store. */
 export function keychainStore(env: Environment = process.env): SecretStore {
   let away: Fault | undefined;
 
-  async function ask<T>(use: (keytar: typeof import('keytar')) => Promise<T>): Promise<T> {
+  async function ask<T>(use: (keytar: Keytar) => Promise<T>): Promise<T> {
     if (away) throw away;
-    const reason = absence(env);
-    if (reason) {
-      away = unreachable(reason);
-      throw away;
-    }
-    if (silent && (silent.open || performance.now() - silent.sinceMs < silenceMs)) throw silent.fault;
-    let timer: NodeJS.Timeout | undefined;
-    let late = false;
-    let asking: Promise<T> | undefined;
     try {
-      const tooLong = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => {
-          late = true;
-          reject(new Error(`no answer within ${keychainLimitMs / 1000} seconds`));
-        }, keychainLimitMs);
-      });
-      tooLong.catch(() => {});
-      // A namespace import type-checks but lacks the functions at run time.
-      const { default: keytar } = (await import('keytar')) as unknown as { default: typeof import('keytar') };
-      asking = use(keytar);
-      return await Promise.race([asking, tooLong]);
-    } catch (error) {
-      away = unreachable(messageOf(error), error);
-      if (late) {
-        const silence = { fault: away, sinceMs: performance.now(), open: asking !== undefined };
-        silent = silence;
-        const answered = () => {
-          silence.open = false;
-        };
-        asking?.then(answered, answered);
-      }
-      throw away;
-    } finally {
-      clearTimeout(timer);
+      return await askKeychain(env, use);
+    } catch (thrown) {
+      if (thrown instanceof Fault) away = thrown;
+      throw thrown;
     }
   }
 

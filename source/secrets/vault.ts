@@ -33,4 +33,15 @@ export interface SecretVault {
   write(grant: Grant, name: SecretName, value: string, origin: string): Promise<string>;
   /** With all versions. */
   remove(grant: Grant, name: SecretName): Promise<void>;
+  /** What the operator can do with the place itself. Missing where there is only one. */
+  readonly care?: VaultCare;
+}
+
+export interface VaultCare {
+  /** Copies everything to the other place, reads every value back, and only then removes it here. One that was interrupted is gone on with. */
+  migrate(grant: Grant, to: SecretVault['kind'], told?: (fraction: number, label: string) => void): Promise<{ moved: number }>;
+  /** Seals the file anew: with another passphrase, or with the key file of `QUARTERDECK_SECRETS_KEY_FILE`. */
+  reseal(grant: Grant, key: 'passphrase' | 'key-file'): Promise<void>;
+  /** Where copies still rest since a migration was interrupted. */
+  leftIn(): Promise<string | undefined>;
 }

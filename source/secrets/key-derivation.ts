@@ -1,0 +1,38 @@
+import crypto from 'node:crypto';
+
+export interface KeyCost {
+  memoryKiB: number;
+  passes: number;
+  parallelism: number;
+}
+
+/** What RFC 9106, section 4, names for where 2 GiB are too much. */
+export const usualCost: KeyCost = { memoryKiB: 64 * 1024, passes: 3, parallelism: 4 };
+
+/** A file says its own cost; one that somebody else wrote must not take all memory or all day. */
+export function isBearable({ memoryKiB, passes, parallelism }: KeyCost): boolean {
+  const within = (value: number, least: number, most: number) => Number.isInteger(value) && value >= least && value <= most;
+  return within(memoryKiB, 1024, 1024 * 1024) && within(passes, 1, 16) && within(parallelism, 1, 16) && memoryKiB >= 8 * parallelism;
+}
+
+/** Argon2id, 32 bytes. Node brings it from 24.7 on; for older ones there is a slower one in JavaScript. */
+export async function deriveKey(
+  phrase: string,
+  salt: Uint8Array,
+  cost: KeyCost,
+  native: typeof crypto.argon2 | null = crypto.argon2 ?? null,
+): Promise<Buffer> {
+  // The same letters typed on another keyboard may be composed differently.
+  const message = Buffer.from(phrase.normalize('NFC'));
+  if (native) {
+    return await new Promise((resolve, reject) => {
+      const { memoryKiB: memory, passes, parallelism } = cost;
+      native('argon2id', { message, nonce: salt, parallelism, tagLength: 32, memory, passes }, (error, key) =>
+        error ? reject(error) : resolve(key),
+      );
+    });
+  }
+  const { argon2idAsync } = await import('@noble/hashes/argon2.js');
+  const key = await argon2idAsync(message, salt, { t: cost.passes, m: cost.memoryKiB, p: cost.parallelism, dkLen: 32 });
+  return Buffer.from(key);
+}

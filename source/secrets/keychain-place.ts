@@ -1,0 +1,149 @@
+import { askKeychain, type Environment } from './keychain.ts';
+import type { SecretEntry, SecretName, SecretVersion } from './vault.ts';
+import { damagedFault, type StoredVersion, type VaultPlace, withVersion } from './vault-place.ts';
+
+const indexAccount = 'index';
+const indexFormat = 1;
+
+type Entries = Map<SecretName, SecretVersion[]>;
+
+interface Index {
+  entries: Entries;
+  /** Somebody began to change something and did not end: what is said here may be out of step. */
+  pending: boolean;
+}
+
+/** Says everything about a version, so that a lost index can be made again: `value a1b2c3 1795299325000 generated nas/password-vault/ADMIN_TOKEN`. */
+function accountOf(name: SecretName, { id, createdMs, origin }: SecretVersion): string {
+  return `value ${id} ${createdMs} ${origin} ${name}`;
+}
+
+function versionOf(account: string): { name: SecretName; version: SecretVersion } | undefined {
+  const parts = /^value ([a-z0-9]+) (\d{1,15}) (\S+) (.+)$/s.exec(account);
+  if (!parts) return undefined;
+  const [, id = '', createdMs = '', origin = '', name = ''] = parts;
+  return { name: name as SecretName, version: { id, createdMs: Number(createdMs), origin } };
+}
+
+const wheres: Partial<Record<NodeJS.Platform, string>> = {
+  darwin: 'the login keychain of macOS',
+  win32: 'the credential manager of Windows',
+};
+
+/**
+ * Secrets in the keychain of the operating system: an account for each value, readable with the keychain's own tools, and one for the index of names and
+ * versions. An index that is missing, damaged or out of step is made again from the accounts, and written with the next change.
+ */
+export function keychainPlace(env: Environment, service: string): VaultPlace {
+  async function rebuilt(): Promise<Entries> {
+    const found = await askKeychain(env, (keytar) => keytar.findCredentials(service));
+    const entries: Entries = new Map();
+    for (const { account } of found) {
+      const known = versionOf(account);
+      if (!known) continue;
+      entries.set(known.name, withVersion(entries.get(known.name) ?? [], known.version, Number.POSITIVE_INFINITY).kept);
+    }
+    return entries;
+  }
+
+  async function readIndex(): Promise<Index> {
+    const text = await askKeychain(env, (keytar) => keytar.getPassword(service, indexAccount));
+    const index = text === null ? undefined : parseIndex(text);
+    if (index === 'newer')
+      throw damagedFault('The index of the secrets in the keychain', 'was written by a newer Quarterdeck; update this one');
+    return index ?? { entries: await rebuilt(), pending: false };
+  }
+
+  /** For a change: what an earlier one left half done is looked up. */
+  async function settledIndex(): Promise<Entries> {
+    const { entries, pending } = await readIndex();
+    return pending ? await rebuilt() : entries;
+  }
+
+  async function writeIndex(entries: Entries, pending: boolean): Promise<void> {
+    const secrets = [...entries].map(([name, versions]) => [name, versions.map(({ id, createdMs, origin }) => [id, createdMs, origin])]);
+    const text = JSON.stringify({ format: indexFormat, ...(pending && { pending }), secrets });
+    await askKeychain(env, (keytar) => keytar.setPassword(service, indexAccount, text));
+  }
+
+  async function readValue(name: SecretName, version: SecretVersion): Promise<string | undefined> {
+    return (await askKeychain(env, (keytar) => keytar.getPassword(service, accountOf(name, version)))) ?? undefined;
+  }
+
+  const forget = (name: SecretName, version: SecretVersion) =>
+    askKeychain(env, (keytar) => keytar.deletePassword(service, accountOf(name, version)));
+
+  const pick = (versions: readonly SecretVersion[] | undefined, id: string | undefined) =>
+    id === undefined ? versions?.at(-1) : versions?.find((version) => version.id === id);
+
+  return {
+    kind: 'keychain',
+    where: wheres[process.platform] ?? 'the keychain of this session (Secret Service)',
+    open: async (signal) => signal.throwIfAborted(),
+    async list(signal) {
+      signal.throwIfAborted();
+      return listed((await readIndex()).entries);
+    },
+    async read(name, signal, id) {
+      signal.throwIfAborted();
+      const indexed = pick((await readIndex()).entries.get(name), id);
+      const value = indexed && (await readValue(name, indexed));
+      if (value !== undefined || !indexed) return value;
+      // Somebody removed the account by hand: what is there says what there is.
+      const found = pick((await rebuilt()).get(name), id);
+      return found && (await readValue(name, found));
+    },
+    async add(name, { value, ...version }, keep, signal) {
+      signal.throwIfAborted();
+      const entries = await settledIndex();
+      const { kept, dropped } = withVersion(entries.get(name) ?? [], version, keep);
+      await writeIndex(entries, true);
+      await askKeychain(env, (keytar) => keytar.setPassword(service, accountOf(name, version), value));
+      entries.set(name, kept);
+      for (const old of dropped) await forget(name, old);
+      await writeIndex(entries, false);
+    },
+    async remove(name, signal) {
+      signal.throwIfAborted();
+      const entries = await settledIndex();
+      const versions = entries.get(name);
+      if (!versions) return;
+      await writeIndex(entries, true);
+      for (const version of versions) await forget(name, version);
+      entries.delete(name);
+      await writeIndex(entries, false);
+    },
+  };
+}
+
+export function listed(entries: ReadonlyMap<SecretName, readonly (SecretVersion | StoredVersion)[]>): readonly SecretEntry[] {
+  return [...entries]
+    .map(([name, versions]) => ({ name, versions: versions.map(({ id, createdMs, origin }) => ({ id, createdMs, origin })) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Undefined for what is no index. */
+function parseIndex(text: string): Index | 'newer' | undefined {
+  try {
+    const { format, pending, secrets } = JSON.parse(text) as {
+      format: number;
+      pending?: boolean;
+      secrets: readonly [SecretName, readonly [string, number, string][]][];
+    };
+    if (format > indexFormat) return 'newer';
+    if (format !== indexFormat) return undefined;
+    const entries: Entries = new Map();
+    for (const [name, versions] of secrets) {
+      const read = versions.map(([id, createdMs, origin]) => ({ id, createdMs, origin }));
+      if (
+        typeof name !== 'string' ||
+        read.some(({ id, createdMs, origin }) => `${typeof id}${typeof createdMs}${typeof origin}` !== 'stringnumberstring')
+      )
+        return undefined;
+      entries.set(name, read);
+    }
+    return { entries, pending: pending === true };
+  } catch {
+    return undefined;
+  }
+}

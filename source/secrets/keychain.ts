@@ -1,0 +1,101 @@
+import { Fault, messageOf } from '../faults/fault.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+export type Keytar = typeof import('keytar');
+
+/** An unlock prompt of the desktop can block for as long as nobody looks. */
+const limitMs = 3_000;
+
+/**
+ * One that kept silent is not waited for again so soon: every act would begin with three seconds of nothing. And not at all while a question is still
+ * open: each of them holds a thread that node reads files with, and there are four.
+ */
+const silenceMs = 60_000;
+let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
+
+const startOne = 'Start a secret service (gnome-keyring, KWallet) in this session.';
+
+/** What libsecret and its providers write when they cannot, in words. Seen with gnome-keyring 42 and libsecret 0.20. */
+const reasons: readonly { pattern: RegExp; reason: string; remedy: string }[] = [
+  { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne },
+  {
+    pattern: /not provided by any \.service|ServiceUnknown|NameHasNoOwner|Failed to execute program/i,
+    reason: 'no program here keeps secrets',
+    remedy: `Install gnome-keyring or KWallet. ${startOne}`,
+  },
+  {
+    pattern: /does not exist at path|No such (?:secret )?collection/i,
+    reason: 'it holds no keyring yet',
+    remedy: 'Log in at the desktop once, or make a default keyring (seahorse, "New keyring").',
+  },
+  { pattern: /locked/i, reason: 'it is locked', remedy: 'Unlock it, and try again.' },
+  {
+    pattern: /prompt (?:was )?dismissed/i,
+    reason: 'its prompt was dismissed',
+    remedy: 'Unlock it, and try again.',
+  },
+  {
+    pattern: /Failed to load keytar native addon|libsecret/i,
+    reason: 'the library libsecret is missing',
+    remedy: 'Install it: apt install libsecret-1-0, dnf install libsecret, pacman -S libsecret.',
+  },
+];
+
+export function keychainFault(message: string, cause?: unknown): Fault {
+  const known = reasons.find(({ pattern }) => pattern.test(message));
+  return new Fault({
+    code: 'failed.keychain',
+    message: `The system's keychain does not answer: ${known?.reason ?? message.replace(/\.$/, '')}.`,
+    remedy: known?.remedy ?? `Unlock it, or start a secret service (gnome-keyring, KWallet) in this session.`,
+    cause,
+  });
+}
+
+/** Why there can be no keychain here, told without loading anything; undefined when it is worth asking. */
+export function keychainAbsence(env: Environment): string | undefined {
+  if (env.QUARTERDECK_KEYCHAIN === 'off') return 'QUARTERDECK_KEYCHAIN is off';
+  if (process.platform !== 'linux') return undefined;
+  // The three places where libsecret looks for a bus.
+  return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';
+}
+
+/** Asks the operating system's keychain one thing. Throws `failed.keychain`, after three seconds at most. */
+export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
+  const absence = keychainAbsence(env);
+  if (absence) throw keychainFault(absence);
+  if (silent && (silent.open || performance.now() - silent.sinceMs < silenceMs)) throw silent.fault;
+  let timer: NodeJS.Timeout | undefined;
+  let late = false;
+  let asking: Promise<T> | undefined;
+  try {
+    const tooLong = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        late = true;
+        reject(new Error(`no answer within ${limitMs / 1000} seconds`));
+      }, limitMs);
+    });
+    tooLong.catch(() => {});
+    // A namespace import type-checks but lacks the functions at run time.
+    const { default: keytar } = (await import('keytar')) as unknown as { default: Keytar };
+    asking = use(keytar);
+    return await Promise.race([asking, tooLong]);
+  } catch (error) {
+    const fault = keychainFault(messageOf(error), error);
+    if (late) {
+      const silence = { fault, sinceMs: performance.now(), open: asking !== undefined };
+      silent = silence;
+      asking?.then(
+        () => {
+          // Somebody unlocked it: the next question is answered at once.
+          if (silent === silence) silent = undefined;
+        },
+        () => {
+          silence.open = false;
+        },
+      );
+    }
+    throw fault;
+  } finally {
+    clearTimeout(timer);
+  }
+}
