@@ -79,7 +79,10 @@ describe('the practice machine', () => {
     expect(await readFile(join(home, 'outside.txt'), 'utf8')).toBe('of the machine');
   });
 
-  test('has no programs', async () => {
-    await expect(host.exec(['id'], { signal: signal(), limitMs: 1_000 })).rejects.toMatchObject({ code: 'refused.practice' });
+  test('has a shell and a compose of its own, and nothing of the operator', async () => {
+    await expect(host.exec(['id'], { signal: signal(), limitMs: 1_000 })).rejects.toMatchObject({ code: 'unreachable.program' });
+    await mkdir(join(folder, 'home'), { recursive: true });
+    const { stdout } = await host.exec(['sh', '-c', 'echo "$HOME:${USER-nobody}:$(pwd)"'], { signal: signal(), limitMs: 5_000 });
+    expect(Buffer.from(stdout).toString()).toBe(`${join(folder, 'home')}:nobody:${join(folder, 'home')}\n`);
   });
 });

@@ -6,13 +6,14 @@ import type { Duplex } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
 import type { DialAddress, Host, HostFacts, HostFiles, Listener } from './host.ts';
 import { localFiles } from './local-files.ts';
+import { changeWithPracticeProgram, runPracticeProgram } from './practice-programs.ts';
 
 /** An answer that a practice engine gives from memory. */
 const answerLimitMs = 5_000;
 
 /**
- * The machine that a practice stack pretends to run on. Its ports are sockets in the practice's folder, its files end at that folder, and it has no
- * programs: nothing here ever reaches the machine of the operator, or the network.
+ * The machine that a practice stack pretends to run on. Its ports are sockets in the practice's folder, its files end at that folder, and it has hardly any
+ * programs: nothing here ever reaches what is the operator's, or the network.
  *
  * @param folder of the practice: `engine.sock`, `ports/8200.sock`, and what else it keeps there
  */
@@ -22,12 +23,8 @@ export function openPracticeHost(folder: string): Host {
     name: 'practice',
     kind: 'local',
     files: filesWithin(folder),
-    exec: async (argv) => {
-      throw noProgram(argv);
-    },
-    run: async (_, argv) => {
-      throw noProgram(argv);
-    },
+    exec: (argv, options) => runPracticeProgram(folder, argv, options),
+    run: (grant, argv, options) => changeWithPracticeProgram(folder, grant, argv, options),
     pipe: async (_grant, argv) => {
       throw new Fault({
         code: 'refused.practice',
@@ -43,14 +40,6 @@ export function openPracticeHost(folder: string): Host {
     listeners: (signal) => askListeners(engine, signal),
     close: async () => undefined,
   };
-}
-
-function noProgram([program = '']: readonly string[]): Fault {
-  return new Fault({
-    code: 'refused.practice',
-    message: `The practice machine has no program ${program}.`,
-    remedy: 'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
-  });
 }
 
 function practiceFacts(folder: string): HostFacts {

@@ -35,18 +35,19 @@ class Output {
 
 /**
  * Runs a program on this machine, in a process group of its own: when the limit or the signal ends it, its children end too.
+ * `bare`: without anything of our own environment.
  * Ended by a signal counts as 128 and the signal's number, as shells have it.
  * @throws Fault `unreachable.program` when it cannot be started, `failed.limit` when it took too long; the signal's reason when aborted.
  */
-export function runProgram(argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
-  const { signal, limitMs, limitBytes = defaultLimitBytes, stdin, env, cwd } = options;
+export function runProgram(argv: readonly string[], options: ExecOptions & { bare?: boolean }): Promise<ExecOutcome> {
+  const { signal, limitMs, limitBytes = defaultLimitBytes, stdin, env, cwd, bare = false } = options;
   const [program, ...args] = argv;
   return new Promise((resolve, reject) => {
     if (program === undefined || program === '') throw new TypeError('a program is needed to run one');
     signal.throwIfAborted();
     const child = spawn(program, args, {
       cwd,
-      env: env ? { ...process.env, ...env } : process.env,
+      env: bare ? { ...env } : env ? { ...process.env, ...env } : process.env,
       stdio: ['pipe', 'pipe', 'pipe'],
       // A session of its own has no terminal either: nothing it runs can ask questions over the console.
       detached: true,

@@ -27,7 +27,7 @@ export async function openPractice({ folder, catalog }: PracticeOptions): Promis
   try {
     const products = await openProducts(folder);
     closing.push(() => products.close());
-    const world = await buildWorld(machine, catalog, products);
+    const world = await buildWorld(machine, catalog, products, join(folder, 'home', 'stack'));
     const incidents = new Incidents(machine, world, products.all);
     const api = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents) });
     closing.push(() => api.close());

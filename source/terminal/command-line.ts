@@ -123,7 +123,8 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     )
     .action((action: string | undefined, words: string[]) => {
       verb = 'practice';
-      inPractice = action !== 'serve';
+      // What the practice machine's own compose is made of speaks to the engine that it is told.
+      inPractice = action !== 'serve' && action !== 'compose';
       if (action !== undefined)
         choose('practice', async (context) => (await import('./practice-verb.ts')).runPracticeVerb(context, action, words));
     });

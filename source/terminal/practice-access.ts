@@ -7,6 +7,7 @@ import { listOwnFolder, makeOwnFolder, readOwnFile, removeOwnFolder, writeOwnFil
 import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { askEngine } from '../hosts/practice-host.ts';
+import { practicePrograms } from '../hosts/practice-programs.ts';
 import type { PracticeFacts } from '../practice/practice.ts';
 
 /** A practice stack that can be used: one that somebody serves, or one of our own. */
@@ -105,6 +106,12 @@ function pathsIn(paths: OwnPaths, home: string): OwnPaths {
   return { ...paths, state: join(home, 'state'), data: join(home, 'data'), run: join(home, 'run') };
 }
 
+/** The practice machine's `docker-compose`. */
+function composeScript(installation: string): string {
+  const quoted = `'${join(installation, 'bin', 'quarterdeck').replaceAll("'", "'\\''")}'`;
+  return `#!/bin/sh\nexec ${quoted} practice compose -- "$@"\n`;
+}
+
 /** Opens a practice stack in this process. It tells nobody where it is, until it is published. */
 export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publish(): Promise<void> }> {
   const [{ openPractice }, catalog] = await Promise.all([
@@ -116,6 +123,8 @@ export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publi
   await makeOwnFolder(home);
   const folder = roomFor(home);
   const practice = await openPractice({ folder, catalog });
+  await makeOwnFolder(join(folder, 'home'));
+  await writeOwnFile(join(practicePrograms(folder), 'docker-compose'), composeScript(installationFolder()), { mode: 0o700 });
   return {
     facts: practice.facts,
     folder,

@@ -13,6 +13,16 @@ export async function runPracticeVerb(context: VerbContext, action: string | und
     return serve(context);
   }
   if (action === 'incident') return playIncident(context, words);
+  if (action === 'compose') {
+    const { runCompose } = await import('../practice/compose/compose.ts');
+    return runCompose({
+      argv: words,
+      folder: process.cwd(),
+      environment: context.env,
+      say: (line) => void process.stderr.write(`${line}\n`),
+      answer: (text) => void process.stdout.write(text),
+    });
+  }
   throw new Fault({
     code: 'usage.practice',
     message: `practice does not know "${cleanLine(action ?? '')}".`,

@@ -26,7 +26,7 @@ export interface World {
 }
 
 /** Puts all components into a machine, each as if it had been there for a while. */
-export async function buildWorld(machine: Machine, catalog: Catalog, products: Products): Promise<World> {
+export async function buildWorld(machine: Machine, catalog: Catalog, products: Products, stackFolder: string): Promise<World> {
   const parts: readonly Part[] = [
     reverseProxy,
     passwordVault,
@@ -50,7 +50,7 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
     for (const service of entry.services) {
       const play = part.plays[service.name];
       if (!play) continue;
-      actors.push(await putOn(machine, { entry, service, part, play, values }));
+      actors.push(await putOn(machine, { entry, service, part, play, values, stackFolder }));
     }
   }
   machine.cast = (spec) => castOf(machine, catalog, parts, spec);
@@ -110,6 +110,7 @@ interface Putting {
   play: Play;
   /** Of variables, shared by the services of a component. */
   values: Record<string, string>;
+  stackFolder: string;
 }
 
 /** A cluster in a container, as `kind` makes one: no component of the catalog, and a row of its own all the same. */
@@ -192,9 +193,9 @@ async function putOn(machine: Machine, putting: Putting): Promise<Actor> {
   return { component: entry.id, service: service.name, container, program };
 }
 
-function specOf(machine: Machine, { entry, service, part, play, values }: Putting, createdMs: number): ContainerSpec {
+function specOf(machine: Machine, { entry, service, part, play, values, stackFolder }: Putting, createdMs: number): ContainerSpec {
   const { project } = part;
-  const folder = `/home/practice/stack/${entry.id}`;
+  const folder = `${stackFolder}/${entry.id}`;
   const fill = (text: string) => {
     for (const { name, operator } of variablesIn(text)) {
       // Required, and not said by the part: a secret, made up anew at every start.
