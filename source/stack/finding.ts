@@ -13,7 +13,8 @@ export interface Finding {
   remedy?: Remedy;
 }
 
-/** `set` changes the answers and plans anew; `run` is a program on the host, shown before it runs. */
+/** `set` changes the answers and plans anew; `run` is a program on the host, shown before it runs; `deploy` goes to another component first. */
 export type Remedy =
   | { kind: 'set'; label: string; values: Readonly<Record<string, string>>; site?: string }
-  | { kind: 'run'; label: string; argv: readonly string[] };
+  | { kind: 'run'; label: string; argv: readonly string[] }
+  | { kind: 'deploy'; label: string; component: string };
