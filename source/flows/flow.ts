@@ -17,8 +17,18 @@ export interface FlowWorld {
   vault(session: Session): Promise<SecretVault>;
   /** Absolute path of the stack's folder on that host. */
   stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
+  /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
+  applySecrets?(session: Session, place: string, changes: readonly SecretChange[]): Promise<{ restarted: readonly string[] }>;
   /** In practice only: what can be made to go wrong there. */
   practice?: PracticeWorld;
+}
+
+/** A version of a secret that a component is to use from now on. */
+export interface SecretChange {
+  component: string;
+  /** Of its compose file. */
+  variable: string;
+  version: string;
 }
 
 export interface PracticeWorld {
@@ -57,7 +67,7 @@ export interface FlowOutcome {
  */
 export interface Flow {
   id: string;
-  /** The verb on the command line: `start`. */
+  /** The verb on the command line: `start`, or two words for one of several with a name in common: `secrets list`. */
   verb: string;
   /** Imperative, as the palette shows it: `Start the component`. */
   title: string;
@@ -66,6 +76,8 @@ export interface Flow {
   right: Right;
   /** What must be selected or named: something that is there, or something of the catalog, there or not. */
   about: 'component' | 'host' | 'catalog';
+  /** Of a flow about the host: works where no engine answers, and is run once, for the first place. */
+  offline?: true;
   /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
   /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */

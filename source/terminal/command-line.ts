@@ -137,7 +137,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     'after',
     '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 130 interrupted.',
   );
-  for (const command of [program, ...program.commands]) {
+  for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command
       .configureHelp({
         visibleArguments: () => [],
@@ -191,18 +191,26 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
   };
 }
 
-function unknownVerb(written: string, program: Command): Fault {
+function unknownVerb(written: string, program: Command, group?: string): Fault {
   return new Fault({
     code: 'usage.verb',
     message: `There is no verb "${cleanLine(written)}".`,
-    remedy: nameRemedy(written, ['help', ...program.commands.map((command) => command.name())], 'Use "quarterdeck help".'),
+    remedy: nameRemedy(
+      written,
+      group === undefined
+        ? ['help', ...program.commands.map((command) => command.name())]
+        : program.commands.map((command) => `${group} ${command.name()}`),
+      'Use "quarterdeck help".',
+    ),
   });
 }
 
 function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb) => void): void {
   const words = flow.usage === undefined ? '' : ` ${flow.usage}`;
-  const command = program
-    .command(`${flow.verb} [words...]`)
+  const [first = '', second] = flow.verb.split(' ');
+  const parent = second === undefined ? program : groupOf(program, first);
+  const command = parent
+    .command(`${second ?? first} [words...]`)
     .summary(firstLower(flow.title))
     .description(flow.summary)
     .usage(`${flow.about !== 'host' && !flow.subject ? 'COMPONENT' : ''}${words} [options]`.trim())
@@ -215,6 +223,23 @@ function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb
     if (repeats) command.option(written, meaning, (given: string, before: string[] = []) => [...before, given]);
     else command.option(written, meaning);
   }
+}
+
+/** The command that several verbs share as their first word. Alone it prints what there is of it. */
+function groupOf(program: Command, name: string): Command {
+  const known = program.commands.find((command) => command.name() === name);
+  if (known) return known;
+  const group = program.command(name).usage('VERB [options]').helpCommand(false);
+  group.summary(`${name}, in several ways`).action(() => {
+    const [unknown] = group.args;
+    if (unknown !== undefined) throw unknownVerb(`${name} ${unknown}`, group, name);
+    throw new Fault({
+      code: 'usage.verb',
+      message: `"${name}" needs to be told what.`,
+      remedy: `Use one of: ${group.commands.map((command) => `${name} ${command.name()}`).join(', ')}.`,
+    });
+  });
+  return group.allowExcessArguments(true).argument('[verb]');
 }
 
 function firstLower(text: string): string {

@@ -1,0 +1,104 @@
+import { Fault } from '../faults/fault.ts';
+import type { SecretVault, VaultCare } from '../secrets/vault.ts';
+import { countText } from '../text/quantities.ts';
+import type { Flow } from './flow.ts';
+
+const limitMs = 30 * 60_000;
+
+export function careOf(vault: SecretVault): VaultCare {
+  if (vault.care) return vault.care;
+  throw new Fault({
+    code: 'usage.secrets',
+    message: `Secrets here have one place only: ${vault.where}.`,
+    remedy: 'There is nothing to change.',
+  });
+}
+
+export const secretsMigrate: Flow = {
+  id: 'secrets-migrate',
+  verb: 'secrets migrate',
+  title: 'Move the secrets to the keychain or to a sealed file',
+  summary:
+    'Copies all secrets to the other place, reads every value back, and only then removes them from the old one. One that was interrupted is gone on with.',
+  right: 'operate',
+  about: 'host',
+  offline: true,
+  flags: { to: { meaning: 'keychain or file', value: 'PLACE' } },
+  async run(session, input, world) {
+    const vault = await world.vault(session);
+    const care = careOf(vault);
+    const to = await targetOf(input.options.to, vault, session);
+    const [from, left] = [vault.where, await care.leftIn()];
+    if (vault.kind === to && left === undefined) return { message: `The secrets are in ${vault.where} already.` };
+    const answer = await session.act({
+      id: 'migrate',
+      right: 'operate',
+      request:
+        vault.kind === to
+          ? `remove the copies that are left in ${left}`
+          : `move all secrets from ${from} to the ${to === 'file' ? 'sealed file' : 'keychain'}`,
+      target: { host: input.place },
+      limitMs,
+      run: (grant) => care.migrate(grant, to, (fraction, label) => session.progress({ id: 'migrate', label, fraction })),
+    });
+    session.progress({ id: 'migrate', label: 'Moved', fraction: 1, done: true });
+    if (!answer) return { message: 'Rehearsed: nothing was moved.' };
+    if (answer.moved === 0) return { message: `The secrets are in ${vault.where}; nothing is left elsewhere.`, data: answer };
+    return {
+      message: `${countText(answer.moved, 'secret')} moved to ${vault.where}: each was read back before it was removed from ${from}.`,
+      data: answer,
+    };
+  },
+};
+
+async function targetOf(given: unknown, vault: SecretVault, session: Parameters<Flow['run']>[0]): Promise<SecretVault['kind']> {
+  if (given === 'keychain' || given === 'file') return given;
+  if (given !== undefined || !session.attended) {
+    throw new Fault({ code: 'usage.secrets', message: 'Say where the secrets are to be moved.', remedy: '--to keychain or --to file' });
+  }
+  const other = vault.kind === 'keychain' ? 'file' : 'keychain';
+  const answer = await session.ask.choice({
+    id: 'to',
+    label: `The secrets are in ${vault.where}. Where are they to be?`,
+    choices: [
+      { value: 'keychain', label: 'the keychain of the system' },
+      { value: 'file', label: 'a sealed file' },
+    ],
+    initial: other,
+  });
+  return answer as SecretVault['kind'];
+}
+
+export const secretsReseal: Flow = {
+  id: 'secrets-reseal',
+  verb: 'secrets reseal',
+  title: 'Change the passphrase of the sealed secrets',
+  summary:
+    'Seals the file of secrets anew, with another passphrase, or with --key-file by the key file that QUARTERDECK_SECRETS_KEY_FILE names.',
+  right: 'operate',
+  about: 'host',
+  offline: true,
+  flags: { 'key-file': { meaning: 'with the key file instead of a passphrase' } },
+  async run(session, input, world) {
+    const vault = await world.vault(session);
+    const care = careOf(vault);
+    // Commander writes the flag in one word.
+    const opens = input.options.keyFile === true || input.options['key-file'] === true ? 'key-file' : 'passphrase';
+    const done = await session.act({
+      id: 'reseal',
+      right: 'operate',
+      request: `seal ${vault.where} with ${opens === 'passphrase' ? 'a new passphrase' : 'the key file'}`,
+      target: { host: input.place },
+      limitMs,
+      run: async (grant) => {
+        await care.reseal(grant, opens);
+        return true;
+      },
+    });
+    return {
+      message: done
+        ? `${vault.where} opens with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'} from now on. Backups of the file still open with the old key.`
+        : 'Rehearsed: nothing was changed.',
+    };
+  },
+};
