@@ -36,6 +36,8 @@ export interface DeployRecord {
   images: Readonly<Record<string, ImagePin>>;
   /** Name of its site at the reverse proxy: `vault.lan`. */
   site?: string;
+  /** Files that the operator changed with `edit`, by path relative to the stack's folder: plans leave them as they are. */
+  edited?: readonly string[];
   /** First-run duties that were confirmed by hand: id to time. */
   duties?: Readonly<Record<string, string>>;
 }
@@ -73,6 +75,8 @@ export interface FileChange {
   mode: number;
   /** Was changed by hand since we wrote it. */
   touched: boolean;
+  /** The text is the operator's own, made with `edit`: later plans leave it as it is. */
+  edited?: true;
 }
 
 export type ServiceChange = 'create' | 'recreate' | 'restart' | 'keep' | 'remove';

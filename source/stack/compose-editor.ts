@@ -1,0 +1,307 @@
+import { type Document, isMap, isScalar, isSeq, parseDocument, type YAMLMap } from 'yaml';
+import { interpolate, readInterpolation, variablesIn } from '../catalog/interpolation.ts';
+import { YamlDocument } from '../config/yaml-document.ts';
+import { Fault } from '../faults/fault.ts';
+import type { NetworkUse } from './networks.ts';
+
+/** Where podman-compose finds secrets while it runs: a folder in memory, one file for each service. */
+const secretsFolder = '${QUARTERDECK_SECRETS:?kept in the keychain, use quarterdeck compose}';
+const secretsKey = 'x-quarterdeck-secrets';
+
+/** Changes a compose file and nothing else in it: comments, order and spelling stay, and a file that needs no change stays to the letter. */
+export class ComposeEditor {
+  readonly #original: string;
+  readonly #document: Document.Parsed;
+  readonly #file: string;
+  #changed = false;
+
+  /** Throws `config.compose` with the line. */
+  constructor(text: string, file: string) {
+    this.#original = text;
+    this.#file = file;
+    const problem = new YamlDocument(text).problems[0];
+    if (problem) {
+      const { line, column } = problem;
+      throw new Fault({
+        code: 'config.compose',
+        message: `${file} cannot be read: ${problem.message}`,
+        remedy: problem.remedy,
+        where: { file, line, column },
+      });
+    }
+    this.#document = parseDocument(text, { logLevel: 'error' });
+  }
+
+  text(): string {
+    return this.#changed ? this.#document.toString({ lineWidth: 0, flowCollectionPadding: false }) : this.#original;
+  }
+
+  #services(): [name: string, service: YAMLMap][] {
+    const services = this.#document.get('services');
+    if (!isMap(services)) return [];
+    return services.items.flatMap(({ key, value }): [string, YAMLMap][] =>
+      isMap(value) ? [[String(isScalar(key) ? key.value : key), value]] : [],
+    );
+  }
+
+  #service(name: string): YAMLMap | undefined {
+    return this.#services().find(([candidate]) => candidate === name)?.[1];
+  }
+
+  imageOf(service: string): string | undefined {
+    const image = this.#service(service)?.get('image');
+    return typeof image === 'string' ? image : undefined;
+  }
+
+  setImage(service: string, image: string): void {
+    const found = this.#service(service);
+    if (!found || found.get('image') === image) return;
+    found.set('image', image);
+    this.#changed = true;
+  }
+
+  /** In every text of the file. */
+  renameGateway(pattern: RegExp, name: string): void {
+    for (const [, service] of this.#services()) {
+      for (const entry of environmentOf(service)) {
+        const renamed = entry.value.replaceAll(pattern, name);
+        if (renamed === entry.value) continue;
+        entry.write(renamed);
+        this.#changed = true;
+      }
+    }
+  }
+
+  /** Services whose environment, with these values, or whose mounted files name the gateway (R13). */
+  servicesThatSay(gateway: string, values: Readonly<Record<string, string>>, files: Readonly<Record<string, string>>): string[] {
+    return this.#services().flatMap(([name, service]) => {
+      const inEnvironment = environmentOf(service).some(({ value }) => interpolate(value, values).includes(gateway));
+      const mounted = mountsOf(service).map((source) => source.replace(/^\.\//, '').replace(/\/$/, ''));
+      const inFiles = Object.entries(files).some(
+        ([path, text]) => text.includes(gateway) && mounted.some((source) => path === source || path.startsWith(`${source}/`)),
+      );
+      return inEnvironment || inFiles ? [name] : [];
+    });
+  }
+
+  addExtraHost(service: string, host: string): void {
+    const found = this.#service(service);
+    if (!found) return;
+    const hosts = found.get('extra_hosts');
+    if (isSeq(hosts)) {
+      if (hosts.toJSON().includes(host)) return;
+      hosts.add(this.#document.createNode(host));
+    } else {
+      found.set('extra_hosts', this.#document.createNode([host]));
+    }
+    this.#changed = true;
+  }
+
+  /** Adds services to a network that is there before compose runs. They keep the project's own, by which their siblings find them. */
+  join(network: string, services: NetworkUse['services']): void {
+    let joined = false;
+    for (const { service: name, aliases } of services) {
+      const service = this.#service(name);
+      // One on the host's network, or in another's, has no networks of its own.
+      if (!service || service.has('network_mode')) continue;
+      const networks = this.#networksOf(service);
+      joined = true;
+      const wanted = aliases.length > 0 ? { aliases: [...aliases] } : {};
+      if (networks.has(network) && JSON.stringify(networks.toJSON()[network] ?? {}) === JSON.stringify(wanted)) continue;
+      networks.set(network, this.#document.createNode(wanted));
+      this.#changed = true;
+    }
+    if (!joined) return;
+    const declared = this.#document.getIn(['networks', network]);
+    if (isMap(declared) && declared.get('external') === true) return;
+    this.#document.setIn(['networks', network], this.#document.createNode({ external: true }));
+    this.#changed = true;
+  }
+
+  /** Takes services out of networks of ours that they no longer use. */
+  leaveOthers(used: readonly NetworkUse[], ours: RegExp): void {
+    const inUse = (network: string, service?: string) =>
+      used.some(({ name, services }) => name === network && (service === undefined || services.some((one) => one.service === service)));
+    for (const [name, service] of this.#services()) {
+      const networks = service.get('networks');
+      if (!isMap(networks)) continue;
+      for (const network of Object.keys(networks.toJSON())) {
+        if (!ours.test(network) || inUse(network, name)) continue;
+        networks.delete(network);
+        this.#changed = true;
+      }
+      if (Object.keys(networks.toJSON()).join() === 'default') service.delete('networks');
+    }
+    const declared = this.#document.get('networks');
+    if (!isMap(declared)) return;
+    for (const network of Object.keys(declared.toJSON())) {
+      if (!ours.test(network) || inUse(network)) continue;
+      declared.delete(network);
+      this.#changed = true;
+    }
+    if (declared.items.length === 0) this.#document.delete('networks');
+  }
+
+  #networksOf(service: YAMLMap): YAMLMap {
+    const networks = service.get('networks');
+    if (isMap(networks)) return networks;
+    const names = isSeq(networks) ? (networks.toJSON() as string[]) : ['default'];
+    const made = this.#document.createNode(Object.fromEntries(names.map((name) => [name, {}]))) as YAMLMap;
+    service.set('networks', made);
+    this.#changed = true;
+    return made;
+  }
+
+  /** podman-compose 1.0 knows no profiles and starts everything: what is not asked for is left out. */
+  keepProfiles(active: readonly string[]): void {
+    for (const [name, service] of this.#services()) {
+      const profiles = service.get('profiles');
+      const names = isSeq(profiles) ? (profiles.toJSON() as unknown[]).map(String) : [];
+      if (names.length === 0) continue;
+      if (names.some((profile) => active.includes(profile) || active.includes('*'))) continue;
+      this.#document.deleteIn(['services', name]);
+      this.#changed = true;
+    }
+  }
+
+  /**
+   * podman-compose writes what it interpolates into the arguments of podman, where everybody on the host can read it: entries with a secret go to a file
+   * that exists only while it runs. What belongs into that file stands at the end of compose.yaml, without the secrets.
+   */
+  moveSecrets(secrets: ReadonlySet<string>, values: Readonly<Record<string, string>>): void {
+    const holds = (text: string) => variablesIn(text).some(({ name }) => secrets.has(name));
+    const moved: Record<string, Record<string, string>> = {};
+    for (const [name, service] of this.#services()) {
+      for (const entry of environmentOf(service)) {
+        if (!holds(entry.value)) continue;
+        moved[name] = { ...moved[name], [entry.name]: templateOf(entry.value, secrets, values).replaceAll('$', '$$$$') };
+        entry.remove();
+      }
+      if (moved[name] === undefined) continue;
+      const environment = service.get('environment');
+      if ((isMap(environment) || isSeq(environment)) && environment.items.length === 0) service.delete('environment');
+      const present = service.get('env_file');
+      const others = isSeq(present) ? (present.toJSON() as string[]) : typeof present === 'string' ? [present] : [];
+      const file = `${secretsFolder}/${name}.env`;
+      if (!others.includes(file)) service.set('env_file', this.#document.createNode([...others, file]));
+    }
+    if (Object.keys(moved).length > 0) {
+      this.#document.set(secretsKey, this.#document.createNode(moved));
+      this.#changed = true;
+    }
+    const reader = new YamlDocument(this.#document.toString());
+    for (const { path, text } of reader.scalars()) {
+      if (path[0] !== 'services' || !holds(text)) continue;
+      throw new Fault({
+        code: 'refused.podmanCompose',
+        message: `podman-compose would show a secret of ${String(path[1])} in its arguments: it stands in "${path.slice(2).join('.')}".`,
+        remedy: 'Use docker compose with the Podman socket for this component, or take the secret from the environment.',
+        where: { file: this.#file },
+      });
+    }
+  }
+
+  /** podman-compose 1.0 leaves `${NAME:-}` as it stands; without a default it becomes nothing, which is the same. */
+  spellForPodmanCompose(): void {
+    for (const [, service] of this.#services()) {
+      for (const entry of environmentOf(service)) {
+        const spelled = entry.value.replaceAll(/\$\{([A-Za-z_]\w*):?-\}/g, '$${$1}');
+        if (spelled === entry.value) continue;
+        entry.write(spelled);
+        this.#changed = true;
+      }
+    }
+  }
+}
+
+/**
+ * What belongs into the file of each service in `$QUARTERDECK_SECRETS` while podman-compose runs: by service and name of the environment variable a text in
+ * which `${VARIABLE}` stands for a secret. Empty for a compose file that takes its secrets from the environment of compose.
+ */
+export function secretFilesOf(compose: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  if (!compose.includes(secretsKey)) return {};
+  const value = (new YamlDocument(compose).value as Record<string, unknown> | null)?.[secretsKey];
+  if (value === null || typeof value !== 'object') return {};
+  return Object.fromEntries(
+    Object.entries(value as Record<string, Record<string, string>>).map(([service, entries]) => [
+      service,
+      Object.fromEntries(Object.entries(entries).map(([name, text]) => [name, String(text).replaceAll('$$', '$')])),
+    ]),
+  );
+}
+
+/** Text of such a file with the secrets in it. Podman reads it without quotes: a value is what stands behind the equals sign. */
+export function fillSecretFile(templates: Readonly<Record<string, string>>, secrets: Readonly<Record<string, string>>): string {
+  return Object.entries(templates)
+    .map(([name, template]) => `${name}=${interpolate(template, secrets)}\n`)
+    .join('');
+}
+
+function templateOf(text: string, secrets: ReadonlySet<string>, values: Readonly<Record<string, string>>): string {
+  return readInterpolation(text)
+    .parts.map((part) => {
+      if (typeof part === 'string') return part.replaceAll('$', '$$$$');
+      if (secrets.has(part.name)) return `\${${part.name}}`;
+      const written = `\${${part.name}${part.colon ? ':' : ''}${part.operator}${part.word}}`;
+      return interpolate(written, values).replaceAll('$', '$$$$');
+    })
+    .join('');
+}
+
+interface EnvironmentEntry {
+  name: string;
+  value: string;
+  write(value: string): void;
+  remove(): void;
+}
+
+/** Both forms: a map of names, and a list of NAME=value. */
+function environmentOf(service: YAMLMap): EnvironmentEntry[] {
+  const environment = service.get('environment');
+  if (isMap(environment)) {
+    return environment.items.flatMap((pair): EnvironmentEntry[] => {
+      const { key, value } = pair;
+      if (!isScalar(value) || typeof value.value !== 'string') return [];
+      return [
+        {
+          name: String(isScalar(key) ? key.value : key),
+          value: value.value,
+          write: (text) => {
+            value.value = text;
+          },
+          remove: () => {
+            environment.items.splice(environment.items.indexOf(pair), 1);
+          },
+        },
+      ];
+    });
+  }
+  if (!isSeq(environment)) return [];
+  return environment.items.flatMap((item): EnvironmentEntry[] => {
+    if (!isScalar(item) || typeof item.value !== 'string' || !item.value.includes('=')) return [];
+    const equals = item.value.indexOf('=');
+    const name = item.value.slice(0, equals);
+    return [
+      {
+        name,
+        value: item.value.slice(equals + 1),
+        write: (text) => {
+          item.value = `${name}=${text}`;
+        },
+        remove: () => {
+          environment.items.splice(environment.items.indexOf(item), 1);
+        },
+      },
+    ];
+  });
+}
+
+function mountsOf(service: YAMLMap): string[] {
+  const volumes = service.get('volumes');
+  if (!isSeq(volumes)) return [];
+  return (volumes.toJSON() as unknown[]).flatMap((volume) => {
+    if (typeof volume === 'string') return [volume.split(':')[0] ?? ''];
+    const source = (volume as { source?: unknown } | null)?.source;
+    return typeof source === 'string' ? [source] : [];
+  });
+}

@@ -1,0 +1,181 @@
+import { structuredPatch } from 'diff';
+import type { Finding } from './finding.ts';
+import { maskLine } from './mask-line.ts';
+import type { FileChange, Plan, PlannedPort, PlannedSecret, PlannedService } from './model.ts';
+
+interface Line {
+  mark?: 'added' | 'removed' | 'same' | 'warning' | 'heading';
+  text: string;
+}
+
+/** What `session.review` takes: that layer stands above this one. */
+export interface PlanReview {
+  id: string;
+  title: string;
+  sections: readonly { title: string; lines: readonly Line[] }[];
+  findings: readonly { id: string; level: Finding['level']; message: string; advice: string; rule?: string; remedy?: string }[];
+  actions: readonly { id: string; label: string; blocked?: string }[];
+}
+
+const titles: Readonly<Record<Plan['kind'], string>> = {
+  deploy: 'Deploy',
+  change: 'Change',
+  update: 'Update',
+  rollback: 'Roll back',
+  restore: 'Restore',
+  remove: 'Remove',
+  adopt: 'Adopt',
+};
+
+/** A plan to be looked at: what happens, then each file as a diff. Actions are `apply`, `edit` where there is a form, and `cancel`. */
+export function reviewOf(plan: Plan, findings: readonly Finding[]): PlanReview {
+  const blocking = findings.filter(({ level }) => level === 'blocking');
+  const blocked =
+    blocking.length === 0
+      ? undefined
+      : `${blocking.length === 1 ? 'One finding has' : `${blocking.length} findings have`} to be dealt with first.`;
+  const verb = titles[plan.kind];
+  return {
+    id: 'plan',
+    title: `${verb} ${plan.component} on ${plan.place}`,
+    sections: [
+      ...whatHappens(plan),
+      ...plan.files.filter(({ before, after }) => before !== after).map((file) => ({ title: fileTitle(file), lines: diffLines(file) })),
+    ],
+    findings: findings.map(({ id, level, message, advice, rule, remedy }) => ({
+      id,
+      level,
+      message,
+      advice,
+      ...(rule !== undefined && { rule }),
+      ...(remedy && { remedy: remedy.label }),
+    })),
+    actions: [
+      { id: 'apply', label: verb, ...(blocked !== undefined && { blocked }) },
+      ...(plan.kind === 'deploy' || plan.kind === 'change' ? [{ id: 'edit', label: 'Back to the form' }] : []),
+      { id: 'cancel', label: 'Cancel' },
+    ],
+  };
+}
+
+function whatHappens(plan: Plan): { title: string; lines: Line[] }[] {
+  const unchanged = plan.files.filter(({ before, after }) => before === after);
+  const sections: { title: string; lines: Line[] }[] = [
+    { title: 'Services', lines: plan.services.map(serviceLine) },
+    { title: 'Ports', lines: plan.ports.map(portLine) },
+    { title: 'Secrets', lines: plan.secrets.filter(({ what }) => what !== 'none').map(secretLine) },
+    {
+      title: 'Networks and volumes',
+      lines: [
+        ...plan.networks.map(
+          ({ name, exists }): Line => ({ text: `${name}: ${exists ? 'is there' : 'is made'}, shared with other components` }),
+        ),
+        ...(plan.kind === 'remove' ? [] : plan.volumes.map((name): Line => ({ text: `${name}: kept whatever happens to its containers` }))),
+      ],
+    },
+    { title: 'Address', lines: plan.site === '' ? [] : [{ text: `https://${plan.site} at the reverse proxy` }] },
+    {
+      title: 'Afterwards',
+      lines: plan.after.map(({ component, service, argv, why }) => ({ text: `${component}/${service}: ${argv.join(' ')} (${why})` })),
+    },
+    { title: 'To know', lines: plan.notes.map((text): Line => ({ mark: 'warning', text })) },
+    { title: 'Files that stay as they are', lines: unchanged.map(({ path }) => ({ mark: 'same' as const, text: path })) },
+  ];
+  return sections.filter(({ lines }) => lines.length > 0);
+}
+
+const changes: Readonly<Record<PlannedService['change'], string>> = {
+  create: 'is made',
+  recreate: 'is made again',
+  restart: 'restarts',
+  keep: 'stays',
+  remove: 'is removed',
+};
+
+function serviceLine({ name, image, change, why, present }: PlannedService): Line {
+  const fetched = present === false && (change === 'create' || change === 'recreate') ? ', fetched first' : '';
+  const mark = change === 'create' ? 'added' : change === 'remove' ? 'removed' : change === 'keep' ? 'same' : undefined;
+  return { ...(mark && { mark }), text: `${name} ${changes[change]}: ${why} (${image}${fetched})` };
+}
+
+function portLine({ address, host, container, protocol, service, name, fixed }: PlannedPort): Line {
+  const wide = !/^127\.|^::1$/.test(address);
+  const text = `${address.includes(':') ? `[${address}]` : address}:${host}/${protocol} to ${service}:${container}${name === undefined ? '' : ` (${name})`}`;
+  return wide ? { mark: 'warning', text: `${text}, reachable from the network${fixed ? '' : ' (R7)'}` } : { text };
+}
+
+const origins: Readonly<Record<PlannedSecret['what'], string>> = {
+  keep: 'stays as it is',
+  generate: 'is made up now and kept in the keychain',
+  given: 'as it was given, kept in the keychain',
+  none: 'stays empty',
+  missing: 'is missing',
+};
+
+function secretLine({ variable, label, what, version }: PlannedSecret): Line {
+  return {
+    ...(what === 'missing' && { mark: 'warning' as const }),
+    text: `${variable}${label === variable ? '' : ` (${label})`}: ${origins[what]}${version === undefined ? '' : `, version ${version}`}`,
+  };
+}
+
+function fileTitle({ path, before, after, touched }: FileChange): string {
+  const what = before === undefined ? 'new' : after === undefined ? 'deleted' : 'changed';
+  return `${path}: ${what}${touched ? ', was changed by hand' : ''}`;
+}
+
+/** A file's change as a unified diff. What could be a secret is masked on both sides. */
+export function diffLines({ path, before = '', after = '' }: Pick<FileChange, 'path' | 'before' | 'after'>): Line[] {
+  const { hunks } = structuredPatch(path, path, before, after, undefined, undefined, { context: 3 });
+  return hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }): Line[] => [
+    { mark: 'heading', text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@` },
+    ...lines.map((line): Line => {
+      const text = `${line.charAt(0)}${maskLine(line.slice(1))}`;
+      if (line.startsWith('\\')) return { mark: 'same', text: line };
+      return { mark: line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'same', text };
+    }),
+  ]);
+}
+
+/**
+ * A plan for `--json`; additions only:
+ * `{schema: 1, kind, component, place, folder, empty, services: [{name, image, change, why, present}], ports: [{name, service, address, host, container, protocol}],
+ * secrets: [{variable, what, version?}], networks: [{name, exists}], volumes: [name], site, notes: [text], files: [{path, change: create|change|delete|keep, touched, diff}],
+ * findings: [{id, level, message, advice, rule?}]}`. `diff` is a unified diff with what could be a secret masked.
+ */
+export function planJson(plan: Plan, findings: readonly Finding[], empty: boolean): Record<string, unknown> {
+  return {
+    schema: 1,
+    kind: plan.kind,
+    component: plan.component,
+    place: plan.place,
+    folder: `${plan.stackFolder}/${plan.component}`,
+    empty,
+    services: plan.services.map(({ name, image, change, why, present }) => ({ name, image, change, why, present })),
+    ports: plan.ports.map(({ name, service, address, host, container, protocol }) => ({
+      name,
+      service,
+      address,
+      host,
+      container,
+      protocol,
+    })),
+    secrets: plan.secrets.map(({ variable, what, version }) => ({ variable, what, ...(version !== undefined && { version }) })),
+    networks: plan.networks,
+    volumes: plan.volumes,
+    site: plan.site,
+    notes: plan.notes,
+    files: plan.files.map((file) => ({
+      path: file.path,
+      change: file.before === file.after ? 'keep' : file.before === undefined ? 'create' : file.after === undefined ? 'delete' : 'change',
+      touched: file.touched,
+      diff:
+        file.before === file.after
+          ? ''
+          : diffLines(file)
+              .map(({ text }) => `${text}\n`)
+              .join(''),
+    })),
+    findings: findings.map(({ id, level, message, advice, rule }) => ({ id, level, message, advice, ...(rule !== undefined && { rule }) })),
+  };
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../faults/fault.ts';
+import type { Host } from '../hosts/host.ts';
+import { readEnv } from './env-file.ts';
+import type { Deployment, DeployRecord } from './model.ts';
+
+/** Beyond this it is no configuration that a plan could show; it stays where it is, unread. */
+const fileLimitBytes = 1024 * 1024;
+/** Folders in folders below `files/`: a link in a circle must not hold us. */
+const depthLimit = 8;
+
+/** What `DeployRecord.files` holds of a text: SHA-256, in hex. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export function recordPath(stackFolder: string, id: string): string {
+  return `${stackFolder}/.quarterdeck/components/${id}.json`;
+}
+
+/**
+ * What stands in the stack's folder of this component; undefined where there is no compose.yaml. Throws `config.env` and `config.record` with file and line
+ * for what cannot be read as it should.
+ */
+export async function readDeployment(host: Host, stackFolder: string, id: string, signal: AbortSignal): Promise<Deployment | undefined> {
+  const folder = `${stackFolder}/${id}`;
+  const read = async (path: string) => textOf(await host.files.read(path, { signal }));
+  const [compose, envText = '', recordText, files] = await Promise.all([
+    read(`${folder}/compose.yaml`),
+    read(`${folder}/.env`),
+    read(recordPath(stackFolder, id)),
+    readBelow(host, folder, 'files', signal, 0),
+  ]);
+  if (compose === undefined) return undefined;
+  return {
+    component: id,
+    folder,
+    compose,
+    envText,
+    env: readEnv(envText, `${folder}/.env`).values,
+    files: Object.fromEntries(files.sort(([a], [b]) => (a < b ? -1 : 1))),
+    record: recordText === undefined ? undefined : readRecord(recordText, recordPath(stackFolder, id), id),
+  };
+}
+
+export interface Deployments {
+  /** By id. */
+  deployments: readonly Deployment[];
+  /** Of folders that cannot be read as they should be; the others are there all the same. */
+  problems: readonly Fault[];
+}
+
+/** Every component that stands in the stack's folder, whoever put it there. */
+export async function listDeployments(host: Host, stackFolder: string, signal: AbortSignal): Promise<Deployments> {
+  const names = (await host.files.list(stackFolder, signal)) ?? [];
+  const problems: Fault[] = [];
+  const found = await Promise.all(
+    names
+      .filter((name) => /^[a-z0-9][a-z0-9._-]*$/i.test(name))
+      .sort()
+      .map(async (name) => {
+        try {
+          return await readDeployment(host, stackFolder, name, signal);
+        } catch (thrown) {
+          if (!(thrown instanceof Fault) || signal.aborted) throw thrown;
+          problems.push(thrown);
+          return undefined;
+        }
+      }),
+  );
+  return { deployments: found.filter((one) => one !== undefined), problems };
+}
+
+async function readBelow(
+  host: Host,
+  root: string,
+  inner: string,
+  signal: AbortSignal,
+  depth: number,
+): Promise<[path: string, text: string][]> {
+  const names = await host.files.list(`${root}/${inner}`, signal);
+  const read = (names ?? []).map(async (name): Promise<[string, string][]> => {
+    const path = `${inner}/${name}`;
+    const facts = await host.files.facts(`${root}/${path}`, signal);
+    if (facts?.kind === 'folder') return depth < depthLimit ? readBelow(host, root, path, signal, depth + 1) : [];
+    if (facts?.kind !== 'file' || facts.sizeBytes > fileLimitBytes) return [];
+    const bytes = await host.files.read(`${root}/${path}`, { signal });
+    // What is no text is none of ours.
+    return bytes === undefined || bytes.includes(0) ? [] : [[path, textOf(bytes) ?? '']];
+  });
+  return (await Promise.all(read)).flat();
+}
+
+function textOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && new TextDecoder().decode(bytes);
+}
+
+/** The record as it was written. It decides what may be deleted and which secrets are in force, so half of one is none. */
+function readRecord(text: string, file: string, id: string): DeployRecord {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch (cause) {
+    throw damaged(file, 'it is no JSON', lineOf(text, cause), cause);
+  }
+  const record = read as Partial<DeployRecord> | null;
+  if (record === null || typeof record !== 'object') throw damaged(file, 'it is no object', 1);
+  if (record.schema !== 1) throw damaged(file, `it has version ${String(record.schema)}, and this Quarterdeck knows 1`, 1);
+  if (record.component !== id) throw damaged(file, `it is of ${String(record.component)}`, 1);
+  for (const key of ['files', 'secrets', 'images'] as const) {
+    const value = record[key];
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) throw damaged(file, `"${key}" is missing`, 1);
+  }
+  return record as DeployRecord;
+}
+
+function lineOf(text: string, cause: unknown): number {
+  const offset = /position (\d+)/.exec(cause instanceof Error ? cause.message : '')?.[1];
+  return offset === undefined ? text.split('\n').length : text.slice(0, Number(offset)).split('\n').length;
+}
+
+function damaged(file: string, reason: string, line: number, cause?: unknown): Fault {
+  return new Fault({
+    code: 'config.record',
+    message: `${file} cannot be read: ${reason}.`,
+    remedy: 'Restore it from a backup, or move it away: the component is then taken for somebody else’s, and can be adopted.',
+    where: { file, line },
+    cause,
+  });
+}

@@ -1,0 +1,271 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { inventory } from '../../test/catalog/inventory.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { compileCatalog } from '../catalog/compile.ts';
+import { answersOf } from './answers.ts';
+import { type ComponentSource, readComponentSource } from './component-source.ts';
+import { fillSecretFile, secretFilesOf } from './compose-editor.ts';
+import type { FormContext } from './form.ts';
+import type { Answers } from './model.ts';
+import { type RenderOptions, renderComponent } from './render.ts';
+import { variablesOf } from './variables.ts';
+
+const docker: RenderOptions = { runtime: 'docker', tool: { kind: 'docker-compose' }, networks: [] };
+const podman: RenderOptions = { ...docker, runtime: 'podman' };
+const ids = [
+  'password-vault',
+  'sso-portal',
+  'idp-enterprise',
+  'ldap-directory',
+  'intrusion-prevention',
+  'secrets-manager-path',
+  'vulnerability-scanner',
+  'model-runtime',
+  'llm-proxy',
+  'media-server',
+  'mesh-control-server',
+  'dns-filter-second',
+  'file-sync',
+  'rss-reader',
+  'reverse-proxy',
+];
+/** What nobody but the operator can know. */
+const needed: Readonly<Record<string, Record<string, string>>> = {
+  'sso-portal': { SESSION_DOMAIN: 'home.lan', site: 'auth.home.lan' },
+  'idp-enterprise': { KC_HOSTNAME: 'id.home.lan' },
+};
+
+const entries = new Map<string, CatalogEntry>();
+const sources = new Map<string, ComponentSource>();
+const folder = mkdtempSync(join(tmpdir(), 'render-'));
+
+beforeAll(async () => {
+  for (const entry of (await compileCatalog('catalog')).entries) {
+    entries.set(entry.id, entry);
+    if (entry.deploy === 'compose') sources.set(entry.id, await readComponentSource(entry, join(process.cwd(), 'catalog')));
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function take(id: string, filled: Record<string, string> = {}): { entry: CatalogEntry; source: ComponentSource; answers: Answers } {
+  const entry = entries.get(id);
+  const source = sources.get(id);
+  if (!entry || !source) throw new Error(`${id} did not compile`);
+  const context: FormContext = { source, others: [], secretsKnown: {}, hasData: false, runtime: 'docker' };
+  return { entry, source, answers: answersOf(entry, context, { ...needed[id], ...filled }) };
+}
+
+const secretsOf = (entry: CatalogEntry, source: ComponentSource) =>
+  Object.fromEntries(
+    variablesOf(entry, source)
+      .filter(({ kind }) => kind === 'secret')
+      .map(({ name }) => [name, `secret-of-${name}`]),
+  );
+
+function config(
+  id: string,
+  rendered: { compose: string; env: string; files: Readonly<Record<string, string>> },
+  env: Record<string, string>,
+): string {
+  const place = join(folder, id);
+  for (const [path, text] of Object.entries({ 'compose.yaml': rendered.compose, '.env': rendered.env, ...rendered.files })) {
+    mkdirSync(dirname(join(place, path)), { recursive: true });
+    writeFileSync(join(place, path), text);
+  }
+  const { PATH = '', HOME = '' } = process.env;
+  return execFileSync('docker-compose', ['config'], {
+    cwd: place,
+    encoding: 'utf8',
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+const hasCompose = (() => {
+  try {
+    execFileSync('docker-compose', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+describe.each(ids)('%s', (id) => {
+  it('is rendered alike for both runtimes, and to the letter where nothing has to differ (R13)', () => {
+    const { entry, source, answers } = take(id);
+    const one = renderComponent(entry, source, answers, docker);
+    const other = renderComponent(entry, source, answers, podman);
+    expect(one.compose).toBe(source.compose);
+    expect(other).toEqual(one);
+  });
+
+  it('leaves no placeholder and no secret in any file (R2)', () => {
+    const { entry, source, answers } = take(id);
+    const { compose, env, files } = renderComponent(entry, source, answers, docker);
+    for (const text of [compose, env, ...Object.values(files)]) {
+      expect(text).not.toMatch(/(?<![\w${])\{(?:base_url|host|auth_url)\}|<(?:ADMIN_TOKEN|API_KEY|PASSWORD|SESSION_COOKIE)>/);
+    }
+    for (const name of Object.keys(secretsOf(entry, source))) expect(env).not.toMatch(new RegExp(`^${name}=`, 'm'));
+  });
+
+  it.skipIf(!hasCompose)('is accepted by docker-compose, on loopback unless the table says otherwise (R6, R7, R18)', () => {
+    const { entry, source, answers } = take(id);
+    const read = parse(config(id, renderComponent(entry, source, answers, docker), secretsOf(entry, source))) as {
+      services: Record<
+        string,
+        { ports?: (string | { published: string; host_ip?: string; protocol?: string })[]; environment?: Record<string, unknown> }
+      >;
+    };
+    const wide = new Set(
+      (inventory.find((one) => one.id === id)?.ports ?? [])
+        .filter(({ exposure }) => exposure !== 'loopback')
+        .map(({ host, protocol }) => `${host}/${protocol}`),
+    );
+    for (const service of Object.values(read.services)) {
+      for (const port of service.ports ?? []) {
+        const written = String(port);
+        const [, address = '', host = '', protocol = ''] = /^(?:(.*):)?(\d+):\d+\/(tcp|udp)$/.exec(written) ?? [];
+        if (wide.has(`${host}/${protocol}`)) expect(address).toBe('0.0.0.0');
+        else expect(written).toMatch(/^127\.0\.0\.1:/);
+      }
+      for (const value of Object.values(service.environment ?? {})) expect(typeof value).toBe('string');
+    }
+  });
+
+  it.skipIf(!hasCompose)('is refused loudly by docker-compose without its secrets', () => {
+    const { entry, source, answers } = take(id);
+    const secrets = secretsOf(entry, source);
+    const rendered = renderComponent(entry, source, answers, docker);
+    expect(variablesOf(entry, source).filter(({ kind, required }) => kind === 'secret' && !required)).toEqual([]);
+    if (Object.keys(secrets).length > 0) expect(() => config(id, rendered, {})).toThrow(/kept in the keychain, use quarterdeck compose/);
+  });
+
+  it('gives podman-compose no secret that would stand in its arguments', () => {
+    const { entry, source, answers } = take(id);
+    const secrets = secretsOf(entry, source);
+    const { compose } = renderComponent(entry, source, answers, { ...podman, tool: { kind: 'podman-compose' } });
+    const read = parse(compose) as { services: Record<string, { env_file?: string[]; profiles?: string[] }> };
+    const text = JSON.stringify(read.services);
+    for (const name of Object.keys(secrets)) expect(text).not.toContain(`{${name}`);
+    const files = secretFilesOf(compose);
+    for (const [service, templates] of Object.entries(files)) {
+      expect(read.services[service]?.env_file).toEqual([
+        `\${QUARTERDECK_SECRETS:?kept in the keychain, use quarterdeck compose}/${service}.env`,
+      ]);
+      expect(fillSecretFile(templates, secrets)).toContain('secret-of-');
+    }
+    expect(text).not.toMatch(/:-\}/);
+    expect(Object.values(read.services).every(({ profiles }) => profiles === undefined)).toBe(true);
+  });
+});
+
+/** A component made for what no entry of the catalog needs. */
+function made(compose: string, files: Record<string, string> = {}, values: Record<string, string> = {}, site = '') {
+  const vault = entries.get('password-vault');
+  if (!vault) throw new Error('no entry to begin with');
+  const entry: CatalogEntry = { ...vault, id: 'made', services: [], fields: [], ports: [] };
+  return { entry, source: { folder: '/catalog/made', compose, files }, answers: { values, secrets: {}, site } as Answers };
+}
+
+describe('renderComponent', () => {
+  const gateway =
+    'services:\n  app:\n    image: a\n    environment:\n      # asks the host\n      URL: "${URL:-http://host.containers.internal:9}"\n  config:\n    image: b\n    volumes:\n      - ./files/c.yaml:/c.yaml:ro\n  plain:\n    image: c\n';
+
+  it('names the gateway as the runtime does, with extra_hosts exactly where it is used (R13)', () => {
+    const { entry, source, answers } = made(gateway, { 'files/c.yaml': 'to: host.containers.internal:1\n' });
+    const forPodman = renderComponent(entry, source, answers, podman);
+    expect(forPodman.compose).toBe(gateway);
+    expect(forPodman.files).toEqual(source.files);
+    const forDocker = renderComponent(entry, source, answers, docker);
+    expect(forDocker.files).toEqual({ 'files/c.yaml': 'to: host-gateway:1\n' });
+    expect(forDocker.compose).toBe(
+      gateway
+        .replace('host.containers.internal', 'host-gateway')
+        .replace('  config:', '    extra_hosts:\n      - host-gateway:host-gateway\n  config:')
+        .replace('  plain:', '    extra_hosts:\n      - host-gateway:host-gateway\n  plain:'),
+    );
+  });
+
+  it('finds the gateway in what the operator typed (R13)', () => {
+    const { entry, source, answers } = made(
+      'services:\n  app:\n    image: a\n    environment:\n      URL: "${URL:-}"\n',
+      {},
+      { URL: 'http://host.containers.internal:9' },
+    );
+    const { compose, env } = renderComponent(entry, source, answers, docker);
+    expect(compose).toContain('extra_hosts');
+    expect(env).toContain('URL=http://host-gateway:9\n');
+  });
+
+  it('joins shared networks and keeps the siblings', () => {
+    const { entry, source, answers } = take('llm-proxy');
+    const networks = [
+      { name: 'quarterdeck-model-runtime', services: [{ service: 'litellm', aliases: [] }] },
+      { name: 'quarterdeck-llm-proxy', services: [{ service: 'litellm', aliases: ['llm-proxy'] }] },
+    ];
+    const rendered = renderComponent(entry, source, answers, { ...docker, networks });
+    const read = parse(rendered.compose);
+    expect(read.services.litellm.networks).toEqual({
+      default: {},
+      'quarterdeck-model-runtime': {},
+      'quarterdeck-llm-proxy': { aliases: ['llm-proxy'] },
+    });
+    expect(read.services.db.networks).toBeUndefined();
+    expect(read.networks).toEqual({ 'quarterdeck-model-runtime': { external: true }, 'quarterdeck-llm-proxy': { external: true } });
+    if (hasCompose) config('joined', rendered, secretsOf(entry, source));
+    const left = renderComponent(entry, source, answers, { ...docker, base: { compose: rendered.compose } });
+    expect(left.compose).toBe(source.compose);
+  });
+
+  it('pins images, and lets go of them again', () => {
+    const { entry, source, answers } = take('rss-reader');
+    const pinned = renderComponent(entry, source, answers, { ...docker, pins: { reader: `miniflux/miniflux@sha256:${'a'.repeat(64)}` } });
+    expect(pinned.compose).toBe(source.compose.replace('miniflux/miniflux:latest', `miniflux/miniflux@sha256:${'a'.repeat(64)}`));
+    expect(renderComponent(entry, source, answers, { ...docker, base: { compose: pinned.compose } }).compose).toBe(source.compose);
+  });
+
+  it('fills in the placeholders, and names file and line of those it cannot (R2, R89)', () => {
+    const text = 'first\nurl: {base_url}/x {{host}} ${host}\n';
+    const one = take('password-vault', { WEB_PORT: '18180' });
+    const source = { ...one.source, files: { 'files/a.conf': text } };
+    expect(renderComponent(one.entry, source, one.answers, docker).files).toEqual({
+      'files/a.conf': 'first\nurl: http://localhost:18180/x {{host}} ${host}\n',
+    });
+    expect(renderComponent(one.entry, source, { ...one.answers, site: 'vault.lan' }, docker).files['files/a.conf']).toContain(
+      'url: https://vault.lan/x',
+    );
+    for (const [placeholder, remedy] of [
+      ['{auth_url}', 'portal'],
+      ['{host}', 'site=NAME'],
+      ['<ADMIN_TOKEN>', 'never hold one'],
+    ]) {
+      expect(() =>
+        renderComponent(one.entry, { ...source, files: { 'files/a.conf': `a\nb: ${placeholder}\n` } }, one.answers, docker),
+      ).toThrowError(
+        expect.objectContaining({
+          code: 'failed.placeholder',
+          remedy: expect.stringContaining(remedy ?? ''),
+          where: { file: join(source.folder, 'files/a.conf'), line: 2, column: 4 },
+        }),
+      );
+    }
+  });
+
+  it('says which value no .env file can hold', () => {
+    const { entry, source, answers } = take('media-server', { MEDIA_FOLDER: '/a\nb' });
+    expect(() => renderComponent(entry, source, answers, docker)).toThrowError(
+      expect.objectContaining({ code: 'usage.value', message: expect.stringContaining('one line') }),
+    );
+  });
+
+  it('takes a secret that somebody wrote into .env out of it', () => {
+    const { entry, source, answers } = take('password-vault');
+    const base = { env: '# mine\nADMIN_TOKEN=in-the-clear\nOTHER=1\n' };
+    expect(renderComponent(entry, source, answers, { ...docker, base }).env).toBe('# mine\nOTHER=1\n');
+  });
+});
