@@ -177,8 +177,8 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
       'Its log driver keeps nothing here: look where it sends the log, or use the driver local or json-file and make the container anew.',
     );
   }
-  if (/name .*already in use|already in use by container/i.test(sentence))
-    return fault('engine.nameTaken', `The name is taken: ${said}.`, 'Choose another name, or remove the container that has it.');
+  if (/name .*already in use|already in use by container|network .*already (exists|used)/i.test(sentence))
+    return fault('engine.nameTaken', `The name is taken: ${said}.`, 'Choose another name, or remove what has it.');
   if (noSuchContainer.test(sentence))
     return fault(
       'engine.noContainer',

@@ -1,7 +1,7 @@
 import { bytesText } from '../text/quantities.ts';
-import type { PullProgress } from './engine.ts';
+import type { EngineKind, PullProgress } from './engine.ts';
 
-/** One line of a pull. Podman 4 has neither totals that can be relied on nor a word for unpacking. */
+/** One line of a pull. */
 export interface PullLine {
   id?: unknown;
   status?: unknown;
@@ -22,14 +22,21 @@ const fetchingShare = 0.8;
 /** Adds up what an engine says of single layers. What says nothing of a layer (`Digest: …`, `Pulling from …`) is passed over. */
 export class PullSum {
   readonly #layers = new Map<string, Layer>();
+  readonly #unpackingIsTold: boolean;
   #most = 0;
+
+  /** @param kind Podman says nothing of unpacking, often nothing of sizes, and counts the image's configuration as a layer. */
+  constructor(kind: EngineKind) {
+    this.#unpackingIsTold = kind === 'docker';
+  }
 
   /** The sum after this line, undefined where it changes nothing. */
   take({ id, status, progressDetail }: PullLine): PullProgress | undefined {
     if (typeof id !== 'string' || typeof status !== 'string') return undefined;
-    const state = stateOf(status);
+    const said = stateOf(status);
     // The first line of all has the tag where others have a layer's id.
-    if (state === undefined) return undefined;
+    if (said === undefined) return undefined;
+    const state = said === 'fetched' && !this.#unpackingIsTold ? 'done' : said;
     const layer = this.#layers.get(id) ?? { state: 'known', currentBytes: 0, totalBytes: 0, unpacked: 0 };
     this.#layers.set(id, layer);
     // A layer whose fetching broke off begins anew.
@@ -44,10 +51,20 @@ export class PullSum {
       layer.currentBytes = layer.totalBytes;
       layer.unpacked = state === 'done' ? 1 : total > 0 ? Math.min(1, current / total) : 0;
     }
-    return this.now();
+    return this.#now();
   }
 
-  now(): PullProgress {
+  /** The engine is done, and has not failed. */
+  end(): PullProgress {
+    if (this.#layers.size === 0) return { fraction: 1, text: 'already here' };
+    for (const layer of this.#layers.values()) {
+      layer.state = 'done';
+      if (layer.totalBytes > 0) layer.currentBytes = layer.totalBytes;
+    }
+    return { ...this.#now(), fraction: 1 };
+  }
+
+  #now(): PullProgress {
     const layers = [...this.#layers.values()];
     const done = layers.filter(({ state }) => state === 'done').length;
     const told = layers.filter(({ totalBytes }) => totalBytes > 0);
@@ -61,7 +78,6 @@ export class PullSum {
 
   /** Engines fetch a few layers at a time and tell the size of the others later: until then those weigh what the known ones do on average. */
   #fraction(layers: readonly Layer[], told: readonly Layer[], totalBytes: number): number | undefined {
-    if (layers.length > 0 && layers.every(({ state }) => state === 'done')) return 1;
     if (told.length === 0) return undefined;
     const average = totalBytes / told.length;
     const here = layers.filter(({ state, totalBytes: size }) => state === 'done' && size === 0);

@@ -1,6 +1,6 @@
 import { Fault, type FaultInit } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
-import type { PullProgress } from './engine.ts';
+import type { EngineKind, PullProgress } from './engine.ts';
 import { refusalOf } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 import { imageNameParts, wholeImageName } from './image-name.ts';
@@ -24,7 +24,7 @@ interface PullAnswerLine extends PullLine {
 export async function pullImage(
   link: EngineLink,
   reference: string,
-  { signal, told }: { signal: AbortSignal; told: (progress: PullProgress) => void },
+  { kind, signal, told }: { kind: EngineKind; signal: AbortSignal; told: (progress: PullProgress) => void },
 ): Promise<void> {
   const { name, choice } = imageNameParts(reference);
   const answer = await link
@@ -33,18 +33,22 @@ export async function pullImage(
       const refusal = thrown instanceof Fault && thrown.code.startsWith('engine.') ? refusalOf(thrown.cause) : undefined;
       throw refusal ? pullFault(reference, refusal.sentence, thrown) : thrown;
     });
-  const sum = new PullSum();
+  const sum = new PullSum(kind);
   const lines = new JsonLines();
   let last: string | undefined;
+  const tell = (progress: PullProgress) => {
+    // Many lines change nothing that is shown.
+    const shown = `${progress.fraction?.toFixed(2)} ${progress.text}`;
+    if (shown === last) return;
+    last = shown;
+    told(progress);
+  };
   const take = (values: readonly unknown[]) => {
     for (const line of values as PullAnswerLine[]) {
       const failure = line.errorDetail?.message ?? line.error;
       if (failure) throw pullFault(reference, String(failure));
       const progress = sum.take(line);
-      if (progress && progress.text !== last) {
-        last = progress.text;
-        told(progress);
-      }
+      if (progress) tell(progress);
     }
   };
   const silence = setTimeout(() => answer.destroy(silentFault(reference)), silenceLimitMs);
@@ -54,6 +58,7 @@ export async function pullImage(
       take(lines.push(chunk));
     }
     take(lines.end());
+    tell(sum.end());
   } catch (thrown) {
     throw link.faultOf(thrown, signal);
   } finally {

@@ -7,6 +7,7 @@ import type { EngineLink } from './engine-link.ts';
 import { execIn } from './exec.ts';
 import { execStreamIn } from './exec-stream.ts';
 import { imageNameParts } from './image-name.ts';
+import type { EngineTraits } from './negotiate.ts';
 import { pullImage } from './pull.ts';
 import { openTerminalIn } from './terminal-session.ts';
 
@@ -17,7 +18,7 @@ const pruneLimitMs = 30 * 60_000;
  * What changes something at the engine. Every request is made under the grant's signal, which carries the act's limit: a grant whose act
  * is over opens nothing.
  */
-export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: AbortSignal) => Promise<unknown>): EngineWriter {
+export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: AbortSignal) => Promise<EngineTraits>): EngineWriter {
   const { signal } = grant;
   const container = (id: string) => link.docker.getContainer(encodeURIComponent(id));
   const act = <T>(run: (abortSignal: AbortSignal) => Promise<T>): Promise<T> =>
@@ -79,8 +80,8 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
         await link.getText('/build/prune', { method: 'POST', query: { all: true }, signal: abortSignal, limitMs: pruneLimitMs });
       }),
     pull: async (reference, told) => {
-      await ready(signal);
-      return pullImage(link, reference, { signal, told });
+      const { kind } = await ready(signal);
+      return pullImage(link, reference, { kind, signal, told });
     },
     tagImage: (id, reference) => {
       const { name, choice } = imageNameParts(reference);

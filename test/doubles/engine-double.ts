@@ -209,8 +209,8 @@ export class EngineDouble implements Engine {
           ended: Promise.resolve({ exitCode, stderr: Buffer.from(stderr).toString() }),
         };
       },
-      runBeside: async ({ volumesOf, argv }) => {
-        send(`beside ${this.#named(volumesOf).name} ${argv.join(' ')}`);
+      runBeside: async ({ mount, image, argv }) => {
+        send(`beside ${mount.source} ${image} ${argv.join(' ')}`);
         return this.execResult;
       },
       putArchive: async (id, folder, archive) => {
@@ -242,7 +242,11 @@ export class EngineDouble implements Engine {
       createNetwork: async (name, labels) => {
         send(`create network ${name}`);
         if (this.networkList.some((network) => network.name === name))
-          throw new Fault({ code: 'engine.conflict', message: `The engine refuses: network ${name} already exists.`, remedy: 'Look.' });
+          throw new Fault({
+            code: 'engine.nameTaken',
+            message: `The name is taken: network with name ${name} already exists.`,
+            remedy: 'Look.',
+          });
         this.networkList.push({ id: `id-${name}`, name, driver: 'bridge', labels, subnets: ['172.20.0.0/16'] });
       },
       removeNetwork: async (name) => {

@@ -10,6 +10,9 @@ export const engineVariable: Readonly<Record<RealEngineKind, string>> = {
   'docker-rootless': 'QUARTERDECK_TEST_DOCKER_ROOTLESS',
 };
 
+/** The same for the registry: `127.0.0.1:27180`. */
+export const registryVariable = 'QUARTERDECK_TEST_REGISTRY';
+
 /** What the set-up found or started, once for all files: where the engine is, or why there is none. */
 export type EngineOffer = { url: string } | { missing: string };
 export type EngineOffers = Readonly<Record<RealEngineKind, EngineOffer>>;
@@ -17,6 +20,8 @@ export type EngineOffers = Readonly<Record<RealEngineKind, EngineOffer>>;
 declare module 'vitest' {
   interface ProvidedContext {
     engineOffers: EngineOffers;
+    /** The registry that the engines pull from, as host and port, or why there is none. */
+    registryOffer: { address: string } | { missing: string };
     /** The folder with the compose programs that come with the images; empty when there are no images. */
     composeFolder: string;
   }

@@ -25,7 +25,9 @@ for (const kind of engineKinds) {
           'crowdsecurity/crowdsec:latest',
           'miniflux/miniflux:latest',
           'postgres:16-alpine',
+          'redis:7-alpine',
           'syncthing/syncthing:latest',
+          'vaultwarden/server:latest',
         ]),
       );
     });

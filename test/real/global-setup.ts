@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import type { TestProject } from 'vitest/node';
-import { type EngineOffer, type EngineOffers, engineKinds, engineVariable, type RealEngineKind } from './engine-offer.ts';
+import { type EngineOffer, type EngineOffers, engineKinds, engineVariable, type RealEngineKind, registryVariable } from './engine-offer.ts';
 import { enginesScript, imagesScript, makeEnginesFolder, runProgram, variablesOf } from './scripts.ts';
 
 const strict = process.env.QUARTERDECK_REQUIRE_REAL === '1';
@@ -10,7 +10,8 @@ const strict = process.env.QUARTERDECK_REQUIRE_REAL === '1';
  * there, private ones that end with the run. Everything else is left to the tests as a reason for not running.
  */
 export default async function setup(project: TestProject): Promise<(() => void) | undefined> {
-  const given = Object.fromEntries(engineKinds.map((kind) => [engineVariable[kind], process.env[engineVariable[kind]]]));
+  const variables = [...engineKinds.map((kind) => engineVariable[kind]), registryVariable];
+  const given = Object.fromEntries(variables.map((name) => [name, process.env[name]]));
   let found: Record<string, string | undefined> = given;
   let reason = '';
   let folder: string | undefined;
@@ -50,6 +51,8 @@ export default async function setup(project: TestProject): Promise<(() => void) 
   ) as EngineOffers;
   project.provide('engineOffers', offers);
   project.provide('composeFolder', composeFolder);
+  const registry = found[registryVariable];
+  project.provide('registryOffer', registry ? { address: registry } : { missing: reasonFor('registry', reason) });
 
   const missing = engineKinds.filter((kind) => 'missing' in offers[kind]);
   if (strict && missing.length > 0) {
@@ -61,9 +64,12 @@ export default async function setup(project: TestProject): Promise<(() => void) 
 }
 
 /** What the script said about this kind, or what holds for all. */
-function reasonFor(kind: RealEngineKind, reason: string): string {
+function reasonFor(kind: RealEngineKind | 'registry', reason: string): string {
   const own = reason.split('\n').find((line) => line.startsWith(`engines: ${kind} `));
-  return (own ?? reason.split('\n')[0])?.replace(/^engines: /, '') || `${engineVariable[kind]} is not set`;
+  return (
+    (own ?? reason.split('\n')[0])?.replace(/^engines: /, '') ||
+    `${kind === 'registry' ? registryVariable : engineVariable[kind]} is not set`
+  );
 }
 
 function endEngines(folder: string): void {
