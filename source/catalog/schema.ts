@@ -61,6 +61,9 @@ const port = z.strictObject({
   source: source.optional(),
 });
 
+/** A program in a service's container that is given a secret and a line feed on stdin, never in its arguments. */
+const secretProgram = z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1), source: source.optional() });
+
 const field = z.strictObject({
   name: z.string().min(1),
   type: z.enum(fieldTypes),
@@ -70,10 +73,10 @@ const field = z.strictObject({
   default: z.union([z.string(), z.number(), z.boolean()]).optional(),
   /** `stated`, `example`, `derived ...`, `product`: how the default came to be. */
   defaultKind: z.string().optional(),
-  /** `base64:48`, `hex:16`, `alphanumeric:32`: kind and number of bytes (characters for alphanumeric) (R19). */
+  /** `base64:48`, `hex:16`, `alphanumeric:32`: kind and number of bytes (characters for alphanumeric) (R19); `alphanumeric:32:sk-` begins with `sk-`. */
   generator: z
     .string()
-    .regex(/^(base64|hex|alphanumeric|uuid)(:\d+)?$/)
+    .regex(/^(base64|hex|alphanumeric|uuid)(:\d+(:[\w-]+)?)?$/)
     .optional(),
   enum: z.array(z.string()).min(1).optional(),
   pattern: z.string().optional(),
@@ -96,6 +99,24 @@ const field = z.strictObject({
   reach: z.enum(['container', 'browser', 'internet', 'listen']).optional(),
   /** Values that are for setting up only, and refused where the component can be reached publicly (R23). */
   setupOnly: z.array(z.string()).optional(),
+  /**
+   * Of a secret that rests in the data too: how a new one gets there, or why none can. Without it a new value is in force as soon as the containers have it.
+   */
+  rotate: z.union([z.strictObject({ never: z.string().min(1) }), secretProgram]).optional(),
+  /** Of a secret: a call that authenticates with it (its input, and others that it needs), or a program that ends with 0 when it is right. */
+  proves: z
+    .union([
+      z.strictObject({
+        call: z.string(),
+        input: z.string(),
+        with: z.record(z.string(), z.string()).default({}),
+        source: source.optional(),
+      }),
+      secretProgram,
+    ])
+    .optional(),
+  /** Secrets of other components that must have the same value, `component/VARIABLE` (R26). */
+  sameAs: z.array(z.string().regex(/^[a-z][a-z0-9-]*\/\S+$/)).optional(),
   /** A token that is worth something for so long after it was made (R76). */
   validFor: z
     .string()

@@ -131,6 +131,10 @@ class Vault implements SecretVault {
       const key = await this.#places.file.newKey(opens, signal);
       await this.#changing(signal, () => this.#places.file.reseal(key));
     },
+    restore: async ({ signal }, name, version) => {
+      checkSecret(name, version.value);
+      await this.#changing(signal, (place) => place.add(name, version, keptVersions, signal));
+    },
     leftIn: async () => {
       const record = await readPlaceRecord(this.#recordPath);
       const other = record?.leaving?.kind ?? record?.movingTo;

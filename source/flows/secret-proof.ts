@@ -1,0 +1,102 @@
+import type { CallTarget } from '../calls/call.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { ComponentField } from '../catalog/schema.ts';
+import type { ContainerDetail } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import { pauseFor } from '../faults/waits.ts';
+import { composeLabel } from '../fleet/grouping.ts';
+import type { Grant } from '../grants/grant.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { FlowWorld } from './flow.ts';
+
+/** What a component says to a secret. `unclear` carries why. */
+export type Verdict = { says: 'accepted' | 'refused' } | { says: 'unclear'; why: string };
+
+const readyLimitMs = 60_000;
+const againMs = 500;
+
+/** The containers of a component that compose made, by service. */
+export async function targetOf(world: FlowWorld, place: string, entry: CatalogEntry, signal: AbortSignal): Promise<CallTarget> {
+  const engine = world.engineOf(place);
+  const views = world.fleet.snapshot().components.filter((view) => view.host === place && view.id === entry.id);
+  const projects = new Set([entry.id, ...views.map(({ project }) => project)]);
+  const containers = new Map<string, ContainerDetail>();
+  for (const container of await engine.list(signal)) {
+    const service = composeLabel(container, 'service');
+    if (service === undefined || !projects.has(composeLabel(container, 'project') ?? '')) continue;
+    const detail = await engine.inspect(container.id, signal);
+    if (detail) containers.set(service, detail);
+  }
+  return { entry, host: world.hostOf(place), engine, engineFacts: world.engineFactsOf(place), containers, execAllowed: true };
+}
+
+/** Runs what `rotate` declares: the new value on stdin, in the container whose data holds the old one. Throws `failed.rotate`. */
+export async function tellNew(target: CallTarget, field: ComponentField, value: string, grant: Grant): Promise<void> {
+  const program = field.rotate;
+  if (!program || 'never' in program) return;
+  const { exitCode, stderr } = await runWith(target, program, value, grant);
+  if (exitCode === 0) return;
+  throw new Fault({
+    code: 'failed.rotate',
+    message: `${target.entry.id} did not take the new ${field.name}: ${lastLine(stderr) || `its program ended with ${exitCode}`}.`,
+    remedy: 'The old value is in force. Look at the log of the component.',
+  });
+}
+
+/** Asks the component whether a value is right. One that is still starting is asked again for a minute, when `patient`. */
+export async function tryValue(
+  target: CallTarget,
+  field: ComponentField,
+  value: string,
+  { grant, patient }: { grant: Grant; patient: boolean },
+): Promise<Verdict> {
+  const deadline = performance.now() + readyLimitMs;
+  for (;;) {
+    const verdict = await tryOnce(target, field, value, grant);
+    if (verdict.says !== 'unclear' || !patient || performance.now() > deadline) return verdict;
+    await pauseFor(againMs, grant.signal);
+  }
+}
+
+async function tryOnce(target: CallTarget, field: ComponentField, value: string, grant: Grant): Promise<Verdict> {
+  const proof = field.proves;
+  if (!proof) return { says: 'unclear', why: 'its catalog entry names no call that authenticates with it' };
+  if (!('call' in proof)) {
+    const { exitCode } = await runWith(target, proof, value, grant);
+    if (exitCode === 126 || exitCode === 127) return { says: 'unclear', why: `the program ${proof.argv[0]} cannot be run there` };
+    return { says: exitCode === 0 ? 'accepted' : 'refused' };
+  }
+  const call = target.entry.calls[proof.call];
+  if (!call) return { says: 'unclear', why: `its catalog entry has no call "${proof.call}"` };
+  const { runCall } = await import('../calls/run-call.ts');
+  const answer = await runCall(target, {
+    name: proof.call,
+    call,
+    inputs: { ...proof.with, [proof.input]: value },
+    signal: grant.signal,
+    grant,
+  });
+  if (answer.status === 401 || answer.status === 403) return { says: 'refused' };
+  if (answer.ok && answer.status >= 200 && answer.status < 400) return { says: 'accepted' };
+  return {
+    says: 'unclear',
+    why: answer.failure ? cleanLine(answer.failure).replace(/\.$/, '') : `it answered with status ${answer.status}`,
+  };
+}
+
+async function runWith(target: CallTarget, { service, argv }: { service: string; argv: readonly string[] }, value: string, grant: Grant) {
+  const container = target.containers.get(service);
+  if (container?.state !== 'running') {
+    throw new Fault({
+      code: 'failed.rotate',
+      message: `The service ${service} of ${target.entry.id} is not running, and has to be for this.`,
+      remedy: `Start it: quarterdeck start ${target.entry.id}`,
+    });
+  }
+  return target.engine.writer(grant).exec(container.id, argv, { stdin: Buffer.from(`${value}\n`) });
+}
+
+function lastLine(bytes: Uint8Array): string {
+  const lines = new TextDecoder().decode(bytes).trim().split('\n');
+  return cleanLine(lines.at(-1) ?? '').replace(/\.$/, '');
+}

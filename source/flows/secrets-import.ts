@@ -1,0 +1,157 @@
+import { Fault } from '../faults/fault.ts';
+import type { AgeOpens, SecretBundle } from '../secrets/age-file.ts';
+import type { SecretEntry, SecretVault } from '../secrets/vault.ts';
+import { valueProblem } from '../secrets/vault-place.ts';
+import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { countText } from '../text/quantities.ts';
+import type { Flow, FlowInput } from './flow.ts';
+import { fileOf, managerFlags, nameAt, openManager, readLocal } from './secrets-exchange.ts';
+
+type Incoming = SecretBundle['secrets'][number];
+interface Sorted {
+  added: Incoming[];
+  replaced: Incoming[];
+  same: Incoming[];
+}
+
+export const secretsImport: Flow = {
+  id: 'secrets-import',
+  verb: 'secrets import',
+  title: 'Import secrets',
+  summary:
+    'Takes secrets from an age file that was exported, or from a secrets manager (--manager), and shows first which are new and which would be replaced.',
+  right: 'operate',
+  about: 'host',
+  offline: true,
+  usage: '[FILE]',
+  flags: { identity: { meaning: 'file with the secret key that opens it', value: 'FILE' }, ...managerFlags },
+  async run(session, input, world) {
+    const vault = await world.vault(session);
+    const manager = await openManager(session, input, world);
+    const bundle = manager ? await fromManager(session, manager) : await fromFile(session, input);
+    for (const { versions } of bundle.secrets) for (const { value } of versions) session.hide(value);
+    if (bundle.secrets.length === 0) return { message: 'There is no secret in it.' };
+    const kept = await vault.list(session.signal);
+    const sorted = await sort(bundle, kept, vault, session.signal);
+    const { added, replaced, same } = sorted;
+    if (added.length + replaced.length === 0)
+      return { message: `All ${countText(same.length, 'secret')} are kept here already, with the same values.` };
+
+    const lines = (secrets: readonly Incoming[], mark: 'added' | 'warning' | 'same') => secrets.map(({ name }) => ({ mark, text: name }));
+    const taken = await session.review({
+      id: 'import',
+      title: 'Import secrets',
+      sections: [
+        { title: 'New here', lines: lines(added, 'added') },
+        { title: 'Kept here with another value: this one becomes the newest', lines: lines(replaced, 'warning') },
+        { title: 'Kept here with the same value: nothing changes', lines: lines(same, 'same') },
+      ].filter((section) => section.lines.length > 0),
+      findings: [],
+      actions: [
+        { id: 'import', label: `Import ${countText(added.length + replaced.length, 'secret')}` },
+        ...(replaced.length > 0 && added.length > 0 ? [{ id: 'new', label: `Only the ${added.length} new` }] : []),
+      ],
+    });
+    if (taken !== 'import' && taken !== 'new') {
+      return { message: session.rehearsing ? 'Rehearsed: nothing was imported.' : 'Nothing was imported.' };
+    }
+    const taking = taken === 'new' ? { ...sorted, replaced: [] } : sorted;
+    await session.act({
+      id: 'import',
+      right: 'operate',
+      request: `keep ${[...taking.added, ...taking.replaced].map(({ name }) => cleanLine(name)).join(', ')} in ${vault.where}`,
+      target: { host: input.place },
+      limitMs: 10 * 60_000,
+      run: async (grant) => {
+        for (const { name, versions } of taking.added) {
+          // With their ids where that can be: what was deployed with them names those.
+          if (vault.care && versions.every(({ createdMs }) => createdMs > 0))
+            for (const version of versions) await vault.care.restore(grant, name, version);
+          else for (const { value } of versions.slice(-1)) await vault.write(grant, name, value, 'imported');
+        }
+        for (const { name, versions } of taking.replaced) await vault.write(grant, name, versions.at(-1)?.value ?? '', 'imported');
+      },
+    });
+    const use = taking.replaced.length > 0 ? ' What was replaced is in force with the next deploy.' : '';
+    return {
+      message: `Imported ${countText(taking.added.length, 'new secret')}, replaced ${taking.replaced.length}.${use}`,
+      data: {
+        added: taking.added.map(({ name }) => name),
+        replaced: taking.replaced.map(({ name }) => name),
+        same: same.map(({ name }) => name),
+      },
+    };
+  },
+};
+
+async function sort(bundle: SecretBundle, kept: readonly SecretEntry[], vault: SecretVault, signal: AbortSignal): Promise<Sorted> {
+  const names = new Set(kept.map(({ name }) => name));
+  const sorted: Sorted = { added: [], replaced: [], same: [] };
+  for (const secret of bundle.secrets) {
+    if (!names.has(secret.name)) sorted.added.push(secret);
+    else if ((await vault.read(secret.name, signal)) === secret.versions.at(-1)?.value) sorted.same.push(secret);
+    else sorted.replaced.push(secret);
+  }
+  return sorted;
+}
+
+async function fromFile(session: Session, input: FlowInput): Promise<SecretBundle> {
+  const written = input.words[0] ?? (await session.ask.text({ id: 'file', label: 'Import from which file?', initial: './secrets.age' }));
+  const path = fileOf(written);
+  const file = await readLocal(path, session);
+  const { asksPassphrase, openAge } = await import('../secrets/age-file.ts');
+  const asks = await asksPassphrase(file);
+  if (asks === undefined)
+    throw new Fault({
+      code: 'usage.path',
+      message: `${cleanLine(path)} is no age file.`,
+      remedy: 'Name one that "quarterdeck secrets export" wrote.',
+    });
+  return openAge(file, asks ? { passphrase: await askPassphrase(session) } : await identitiesOf(session, input));
+}
+
+function askPassphrase(session: Session): Promise<string> {
+  return session.ask.secret({ id: 'passphrase-of-file', label: 'Passphrase of the file' });
+}
+
+async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpens> {
+  const named = input.options.identity;
+  const written =
+    typeof named === 'string'
+      ? named
+      : await session.ask.text({
+          id: 'identity',
+          label: 'Which file holds the secret key that opens it?',
+          initial: '~/.config/age/keys.txt',
+        });
+  const text = Buffer.from(await readLocal(fileOf(written), session)).toString('utf8');
+  const identities = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('AGE-SECRET-KEY-'));
+  for (const identity of identities) session.hide(identity);
+  if (identities.length > 0) return { identities };
+  throw new Fault({
+    code: 'usage.recipient',
+    message: `${cleanLine(written)} holds no secret key of age.`,
+    remedy: 'It has a line that begins with AGE-SECRET-KEY-1.',
+  });
+}
+
+async function fromManager(
+  session: Session,
+  { store, folder }: NonNullable<Awaited<ReturnType<typeof openManager>>>,
+): Promise<SecretBundle> {
+  const secrets: Incoming[] = [];
+  for (const path of await store.paths(folder, session.signal)) {
+    const { values } = await store.read(path, session.signal);
+    for (const [key, value] of Object.entries(values)) {
+      const name = nameAt(folder, path, key);
+      // What lies there by other hands, outside of PLACE/COMPONENT, is left alone.
+      if (name.split('/').length < 3 || valueProblem(value) !== undefined) continue;
+      secrets.push({ name, versions: [{ id: 'remote', createdMs: 0, origin: 'imported', value }] });
+    }
+  }
+  return { schema: 1, exportedAt: '', secrets };
+}

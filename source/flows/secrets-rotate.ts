@@ -1,0 +1,266 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { generate } from '../catalog/generators.ts';
+import type { ComponentField } from '../catalog/schema.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { SecretEntry, SecretName, SecretVault } from '../secrets/vault.ts';
+import { valueProblem } from '../secrets/vault-place.ts';
+import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { Flow, FlowWorld, SecretChange } from './flow.ts';
+import { chooseKept, fieldOf, partsOf } from './secret-names.ts';
+import { targetOf, tellNew, tryValue, type Verdict } from './secret-proof.ts';
+
+const applyLimitMs = 20 * 60_000;
+
+/** One of the names that hold the value (R26). */
+interface Holder {
+  name: SecretName;
+  component: string;
+  variable: string;
+  entry: CatalogEntry;
+  field: ComponentField;
+}
+
+export const secretsRotate: Flow = {
+  id: 'secrets-rotate',
+  verb: 'secrets rotate',
+  title: 'Replace a secret by a new one',
+  summary:
+    'Makes a new value, keeps it as a version, puts it in force in everything that uses it, and proves that the new one works and the old one does not, where the component can be asked.',
+  right: 'operate',
+  about: 'host',
+  usage: 'COMPONENT VARIABLE',
+  async run(session, input, world) {
+    const vault = await world.vault(session);
+    const entries = await vault.list(session.signal);
+    const { name } = await chooseKept(session, input, entries);
+    const holders = holdersOf(name, entries, world);
+    const [first] = holders;
+    if (!first) throw unknownField(name);
+    for (const { field, name: held } of holders) {
+      if (field.rotate && 'never' in field.rotate) {
+        throw new Fault({
+          code: 'refused.rotate',
+          message: `${cleanLine(held)} cannot simply be replaced: ${field.rotate.never}.`,
+          remedy: 'Nothing was changed.',
+        });
+      }
+    }
+    const { place } = partsOf(name);
+    const before = await vault.read(name, session.signal);
+    if (before !== undefined) session.hide(before);
+    const value = await newValue(session, first);
+    session.hide(value);
+    const names = holders.map((holder) => cleanLine(holder.name)).join(', ');
+    const rotation = new Rotation(session, world, vault, place, holders, before);
+    const used = await rotation.inUse();
+    if (used && !world.applySecrets) throw cannotApply(names);
+
+    const versions = await session.act({
+      id: 'rotate',
+      right: 'operate',
+      request: `keep a new version of ${names}`,
+      target: { host: place, component: first.component },
+      run: async (grant) => {
+        const written: SecretChange[] = [];
+        for (const { name: held, component, variable } of holders) {
+          written.push({ component, variable, version: await vault.write(grant, held, value, 'rotated') });
+        }
+        return written;
+      },
+    });
+    if (!used) {
+      if (!versions) return { message: 'Rehearsed: nothing was changed.' };
+      return { message: `${names} has a new version. Nothing that runs uses it; it is in force with the next deploy.`, data: { versions } };
+    }
+    const restarted = await rotation.putInForce(value, versions ?? []);
+    const proof = await rotation.prove(value);
+    if (!versions) return { message: 'Rehearsed: nothing was changed.' };
+    const where = restarted.length > 0 ? ` Restarted: ${restarted.map(cleanLine).join(', ')}.` : '';
+    return { message: `${names} has a new value.${where} ${proof}`, data: { versions, restarted, proof } };
+  },
+};
+
+class Rotation {
+  readonly #session: Session;
+  readonly #world: FlowWorld;
+  readonly #vault: SecretVault;
+  readonly #place: string;
+  readonly #holders: readonly Holder[];
+  readonly #before: string | undefined;
+  #told: Holder[] = [];
+
+  constructor(
+    session: Session,
+    world: FlowWorld,
+    vault: SecretVault,
+    place: string,
+    holders: readonly Holder[],
+    before: string | undefined,
+  ) {
+    this.#session = session;
+    this.#world = world;
+    this.#vault = vault;
+    this.#place = place;
+    this.#holders = holders;
+    this.#before = before;
+  }
+
+  async inUse(): Promise<boolean> {
+    for (const { entry } of this.#holders) {
+      if ((await this.#target(entry)).containers.size > 0) return true;
+    }
+    return false;
+  }
+
+  #target(entry: CatalogEntry) {
+    return targetOf(this.#world, this.#place, entry, this.#session.signal);
+  }
+
+  /** First where the data holds the old one, since nobody could connect afterwards; then the containers. What fails is taken back. */
+  async putInForce(value: string, versions: readonly SecretChange[]): Promise<readonly string[]> {
+    const session = this.#session;
+    try {
+      for (const holder of this.#holders) {
+        if (!holder.field.rotate) continue;
+        const target = await this.#target(holder.entry);
+        if (target.containers.size === 0) continue;
+        const told = await session.act({
+          id: `tell ${holder.component}`,
+          right: 'operate',
+          request: `give the new ${holder.field.name} to ${holder.component}, over the input of a program in it`,
+          target: { host: this.#place, component: holder.component },
+          run: async (grant) => {
+            await tellNew(target, holder.field, value, grant);
+            return true;
+          },
+        });
+        if (told) this.#told.push(holder);
+      }
+      return session.rehearsing ? [] : ((await this.#world.applySecrets?.(session, this.#place, versions))?.restarted ?? []);
+    } catch (thrown) {
+      throw await this.#takenBack(thrown);
+    }
+  }
+
+  /** Makes the old value the newest again, in the vault and where it was changed already. Answers what is to be thrown. */
+  async #takenBack(thrown: unknown): Promise<unknown> {
+    const [session, before] = [this.#session, this.#before];
+    if (session.rehearsing || session.signal.aborted || before === undefined) return thrown;
+    const failures: string[] = [];
+    await session
+      .act({
+        id: 'take back',
+        right: 'operate',
+        request: 'put the old value in force again',
+        target: { host: this.#place },
+        limitMs: applyLimitMs,
+        run: async (grant) => {
+          for (const { name } of this.#holders) await this.#vault.write(grant, name, before, 'rotated');
+          for (const { field, entry } of this.#told) await tellNew(await this.#target(entry), field, before, grant);
+        },
+      })
+      .catch((again: unknown) => failures.push(messageOf(again)));
+    const what = failures.length > 0 ? `It could not be taken back: ${failures.join('; ')}` : 'The old value is the newest again.';
+    return new Fault({
+      code: 'failed.rotate',
+      message: `The new value was not put in force: ${messageOf(thrown)} ${what}`,
+      remedy: thrown instanceof Fault ? thrown.remedy : 'Look at the state of the component, and deploy it again.',
+      cause: thrown,
+    });
+  }
+
+  /** One sentence about what was seen. Throws `failed.rotate` when the old one still works or the new one does not. */
+  async prove(value: string): Promise<string> {
+    const unproved: string[] = [];
+    let proved = 0;
+    for (const { component, entry, field } of this.#holders) {
+      if (!field.proves) {
+        unproved.push(`${component} declares no way to ask`);
+        continue;
+      }
+      const seen = await this.#session.act({
+        id: `prove ${component}`,
+        right: 'operate',
+        request: `authenticate to ${component} with the new value, then with the old one`,
+        target: { host: this.#place, component },
+        run: async (grant): Promise<{ now: Verdict; then: Verdict }> => {
+          const target = await this.#target(entry);
+          const now = await tryValue(target, field, value, { grant, patient: true });
+          const before = this.#before;
+          const then =
+            before === undefined
+              ? ({ says: 'unclear', why: 'there was none before' } as const)
+              : await tryValue(target, field, before, { grant, patient: false });
+          return { now, then };
+        },
+      });
+      if (!seen) continue;
+      if (seen.now.says === 'refused') throw wrongFault(component, field, 'does not accept the new value');
+      if (seen.then.says === 'accepted') throw wrongFault(component, field, 'still accepts the old value');
+      const unclear = seen.now.says === 'unclear' ? seen.now : seen.then.says === 'unclear' ? seen.then : undefined;
+      if (unclear) unproved.push(`${component}: ${unclear.why}`);
+      else proved++;
+    }
+    if (unproved.length > 0) return `It could not be proved that only the new one works: ${unproved.join('; ')}.`;
+    return proved > 0 ? 'Proved: the new one works, and the old one does not.' : '';
+  }
+}
+
+/** Every kept name that must have the same value, the chosen one first (R26). */
+export function holdersOf(name: SecretName, entries: readonly SecretEntry[], world: Pick<FlowWorld, 'catalog'>): Holder[] {
+  const { place } = partsOf(name);
+  const kept = new Map(entries.map((entry) => [entry.name, entry]));
+  const found = new Map<SecretName, Holder>();
+  const waiting: SecretName[] = [name];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (found.has(next) || !kept.has(next)) continue;
+    const { component, variable } = partsOf(next);
+    const entry = world.catalog.get(component);
+    const field = fieldOf(entry, variable);
+    if (!entry || !field) continue;
+    found.set(next, { name: next, component, variable, entry, field });
+    const own = `${component}/${variable}`;
+    for (const other of field.sameAs ?? []) waiting.push(`${place}/${other}` as SecretName);
+    for (const candidate of world.catalog.entries) {
+      for (const { sameAs, env, name: label } of candidate.fields)
+        if (sameAs?.includes(own)) waiting.push(`${place}/${candidate.id}/${env ?? label}`);
+    }
+  }
+  return [...found.values()];
+}
+
+async function newValue(session: Session, { field, name }: Holder): Promise<string> {
+  if (field.generator !== undefined) return generate(field.generator);
+  const { checkValue } = await import('../catalog/field-types.ts');
+  return session.ask.secret({
+    id: 'value',
+    label: `New value of ${cleanLine(name)}`,
+    help: ['It is none that could be made up here.', field.rule].filter(Boolean).join(' '),
+    check: (typed) => valueProblem(typed) ?? checkValue(field, typed),
+  });
+}
+
+function unknownField(name: string): Fault {
+  return new Fault({
+    code: 'usage.secret',
+    message: `The catalog does not know what ${cleanLine(name)} is for.`,
+    remedy: 'Set it with "quarterdeck secrets set", and deploy what uses it.',
+  });
+}
+
+function cannotApply(names: string): Fault {
+  return new Fault({
+    code: 'failed.rotate',
+    message: `${names} is in use, and cannot be put in force from here.`,
+    remedy: 'Deploy the component instead.',
+  });
+}
+
+function wrongFault(component: string, field: ComponentField, what: string): Fault {
+  return new Fault({
+    code: 'failed.rotate',
+    message: `${component} ${what} of ${field.name}.`,
+    remedy: `Look at its log and its fields: "quarterdeck logs ${component}". Both values are kept as versions.`,
+  });
+}
