@@ -246,6 +246,9 @@ export function createCommands(options: Options): Commands {
       if (!target) return say('idle', 'Nothing to filter here.');
       store.update((state) => ({ editing: { target, field: fieldOf(state.filters[target]), before: state.filters[target] } }));
     },
+    'show-run': () => {
+      if (!runs.show()) say('idle', 'Nothing runs.');
+    },
     back,
     palette: () => store.update(() => ({ screen: 'palette', palette: { field: fieldOf(), cursor: 0 } })),
     help: () => store.update((state) => ({ screen: state.screen === 'help' ? 'panes' : 'help', helpScroll: 0 })),

@@ -1,10 +1,21 @@
 import { Fault } from '../faults/fault.ts';
-import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
+import type { FormValues } from '../session/form-checks.ts';
+import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, ShownSecret, TerminalLoan } from '../session/session.ts';
+import { openForm } from './form-dialog.ts';
 import type { Dialog, RunView } from './interface-store.ts';
+import { openReview } from './review-dialog.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import { fieldOf } from './text-field.ts';
 
-type Answer = string | readonly string[] | boolean;
+type Answer = string | readonly string[] | boolean | FormValues;
+
+/** What an operator has at hand beside the screen. */
+export interface OperatorDesk {
+  lender: TerminalLender;
+  now: () => number;
+  /** To the clipboard of the operator's terminal. */
+  copy: (text: string) => void;
+}
 
 interface Waiting {
   resolve(answer: Answer): void;
@@ -15,12 +26,12 @@ interface Waiting {
 export class ConsoleOperator implements Operator {
   readonly kind = 'console';
   readonly #change: (change: (run: RunView) => Partial<RunView>) => void;
-  readonly #lender: TerminalLender;
+  readonly #desk: OperatorDesk;
   #waiting: Waiting | undefined;
 
-  constructor(change: (change: (run: RunView) => Partial<RunView>) => void, lender: TerminalLender) {
+  constructor(change: (change: (run: RunView) => Partial<RunView>) => void, desk: OperatorDesk) {
     this.#change = change;
-    this.#lender = lender;
+    this.#desk = desk;
   }
 
   async ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
@@ -44,42 +55,57 @@ export class ConsoleOperator implements Operator {
     return (await this.#open({ kind: 'confirm', confirmation, field: fieldOf(), problem: undefined }, signal)) as boolean;
   }
 
-  async fill(form: Form, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
-    const values: Record<string, string> = {};
-    for (const field of form.fields) {
-      const { id, label, value, choices, help, check } = field;
-      const common = { id, label, ...(help !== undefined && { help }), ...(check && { check }) };
-      const question: Question =
-        field.kind === 'choice'
-          ? { ...common, kind: 'choice', choices: choices ?? [], initial: value }
-          : { ...common, kind: field.kind, initial: value };
-      values[id] = (await this.ask(question, signal)) as string;
-    }
-    return values;
+  async fill(form: Form, signal: AbortSignal): Promise<FormValues> {
+    return (await this.#open(openForm(form), signal)) as FormValues;
   }
 
-  async review({ id, title, actions }: Review, signal: AbortSignal): Promise<string> {
-    const choices = actions.map((action) => ({ value: action.id, label: action.label }));
-    return (await this.ask({ id, label: title, kind: 'choice', choices }, signal)) as string;
+  async review(review: Review, signal: AbortSignal): Promise<string> {
+    return (await this.#open(openReview(review), signal)) as string;
   }
 
   show(shown: Shown): void {
+    if (shown.kind === 'secret') {
+      this.#showSecret(shown);
+      return;
+    }
     this.#change((run) => {
       // An item is shown once and then changes; everything else is added.
       const known = shown.kind === 'item' ? run.shown.findIndex((other) => other.kind === 'item' && other.id === shown.id) : -1;
-      return { shown: known < 0 ? [...run.shown, shown] : run.shown.with(known, shown) };
+      return {
+        shown: known < 0 ? [...run.shown, shown] : run.shown.with(known, shown),
+        ...(shown.kind === 'item' && run.watch === 'unasked' && { watch: 'shown' as const }),
+      };
     });
+  }
+
+  /** The value is dropped when its time is over: after that it is nowhere in this process but where the flow had it from. */
+  #showSecret(secret: ShownSecret): void {
+    if (secret.copyOnly) {
+      this.#desk.copy(secret.value);
+      this.show({ kind: 'text', text: `${secret.label} was handed to the clipboard of this terminal; not every terminal takes it.` });
+      return;
+    }
+    const showMs = secret.secondsLeft * 1000;
+    this.#change((run) => ({ shown: [...run.shown, secret], watch: 'shown', secretUntilMs: this.#desk.now() + showMs }));
+    const timer = setTimeout(
+      () => this.#change((run) => ({ shown: run.shown.map((each) => (each.kind === 'secret' ? { ...each, value: '' } : each)) })),
+      showMs,
+    );
+    timer.unref();
   }
 
   progress(progress: Progress): void {
     this.#change((run) => {
+      const known = run.progress.findIndex((other) => other.id === progress.id);
       const others = run.progress.filter((other) => other.id !== progress.id);
-      return { progress: progress.done ? others : [...others, progress] };
+      // Each keeps its place: rows that swap cannot be read.
+      const now = progress.done ? others : known < 0 ? [...others, progress] : run.progress.with(known, progress);
+      return { progress: now, ...(now.length > 1 && run.watch === 'unasked' && { watch: 'shown' as const }) };
     });
   }
 
   lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
-    return this.#lender.lend(use);
+    return this.#desk.lender.lend(use);
   }
 
   /** The answer to the open dialog. */

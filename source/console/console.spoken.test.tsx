@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { openRig } from './rig/rig.tsx';
+import { blockedReview, sampleForm } from './rig/sample-forms.ts';
 
 // What Ink says where a screen reader is in use.
 vi.mock('ink', async (original) => ({ ...(await original<typeof import('ink')>()), useIsScreenReaderEnabled: () => true }));
@@ -27,4 +28,37 @@ test('logs are sentences: whose they are, whether they stand still, which line i
   await screen.press('enter');
   await screen.sees('Go to: never', '"never" is no time');
   expect(screen.frame()).not.toMatch(/[│╭┃]/);
+});
+
+test('a form is told field by field, a review line by line, and a secret not at all', async () => {
+  const screen = await openRig({
+    size: { columns: 100, rows: 60 },
+    flows: {
+      restart: async (operator, _input, signal) => {
+        await operator.fill(sampleForm, signal);
+        await operator.review(blockedReview, signal);
+        operator.show({ kind: 'secret', label: 'Admin token', value: 'geheim-123', secondsLeft: 15 });
+        return 'Done';
+      },
+    },
+  });
+  await screen.press('r');
+  await screen.sees('Form: Deploy password-vault on nas. Nothing changed.', 'Field 6 of 10, Mail.', 'Mail server: needed.');
+  await screen.press('up');
+  await screen.type('geheim');
+  await screen.sees('Admin token: secret, 6 characters.', '1 changed');
+  await screen.press('up');
+  await screen.sees('New accounts: anybody can sign up, 1 of 2.');
+  await screen.press('ctrl+s');
+  await screen.sees('x This is needed.');
+  await screen.type('mail.lan');
+  await screen.press('ctrl+s');
+  await screen.sees('Review: Deploy password-vault on nas.', 'Apply is blocked', 'Line 1 of', 'x blocking  Port 8180 is taken');
+  await screen.press('tab');
+  await screen.sees('Line 4 of');
+  await screen.press('esc');
+  await screen.sees('Admin token', 'y copies it');
+  expect(screen.frame()).not.toContain('geheim');
+  await screen.press('y');
+  expect(screen.copied).toEqual(['geheim-123']);
 });

@@ -8,16 +8,18 @@ import { useMotion, useNow } from './hooks/use-now.ts';
 import { useSelected } from './hooks/use-selected.ts';
 import { type PaneId, paneIds, paneTitles, type RunView } from './interface-store.ts';
 import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
-import { type Layout, layoutFor, type Rectangle } from './layout.ts';
+import { fits, type Layout, layoutFor, leastFormSize, type Rectangle } from './layout.ts';
 import { logWhose } from './log-look.ts';
 import { ComponentsPane } from './panes/components.tsx';
 import { DetailPane } from './panes/detail.tsx';
 import { LogsPane } from './panes/logs.tsx';
 import { PortsPane } from './panes/ports.tsx';
 import { progressText } from './run-lines.ts';
+import { Form } from './screens/form.tsx';
 import { Help } from './screens/help.tsx';
 import { Linear } from './screens/linear.tsx';
 import { Palette } from './screens/palette.tsx';
+import { Review } from './screens/review.tsx';
 import { RunOverlay } from './screens/run-overlay.tsx';
 import { TooSmall } from './screens/too-small.tsx';
 import { cutStyled, padStyled, styledWidth } from './styled-text.ts';
@@ -71,7 +73,8 @@ const Panes = memo(function Panes({ layout, focus }: { layout: Layout; focus: Pa
 function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; runs: readonly RunView[] }) {
   const { theme, keymap } = useParts();
   const notice = useInterface((state) => state.notice);
-  const going = runs.filter((run) => run.state === 'running' && !run.dialog);
+  const watched = frontRun(runs);
+  const going = runs.filter((run) => run.state === 'running' && !run.dialog && run !== watched);
   const step = useMotion(120, going.length > 0);
   const nowMs = useNow();
   const { glyphs } = theme;
@@ -81,7 +84,8 @@ function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; ru
     const spinner = glyphs.spinner[step % glyphs.spinner.length];
     const more = going.length > 1 ? ` (and ${going.length - 1} more)` : '';
     // How to stop it is never cut.
-    const tail = `${theme.paint('key', keymap.keyOf('back'))} ${theme.paint('faint', 'cancels')}`;
+    const hidden = run.watch === 'hidden';
+    const tail = `${theme.paint('key', keymap.keyOf(hidden ? 'show-run' : 'back'))} ${theme.paint('faint', hidden ? 'shows it' : 'cancels')}`;
     const head = `${theme.paint('busy', `${spinner} ${run.title}${more}`)}  ${progressText(run, theme)}`;
     text = `${cutStyled(head, columns - styledWidth(tail) - 4, glyphs.ellipsis)}  ${tail}`;
   } else if (notice && notice.untilMs > nowMs) {
@@ -110,7 +114,11 @@ function Screen() {
     () => layoutFor({ columns: size.columns, rows: size.rows }, { focus, zoomed, bannerRows }),
     [size.columns, size.rows, focus, zoomed, bannerRows],
   );
-  commands.measured.small = layout.kind === 'small';
+  const front = frontRun(state.runs);
+  const asked = front?.dialog?.kind === 'form' || front?.dialog?.kind === 'review' ? front : undefined;
+  // A form has one column, and fits where panes do not.
+  const small = layout.kind === 'small' && !(asked && fits(size, leastFormSize));
+  commands.measured.small = small;
 
   const showsLogs = layout.panes.logs !== undefined || (layout.panes.detail !== undefined && state.tab === 'logs');
   const whose = logWhose(snapshot, state, component);
@@ -121,10 +129,10 @@ function Screen() {
     if (component && store.get().selected === undefined) commands.select(component.key);
   }, [component, commands, store]);
 
-  if (layout.kind === 'small') return <TooSmall size={size} />;
+  if (small) return <TooSmall size={size} />;
   const { columns, rows } = size;
   const top = 1 + banner.length;
-  const front = frontRun(state.runs);
+  const body = { x: 0, y: top, width: columns, height: rows - top - 1 };
   return (
     <Box flexDirection="column" width={columns} height={rows}>
       <Line
@@ -141,8 +149,12 @@ function Screen() {
         })}
       />
       <Rows rows={banner} />
-      {state.screen === 'help' ? (
-        <Help rectangle={{ x: 0, y: top, width: columns, height: rows - top - 1 }} />
+      {asked?.dialog?.kind === 'form' ? (
+        <Form key={asked.id} rectangle={body} dialog={asked.dialog} />
+      ) : asked?.dialog?.kind === 'review' ? (
+        <Review key={asked.id} rectangle={body} dialog={asked.dialog} />
+      ) : state.screen === 'help' ? (
+        <Help rectangle={body} />
       ) : (
         <>
           {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}
@@ -152,7 +164,7 @@ function Screen() {
       <Line theme={theme} text={footerLine({ theme, columns, state, keymap, deck, component })} />
       {state.screen === 'palette' && !front && <Palette size={size} />}
       <RunOverlay size={size} />
-      <NoticeLine columns={columns} rows={rows} runs={state.runs} />
+      {!asked && <NoticeLine columns={columns} rows={rows} runs={state.runs} />}
     </Box>
   );
 }

@@ -3,9 +3,12 @@ import type { Flow, FlowInput } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ConsoleOperator } from './console-operator.ts';
+import { pasteForm, pressForm } from './form-dialog.ts';
 import type { Dialog, InterfaceStore, RunView } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import type { Keymap } from './keymap.ts';
+import type { Measured } from './measured.ts';
+import { pressReview } from './review-dialog.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import { editField, typeInto } from './text-field.ts';
 
@@ -22,6 +25,8 @@ export interface FlowRuns {
   paste(text: string): boolean;
   /** Cancels the youngest run that still goes on. False when there is none. */
   cancel(): boolean;
+  /** Looks at what runs. False when nothing does. */
+  show(): boolean;
   /** Ends all, for leaving the console. */
   close(): void;
 }
@@ -32,15 +37,20 @@ interface Options {
   keymap: Keymap;
   lender: TerminalLender;
   now: () => number;
-  /** Rows of a page in what a run shows. */
-  pageRows: () => { height: number; total: number };
+  copy: (text: string) => void;
+  /** What the last frame showed. */
+  measured: () => Measured;
 }
 
 export function frontRun(runs: readonly RunView[]): RunView | undefined {
-  return runs.find((run) => run.dialog) ?? runs.find((run) => run.state === 'failed' || (run.state === 'done' && run.shown.length > 0));
+  return (
+    runs.find((run) => run.dialog) ??
+    runs.find((run) => run.state === 'failed' || (run.state === 'done' && run.shown.length > 0)) ??
+    runs.find((run) => run.state === 'running' && run.watch === 'shown')
+  );
 }
 
-export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: Options): FlowRuns {
+export function createFlowRuns({ deck, store, keymap, lender, now, copy, measured }: Options): FlowRuns {
   const live = new Map<number, { operator: ConsoleOperator; stop: AbortController }>();
   let lastId = 0;
 
@@ -52,7 +62,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
 
   async function run(id: number, flow: Flow, input: FlowInput): Promise<void> {
     const stop = new AbortController();
-    const operator = new ConsoleOperator((by) => change(id, by), lender);
+    const operator = new ConsoleOperator((by) => change(id, by), { lender, now, copy });
     live.set(id, { operator, stop });
     try {
       const outcome = await deck.run(flow, input, operator, AbortSignal.any([stop.signal, deck.options.signal]));
@@ -104,7 +114,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
   function scrollShown(view: RunView, press: KeyPress, commands: readonly (keyof typeof moves)[]): boolean {
     const command = commands.find((candidate) => is(press, candidate));
     if (!command) return false;
-    const { height, total } = pageRows();
+    const { height, total } = measured().run;
     const amount = moves[command];
     const step = Math.abs(amount) < 1 ? Math.round(amount * height) : amount;
     change(view.id, (current) => ({ scroll: Math.max(0, Math.min(Math.max(0, total - height), current.scroll + step)) }));
@@ -112,6 +122,15 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
   }
 
   function pressDialog(view: RunView, dialog: Dialog, press: KeyPress): void {
+    if (dialog.kind === 'form' || dialog.kind === 'review') {
+      const operator = live.get(view.id)?.operator;
+      const step =
+        dialog.kind === 'form' ? pressForm(dialog, press, is, measured().form) : pressReview(dialog, press, is, measured().review);
+      if (step === 'leave') operator?.dismiss();
+      else if (step && 'answer' in step) operator?.answer(step.answer);
+      else if (step) editDialog(view, () => step.change);
+      return;
+    }
     if (scrollShown(view, press, ['page-down', 'page-up'])) return;
     const operator = live.get(view.id)?.operator;
     if (is(press, 'cancel')) {
@@ -173,6 +192,20 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
   }
 
   function pressShown(view: RunView, press: KeyPress): void {
+    const secret = view.shown.findLast((shown) => shown.kind === 'secret');
+    if (secret && is(press, 'copy-secret')) {
+      if (secret.value === '') notice('idle', `${secret.label} is masked again, and not copied.`);
+      else {
+        copy(secret.value);
+        notice('good', `Copied ${secret.label}`);
+      }
+      return;
+    }
+    if (view.state === 'running') {
+      if (is(press, 'stop-run')) stop(view.id);
+      else if (is(press, 'hide-run') || is(press, 'show-run')) change(view.id, () => ({ watch: 'hidden' }));
+      return;
+    }
     if (is(press, 'accept') || is(press, 'back') || is(press, 'quit') || is(press, 'cancel')) {
       drop(view.id);
       return;
@@ -180,6 +213,10 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
     scrollShown(view, press, Object.keys(moves) as (keyof typeof moves)[]);
   }
 
+  const stop = (id: number) =>
+    live
+      .get(id)
+      ?.stop.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }));
   const front = () => frontRun(store.get().runs);
 
   return {
@@ -197,6 +234,8 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
         outcome: undefined,
         fault: undefined,
         scroll: 0,
+        watch: 'unasked',
+        secretUntilMs: undefined,
       };
       store.update((state) => ({ runs: [...state.runs, view] }));
       void run(id, flow, input);
@@ -211,7 +250,12 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
     paste(text) {
       const view = front();
       const dialog = view?.dialog;
-      if (!view || !dialog) return false;
+      if (!view || !dialog || dialog.kind === 'review') return false;
+      if (dialog.kind === 'form') {
+        const pasted = pasteForm(dialog, text);
+        if (pasted) editDialog(view, () => pasted);
+        return pasted !== undefined;
+      }
       if (
         dialog.kind === 'confirm'
           ? dialog.confirmation.typed === undefined
@@ -226,11 +270,15 @@ export function createFlowRuns({ deck, store, keymap, lender, now, pageRows }: O
       return true;
     },
     cancel() {
-      const youngest = [...live.entries()].at(-1)?.[1];
-      youngest?.stop.abort(
-        new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }),
-      );
+      // What was looked at and hidden is long, and meant to go on: it is cancelled where it is seen.
+      const youngest = [...live.keys()].findLast((id) => store.get().runs.some((view) => view.id === id && view.watch === 'unasked'));
+      if (youngest !== undefined) stop(youngest);
       return youngest !== undefined;
+    },
+    show() {
+      const hidden = store.get().runs.findLast((view) => view.state === 'running' && !view.dialog);
+      if (hidden) change(hidden.id, () => ({ watch: 'shown' }));
+      return hidden !== undefined;
     },
     close() {
       for (const { stop } of live.values())

@@ -1,8 +1,10 @@
 import type { LogEntry } from '../fleet/log-store.ts';
 import type { Tone } from '../fleet/model.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
+import type { FormDialog } from './form-dialog.ts';
 import type { Frames } from './frames.ts';
 import type { LogPlace } from './log-view.ts';
+import type { ReviewDialog } from './review-dialog.ts';
 import { fieldOf, type TextField } from './text-field.ts';
 
 /** The panes, in the order of their number keys. Keys, help, palette and tabs follow from this; what else a pane needs, the compiler asks for. */
@@ -32,7 +34,9 @@ export interface KeptFilter {
 
 export type Dialog =
   | { kind: 'question'; question: Question; field: TextField; cursor: number; picked: ReadonlySet<string>; problem: string | undefined }
-  | { kind: 'confirm'; confirmation: Confirmation; field: TextField; problem: string | undefined };
+  | { kind: 'confirm'; confirmation: Confirmation; field: TextField; problem: string | undefined }
+  | FormDialog
+  | ReviewDialog;
 
 /** A flow that was started here, until its outcome has been read. */
 export interface RunView {
@@ -45,6 +49,10 @@ export interface RunView {
   progress: readonly Progress[];
   outcome: string | undefined;
   fault: { message: string; remedy: string } | undefined;
+  /** Whether it is looked at while it runs: from its first step on by itself, unless it was hidden. */
+  watch: 'unasked' | 'shown' | 'hidden';
+  /** When a secret that it showed is masked again. */
+  secretUntilMs: number | undefined;
   /** Top line of what it shows. */
   scroll: number;
 }

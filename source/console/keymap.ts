@@ -4,7 +4,7 @@ import { type PaneId, paneIds, paneTitles } from './interface-store.ts';
 import { isKeyName, keyText } from './key-press.ts';
 
 /** Where a key means something. */
-export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'question' | PaneId;
+export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'question' | 'form' | 'review' | 'run' | PaneId;
 
 export interface KeyBinding {
   id: string;
@@ -117,6 +117,23 @@ const bindings = [
   { id: 'toggle', keys: ['space'], context: 'question', title: 'Choose, where several can be chosen' },
   { id: 'choice-down', keys: ['down', 'ctrl+n'], context: 'question', title: 'Next choice' },
   { id: 'choice-up', keys: ['up', 'ctrl+p'], context: 'question', title: 'Previous choice' },
+
+  { id: 'next-field', keys: ['tab', 'down'], context: 'form', title: 'Next field; Enter too' },
+  { id: 'previous-field', keys: ['shift+tab', 'up'], context: 'form', title: 'Previous field' },
+  { id: 'next-choice', keys: ['right', 'space'], context: 'form', title: 'Next choice of a field; with j and k the list of them' },
+  { id: 'previous-choice', keys: ['left'], context: 'form', title: 'Previous choice of a field' },
+  { id: 'apply-form', keys: ['ctrl+s'], context: 'form', title: 'Go on with these answers' },
+
+  { id: 'fold', keys: ['space'], context: 'review', title: 'Fold or unfold the section' },
+  { id: 'fold-all', keys: ['z'], context: 'review', title: 'Fold or unfold all sections' },
+  { id: 'remedy', keys: ['r'], context: 'review', title: 'Do what helps against this finding; its number does the same' },
+  { id: 'next-section', keys: ['tab'], context: 'review', title: 'Next finding or section' },
+  { id: 'previous-section', keys: ['shift+tab'], context: 'review', title: 'Previous finding or section' },
+
+  { id: 'show-run', keys: ['0'], context: 'everywhere', title: 'What runs, with how far it is' },
+  { id: 'hide-run', keys: ['esc', 'q'], context: 'run', title: 'Hide what runs; it goes on' },
+  { id: 'stop-run', keys: ['ctrl+c', 'x'], context: 'run', title: 'Cancel what runs' },
+  { id: 'copy-secret', keys: ['y', 'c'], context: 'run', title: 'Copy the secret that is shown' },
 ] as const satisfies readonly (Omit<KeyBinding, 'title'> & ({ title: string } | { flow: string }))[];
 
 export type CommandId = (typeof bindings)[number]['id'];
@@ -140,7 +157,13 @@ export interface Keymap {
 const shared: readonly KeyContext[] = ['list', 'component', 'host', 'everywhere'];
 
 /** Which contexts are active at the same time: within one of these a key can have one meaning only. */
-const together: readonly (readonly KeyContext[])[] = [...paneIds.map((pane) => [pane, ...shared]), ['question']];
+const together: readonly (readonly KeyContext[])[] = [
+  ...paneIds.map((pane) => [pane, ...shared]),
+  ['question'],
+  ['form'],
+  ['review', 'list'],
+  ['run', 'list'],
+];
 
 export function contextTitle(context: KeyContext): string {
   const titles: Record<KeyContext, string> = {
@@ -149,6 +172,9 @@ export function contextTitle(context: KeyContext): string {
     component: 'The selected component',
     host: 'The host',
     question: 'Questions',
+    form: 'Forms',
+    review: 'Reviews',
+    run: 'What runs',
     ...paneTitles,
   };
   return titles[context];
@@ -233,7 +259,7 @@ export interface KeyTableRow {
   title: string;
 }
 
-const order: readonly KeyContext[] = ['everywhere', 'list', 'component', ...paneIds, 'host', 'question'];
+const order: readonly KeyContext[] = ['everywhere', 'list', 'component', ...paneIds, 'host', 'question', 'form', 'review', 'run'];
 
 /** The table as the help shows it: grouped by context. */
 export function keyTable(keymap: Keymap = createKeymap()): KeyTableRow[] {

@@ -15,6 +15,13 @@ export interface Rectangle {
 /** The least that the panes need to be read. */
 export const leastSize: Size = { columns: 60, rows: 15 };
 
+/** The least that a form or a review needs, which has the screen for itself. */
+export const leastFormSize: Size = { columns: 40, rows: 12 };
+
+export function fits(size: Size, least: Size): boolean {
+  return size.columns >= least.columns && size.rows >= least.rows;
+}
+
 /** From here on all panes stand side by side. */
 const roomForAll: Size = { columns: 100, rows: 28 };
 
@@ -27,7 +34,7 @@ export interface Layout {
 
 /** Where everything is. One row for the header, one for the footer, `bannerRows` for what must be said above the panes. */
 export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean; bannerRows: number }): Layout {
-  if (size.columns < leastSize.columns || size.rows < leastSize.rows) return { kind: 'small', size, panes: {} };
+  if (!fits(size, leastSize)) return { kind: 'small', size, panes: {} };
   const top = 1 + options.bannerRows;
   const height = size.rows - top - 1;
   const wide = size.columns >= roomForAll.columns && size.rows - options.bannerRows >= roomForAll.rows;

@@ -1,4 +1,5 @@
 import type { LogGeometry } from './log-view.ts';
+import type { ReviewRows } from './review-dialog.ts';
 
 /** What the last frame showed of each scrolling part, for keys that move by pages. Written while drawing, read by keys. */
 export interface Measured {
@@ -11,6 +12,9 @@ export interface Measured {
   detail: { height: number; total: number; matches: readonly number[] };
   help: { height: number; total: number };
   run: { height: number; total: number };
+  /** Fields of a form on a page. */
+  form: number;
+  review: ReviewRows;
 }
 
 export function firstMeasures(): Measured {
@@ -23,5 +27,7 @@ export function firstMeasures(): Measured {
     detail: { ...none, matches: [] },
     help: none,
     run: none,
+    form: 1,
+    review: { height: 1, rows: [], review: undefined },
   };
 }

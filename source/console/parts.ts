@@ -34,7 +34,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   const frames = createFrames();
   const store = createInterfaceStore(frames, options.start);
   const logs = createLogHub(deck.logs);
-  const runs = createFlowRuns({ deck, store, keymap, lender, now, pageRows: () => commands.measured.run });
+  const runs = createFlowRuns({ deck, store, keymap, lender, now, copy: options.copy, measured: () => commands.measured });
   const commands = createCommands({
     deck,
     store,

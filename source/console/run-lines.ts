@@ -1,4 +1,4 @@
-import type { Shown } from '../session/session.ts';
+import type { Shown, ShownSecret } from '../session/session.ts';
 import { reviewLines } from '../terminal/review-text.ts';
 import { tableLines } from '../terminal/table.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
@@ -8,11 +8,10 @@ import type { Dialog, RunView } from './interface-store.ts';
 import { keyText } from './key-press.ts';
 import type { Keymap } from './keymap.ts';
 import { windowStart } from './layout.ts';
+import { itemLines, progressBar, runningLines } from './run-progress.ts';
 import { cutStyled } from './styled-text.ts';
 import { characters } from './text-field.ts';
 import type { Theme } from './theme.ts';
-
-const itemTones = { todo: 'idle', running: 'busy', ok: 'good', warning: 'warn', blocked: 'bad', skipped: 'idle' } as const;
 
 function shownTable(table: Extract<Shown, { kind: 'table' }>, theme: Theme, room: number): string[] {
   const columns = table.columns.map((heading, index) => ({ heading, align: table.align?.[index] ?? ('left' as const), least: 8 }));
@@ -23,8 +22,40 @@ function shownTable(table: Extract<Shown, { kind: 'table' }>, theme: Theme, room
   ];
 }
 
+export interface SecretsShown {
+  /** Until it is masked again. */
+  secondsLeft: number;
+  copyKey: string;
+  /** Not where frames are kept: a screen reader's output scrolls by. */
+  drawn: boolean;
+}
+
+/** The value while it may be seen. A secret without one was masked again. */
+function secretLines({ label, value }: ShownSecret, theme: Theme, room: number, secrets: SecretsShown | undefined): string[] {
+  const head = wrap(cleanLine(label), room).map((line) => theme.paint('strong', line));
+  if (value === '')
+    return [
+      ...head,
+      '',
+      theme.glyphs.mask.repeat(8),
+      '',
+      ...wrap('Masked again. Start it anew to see it.', room).map((line) => theme.paint('faint', line)),
+    ];
+  const shown = secrets?.drawn
+    ? cleanLines(value).flatMap((line) => wrap(line, room).map((part) => theme.paint('accent', part)))
+    : [theme.glyphs.mask.repeat(8)];
+  const left = `${secrets?.secondsLeft ?? 0} s`;
+  return [
+    ...head,
+    '',
+    ...shown,
+    '',
+    `${theme.paint('key', secrets?.copyKey ?? '')} copies it   ${theme.paint('faint', `masked again in ${left}`)}`,
+  ];
+}
+
 /** What a flow showed, as lines of at most `room`. */
-export function shownLines(shown: Shown, theme: Theme, room: number): string[] {
+export function shownLines(shown: Shown, theme: Theme, room: number, secrets?: SecretsShown): string[] {
   switch (shown.kind) {
     case 'text':
       return cleanLines(shown.text).flatMap((line) => wrap(line, room));
@@ -33,20 +64,15 @@ export function shownLines(shown: Shown, theme: Theme, room: number): string[] {
         cutStyled(line, room, theme.glyphs.ellipsis),
       );
     case 'secret':
-      return [`${theme.paint('strong', cleanLine(shown.label))}  ${theme.glyphs.mask.repeat(8)}`];
+      return secretLines(shown, theme, room, secrets);
     case 'output':
       return cleanLines(new TextDecoder().decode(shown.bytes)).flatMap((line) =>
         wrap(line, room).map((part) => (shown.stream === 'stderr' ? theme.paint('warn', part) : part)),
       );
     case 'table':
       return shownTable(shown, theme, room);
-    case 'item': {
-      const tone = itemTones[shown.state];
-      return [
-        ...wrap(`${theme.glyphs.tone[tone]} ${cleanLine(shown.title)}: ${shown.state}`, room).map((line) => theme.paint(tone, line)),
-        ...(shown.evidence ? wrap(cleanLine(shown.evidence), room - 2).map((line) => `  ${theme.paint('faint', line)}`) : []),
-      ];
-    }
+    case 'item':
+      return itemLines(shown, theme, room);
   }
 }
 
@@ -141,11 +167,27 @@ export interface RunScreen {
 }
 
 /** The box of a run: what it showed, then what it asks or how it ended. At most `height` lines; what was shown scrolls. */
-export function runScreen(run: RunView, theme: Theme, keymap: Keymap, room: number, height: number): RunScreen {
+export function runScreen(
+  run: RunView,
+  theme: Theme,
+  keymap: Keymap,
+  { room, height, nowMs, step = 0, drawn = true }: { room: number; height: number; nowMs: number; step?: number; drawn?: boolean },
+): RunScreen {
+  const secrets: SecretsShown = {
+    secondsLeft: Math.max(0, Math.ceil(((run.secretUntilMs ?? nowMs) - nowMs) / 1000)),
+    copyKey: keymap.keyOf('copy-secret'),
+    drawn,
+  };
+  const linesOf = (shown: readonly Shown[]) => shown.flatMap((each) => shownLines(each, theme, room, secrets));
+  if (run.state === 'running' && !run.dialog) {
+    const told = linesOf(run.shown.filter(({ kind }) => kind !== 'item'));
+    const lines = runningLines(run, { theme, room, height, step, told });
+    return { lines, shown: { height: lines.length, total: lines.length } };
+  }
   const { scrolled, ask } =
     run.dialog?.kind === 'confirm'
       ? confirmParts(run.dialog, theme, keymap, room, height)
-      : { scrolled: [], ask: run.dialog ? questionLines(run.dialog, theme, room, height) : [] };
+      : { scrolled: [], ask: run.dialog?.kind === 'question' ? questionLines(run.dialog, theme, room, height) : [] };
   const end = run.fault
     ? [
         ...wrap(`${theme.glyphs.tone.bad} ${run.fault.message}`, room).map((line) => theme.paint('bad', line)),
@@ -156,7 +198,7 @@ export function runScreen(run: RunView, theme: Theme, keymap: Keymap, room: numb
       ? wrap(`${theme.glyphs.tone.good} ${run.outcome}`, room).map((line) => theme.paint('good', line))
       : [];
   const bottom = [...ask, ...end].slice(0, height);
-  const all = [...run.shown.flatMap((shown) => shownLines(shown, theme, room)), ...scrolled];
+  const all = [...linesOf(run.shown), ...scrolled];
   const shownRoom = Math.max(0, height - bottom.length - (bottom.length > 0 && all.length > 0 ? 1 : 0));
   const shownHeight = Math.min(all.length, shownRoom);
   const top = Math.max(0, Math.min(run.scroll, all.length - shownHeight));
@@ -167,12 +209,14 @@ export function runScreen(run: RunView, theme: Theme, keymap: Keymap, room: numb
   };
 }
 
-/** `Pulling 40 %`: the last thing a running flow said about how far it is. */
+/** `Pulling 40 %`: how far a running flow is; of several things at once how many, and how far they are together. */
 export function progressText(run: RunView, theme: Theme): string {
   const progress = run.progress.at(-1);
   if (!progress) return '';
+  if (run.progress.length > 1) {
+    const fraction = run.progress.reduce((sum, each) => sum + (each.fraction ?? 0), 0) / run.progress.length;
+    return `${run.progress.length} at once, ${Math.round(fraction * 100)} % ${progressBar(fraction, theme, 12)}`;
+  }
   if (progress.fraction === undefined) return cleanLine(progress.label);
-  const full = Math.round(Math.min(1, Math.max(0, progress.fraction)) * 12);
-  const { bar } = theme.glyphs;
-  return `${cleanLine(progress.label)} ${bar.full.repeat(full)}${bar.empty.repeat(12 - full)} ${Math.round(progress.fraction * 100)} %`;
+  return `${cleanLine(progress.label)} ${progressBar(progress.fraction, theme, 12)} ${Math.round(progress.fraction * 100)} %`;
 }

@@ -4,6 +4,7 @@ import { textWidth } from '../text/width.ts';
 import { createFakeDeck, type FlowBody } from './rig/fake-deck.ts';
 import { asciiTheme, colourTheme, misfits, openRig, plainTheme, type Rig } from './rig/rig.tsx';
 import { day, hour, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
+import { blockedReview, sampleForm, sampleReview } from './rig/sample-forms.ts';
 import { unstyled } from './styled-text.ts';
 import { createTheme } from './theme.ts';
 
@@ -48,6 +49,34 @@ const flows: Readonly<Record<string, FlowBody>> = {
     });
     return '12.6 GB could be freed';
   },
+  async restart(operator, _input, signal) {
+    await operator.fill(sampleForm, signal);
+    return 'Deployed';
+  },
+  async prune(operator, _input, signal) {
+    await operator.review(sampleReview, signal);
+    return 'Applied';
+  },
+  async exec(operator, _input, signal) {
+    await operator.review(blockedReview, signal);
+    return 'Applied';
+  },
+  async pause(operator) {
+    for (const [id, title, state, evidence] of [
+      ['preflight', 'Look at ports, disk and memory', 'ok', 'nothing in the way'],
+      ['pull', 'Pull the images', 'running', '2 of 4'],
+      ['create', 'Create the containers', 'todo', undefined],
+      ['start', 'Start them in order', 'todo', undefined],
+      ['probe', 'Wait until it answers', 'todo', undefined],
+    ] as const)
+      operator.show({ kind: 'item', id, title, state, ...(evidence && { evidence }) });
+    operator.progress({ id: 'a', label: 'vaultwarden/server:latest', fraction: 0.58 });
+    operator.progress({ id: 'b', label: 'postgres:17-bookworm', fraction: 0.04 });
+    operator.progress({ id: 'c', label: 'ghcr.io/an-organisation-with-a-long-name/and-a-long-image-name:2026.11.3', fraction: 1 });
+    operator.progress({ id: 'd', label: 'redis:8' });
+    operator.show({ kind: 'text', text: 'vault Pulling\ndb Pulling\nredis Pulling' });
+    return new Promise(() => {});
+  },
   async stop(operator) {
     operator.progress({ id: 'stop', label: 'Stopping vault-1', fraction: 0.25 });
     return new Promise(() => {});
@@ -84,6 +113,14 @@ const screens: Readonly<Record<string, readonly string[]>> = {
   question: ['c'],
   table: ['D'],
   progress: ['s'],
+  form: ['r'],
+  'form-choice': ['r', 'up', 'up', 'up', 'up', 'right', 'tab', 'o', 'f', 'backspace'],
+  'form-end': ['r', 'ctrl+s', 'x', 'tab', 'tab', 'x', 'end', 'tab', 'tab', 'tab', 'tab'],
+  'form-leave': ['r', 'm', 'esc'],
+  review: ['P'],
+  'review-diff': ['P', 'pagedown', 'tab', 'space'],
+  'review-blocked': ['E', 'enter'],
+  deploying: ['p'],
 };
 
 const sizes = [
@@ -179,6 +216,22 @@ describe('goldens', () => {
   test('ascii at 80x24', async () => {
     const rig = await openRig({ size: { columns: 80, rows: 24 }, theme: asciiTheme });
     await expect(`${rig.frame()}\n`).toMatchFileSnapshot('goldens/ascii-80x24.txt');
+  });
+
+  test.each(['form-choice', 'review-blocked', 'deploying'])('%s in ASCII', async (name) => {
+    const rig = await openRig({ size: { columns: 80, rows: 24 }, theme: asciiTheme, deck: createFakeDeck({ flows }) });
+    await reach(rig, screens[name] ?? []);
+    const text = rig.frame().replace(/[|/\\-](?= (?:running|redis))/g, '*');
+    await expect(`${text}\n`).toMatchFileSnapshot(`goldens/ascii-${name}-80x24.txt`);
+  });
+
+  test.each(['form-choice', 'review-blocked'])('%s at 40x12, where panes do not fit', async (name) => {
+    const rig = await openRig({ size: { columns: 80, rows: 24 }, deck: createFakeDeck({ flows }) });
+    await reach(rig, screens[name] ?? []);
+    await rig.resize({ columns: 40, rows: 12 });
+    await settled();
+    expect(misfits(rig.frame(), { columns: 40, rows: 12 })).toEqual([]);
+    await expect(`${rig.frame()}\n`).toMatchFileSnapshot(`goldens/${name}-40x12.txt`);
   });
 });
 
@@ -309,7 +362,7 @@ describe('every screen at every size', { timeout: 90_000 }, () => {
     for (const rig of rigs) fill(rig);
     for (const [name, keys] of Object.entries(screens)) {
       // A cursor is a character of its own where there is no colour, and moves what stands behind it.
-      if (['filter', 'filtered-logs', 'bad-filter', 'log-time', 'palette'].includes(name)) continue;
+      if (['filter', 'filtered-logs', 'bad-filter', 'log-time', 'palette', 'form', 'form-choice', 'form-leave'].includes(name)) continue;
       const frames: string[] = [];
       for (const rig of rigs) {
         await rig.reset();

@@ -59,7 +59,7 @@ export interface Form {
   title: string;
   fields: readonly FormField[];
   /** What is wrong between fields (R21), by field. */
-  check?: (values: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
+  check?: (values: Readonly<Record<string, string>>) => Readonly<Partial<Record<string, string>>>;
 }
 
 /** What is about to be done, all of it, to be looked at before it is. */

@@ -37,6 +37,7 @@ const bytes: Readonly<Record<string, string>> = {
   'ctrl+l': '\x0c',
   'ctrl+p': '\x10',
   'ctrl+n': '\x0e',
+  'ctrl+s': '\x13',
 };
 
 /** How long a test waits for what it wants to see. Nothing here takes as long, except on a machine that is very busy. */

@@ -5,12 +5,13 @@ import { cleanLine } from '../../text/clean.ts';
 import { rowsFor } from '../component-rows.ts';
 import { useParts } from '../context.ts';
 import { frontRun } from '../flow-runs.ts';
+import { formSentences } from '../form-lines.ts';
 import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { useLogChanges, writersOf } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
-import type { PaneId } from '../interface-store.ts';
+import type { PaneId, RunView } from '../interface-store.ts';
 import { componentName, markOf } from '../log-line-text.ts';
 import { logWhose } from '../log-look.ts';
 import { lineText, untimedText } from '../log-text.ts';
@@ -20,6 +21,7 @@ import { logLines as drawLog } from '../panes/log-lines.ts';
 import { overviewLines } from '../panes/overview-lines.ts';
 import { addressText } from '../panes/ports.tsx';
 import { wholeLines } from '../panes/whole-line.ts';
+import { reviewSentences } from '../review-lines.ts';
 import { runScreen } from '../run-lines.ts';
 import { serviceShown } from '../selection.ts';
 import { createTheme } from '../theme.ts';
@@ -120,6 +122,17 @@ export function Linear() {
     return [...head, ...texts];
   }
 
+  function frontLines(run: RunView): string[] {
+    if (run.dialog?.kind === 'form') return formSentences(run.dialog, plain);
+    if (run.dialog?.kind === 'review') {
+      const told = reviewSentences(run.dialog, plain, columns);
+      commands.measured.review = told.measured;
+      return told.lines;
+    }
+    // What was said stays in the terminal's memory: secrets are copied there, and not told.
+    return runScreen(run, plain, keymap, { room: columns, height: 60, nowMs, drawn: false }).lines.filter(Boolean);
+  }
+
   const lines: string[] = [];
   const places = snapshot.places.map(
     (place) => `${cleanLine(place.name)}, ${place.engine.kind ?? 'engine'} ${cleanLine(place.engine.version)}, ${place.link.state}`,
@@ -136,7 +149,7 @@ export function Linear() {
   }
   const front = frontRun(state.runs);
   if (front) {
-    lines.push(`${front.title}.`, ...runScreen(front, plain, keymap, columns, 60).lines.filter(Boolean));
+    lines.push(`${front.title}.`, ...frontLines(front));
   } else {
     const told: Record<PaneId, () => readonly string[]> = {
       components: componentLines,

@@ -1,6 +1,7 @@
 import { useParts } from '../context.ts';
 import { frontRun } from '../flow-runs.ts';
 import { useInterface } from '../hooks/use-interface.ts';
+import { useMotion, useNow } from '../hooks/use-now.ts';
 import type { Size } from '../layout.ts';
 import { runScreen } from '../run-lines.ts';
 import { styledWidth } from '../styled-text.ts';
@@ -10,13 +11,18 @@ import { Overlay } from '../widgets/overlay.tsx';
 export function RunOverlay({ size }: { size: Size }) {
   const { theme, keymap, commands } = useParts();
   const run = frontRun(useInterface((state) => state.runs));
-  if (!run) return null;
+  const running = run?.state === 'running' && !run.dialog;
+  const step = useMotion(120, running);
+  const nowMs = useNow();
+  if (!run || run.dialog?.kind === 'form' || run.dialog?.kind === 'review') return null;
   // Tables and what programs wrote may be wide; sentences are read better in a narrow box.
-  const wide = run.shown.some((shown) => shown.kind === 'table' || shown.kind === 'output');
+  const wide = running || run.shown.some(({ kind }) => kind === 'table' || kind === 'output' || kind === 'review');
   const most = Math.min(size.columns - 10, wide ? 114 : 70);
-  const { lines, shown } = runScreen(run, theme, keymap, most, size.rows - 8);
+  const { lines, shown } = runScreen(run, theme, keymap, { room: most, height: size.rows - 8, nowMs, step });
   commands.measured.run = shown;
-  const room = run.dialog ? most : Math.min(most, Math.max(44, ...lines.map(styledWidth)));
+  // A box that grew with every line would jump.
+  if (running) while (lines.length < Math.min(size.rows - 8, 14)) lines.push('');
+  const room = run.dialog || running ? most : Math.min(most, Math.max(44, ...lines.map(styledWidth)));
   const foot =
     shown.total > shown.height
       ? theme.paint('faint', `${Math.min(run.scroll, shown.total - shown.height) + shown.height} of ${shown.total}`)

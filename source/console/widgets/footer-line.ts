@@ -1,10 +1,13 @@
 import type { ComponentView } from '../../fleet/model.ts';
 import type { Deck } from '../../terminal/deck.ts';
+import { cleanLine } from '../../text/clean.ts';
 import { frontRun } from '../flow-runs.ts';
+import { type FormDialog, fieldAt } from '../form-dialog.ts';
 import type { InterfaceState } from '../interface-store.ts';
 import { keyText } from '../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../keymap.ts';
 import { flowOf, isOffered, offeredActs } from '../offers.ts';
+import { actionKeys, type ReviewDialog } from '../review-dialog.ts';
 import { contextsOf, filterTarget } from '../selection.ts';
 import { padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
@@ -42,6 +45,30 @@ const typeable: Partial<Record<NonNullable<InterfaceState['editing']>['target'],
   ],
 };
 
+type ItemOf = (id: CommandId, label?: string) => FooterItem;
+
+function formItems(dialog: FormDialog, of: ItemOf): { near: FooterItem[]; always: FooterItem[] } {
+  if (dialog.leaving) return { near: [of('yes', 'yes, leave')], always: [of('no', 'no'), of('cancel', 'stay')] };
+  const field = fieldAt(dialog);
+  const near =
+    field?.kind === 'choice'
+      ? [{ key: `${of('previous-choice').key}/${of('next-choice').key}`, label: 'choose' }, of('next-field', 'next')]
+      : [...(field ? [of('accept', 'next')] : []), of('previous-field', 'previous')];
+  return { near, always: [...(field ? [of('apply-form', 'go on')] : [of('accept', 'go on')]), of('cancel', 'cancel')] };
+}
+
+function reviewItems({ review }: ReviewDialog, of: ItemOf): { near: FooterItem[]; always: FooterItem[] } {
+  const actions = actionKeys(review).filter(({ key }) => key !== 'esc' && key !== '');
+  const always = actions.map(({ key, label, blocked }) => ({
+    key: keyText(key),
+    label: `${cleanLine(label)}${blocked === undefined ? '' : ' (blocked)'}`,
+  }));
+  return {
+    near: [of('fold', 'fold'), of('next-section', 'next section'), of('page-down', 'page'), of('fold-all', 'fold all')],
+    always: [...always, of('cancel', 'cancel')],
+  };
+}
+
 /** What can be done here and now. The first ones are the nearest; the last ones always stay. */
 export function footerItems({ state, keymap, deck, component }: Omit<FooterOptions, 'theme' | 'columns'>): {
   near: FooterItem[];
@@ -55,11 +82,14 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
       if (dialog.confirmation.typed !== undefined) return { near: [of('accept', 'confirm')], always: [of('cancel', 'cancel')] };
       return { near: [of('yes', 'yes, do it')], always: [of('no', 'no'), of('cancel', 'cancel')] };
     }
+    if (dialog.kind === 'form') return formItems(dialog, of);
+    if (dialog.kind === 'review') return reviewItems(dialog, of);
     const { kind } = dialog.question;
     const near =
       kind === 'several' ? [of('choice-down', 'move'), of('toggle', 'choose')] : kind === 'choice' ? [of('choice-down', 'move')] : [];
     return { near, always: [of('accept', 'continue'), of('cancel', 'cancel')] };
   }
+  if (front?.state === 'running') return { near: [], always: [of('hide-run', 'hide, it goes on'), of('stop-run', 'cancel it')] };
   if (front)
     return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
   if (state.editing) {
@@ -106,10 +136,13 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
 
 export function footerLine(options: FooterOptions): string {
   const { theme, columns } = options;
-  const { near, always } = footerItems(options);
+  const { near, always: whole } = footerItems(options);
   const gap = columns >= 100 ? '   ' : '  ';
   const length = ({ key, label }: FooterItem) => key.length + 1 + label.length + gap.length;
-  let room = columns - 1 - always.reduce((sum, each) => sum + length(each), 0);
+  const lengthOf = (items: readonly FooterItem[]) => items.reduce((sum, each) => sum + length(each), 0);
+  // What always stays is said in one word each where there is no room for more.
+  const always = lengthOf(whole) > columns ? whole.map(({ key, label }) => ({ key, label: label.split(' ')[0] ?? '' })) : whole;
+  let room = columns - 1 - lengthOf(always);
   const shown: FooterItem[] = [];
   for (const each of near) {
     if (length(each) > room) continue;
