@@ -7,10 +7,10 @@ import type { EngineLink } from './engine-link.ts';
 const keptBytes = 16 * 1024;
 
 /**
- * Runs a program in a container of its own, on the volumes of another one, which may be stopped: no network, removed afterwards. Throws
+ * Runs a program in a container of its own, that sees one volume: no network, removed afterwards. Throws
  * `engine.*` where it cannot be started, for example because the image has no such program.
  */
-export async function runBesideIn(link: EngineLink, { volumesOf, image, argv }: BesidePlan, grant: Grant): Promise<ExecResult> {
+export async function runBesideIn(link: EngineLink, { mount, image, argv }: BesidePlan, grant: Grant): Promise<ExecResult> {
   return link.limited(grant.signal, undefined, async (abortSignal) => {
     const container = await link.docker.createContainer({
       Image: image,
@@ -18,8 +18,7 @@ export async function runBesideIn(link: EngineLink, { volumesOf, image, argv }: 
       Cmd: [],
       User: '0:0',
       NetworkDisabled: true,
-      Labels: { 'dev.quarterdeck.beside': volumesOf },
-      HostConfig: { VolumesFrom: [volumesOf], NetworkMode: 'none', RestartPolicy: { Name: 'no' } },
+      HostConfig: { Binds: [`${mount.source}:${mount.target}`], NetworkMode: 'none', RestartPolicy: { Name: 'no' } },
       abortSignal,
     });
     try {

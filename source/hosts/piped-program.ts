@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { PassThrough } from 'node:stream';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { PipedProgram, PipeOptions } from './host.ts';
@@ -29,6 +30,12 @@ export async function pipeProgram(grant: Grant, argv: readonly string[], { env, 
   });
   // A program that closes its input early says why on stderr, and with its exit code.
   child.stdin.on('error', () => undefined);
+
+  // When a program has ended, node lets its output flow even if nobody reads it yet: here it waits.
+  const stdout = new PassThrough();
+  child.stdout.pipe(stdout);
+  child.stdout.once('error', (cause) => stdout.destroy(cause));
+  stdout.once('close', () => child.stdout.destroy());
 
   const signalGroup = (name: 'SIGTERM' | 'SIGKILL') => {
     try {
@@ -67,5 +74,5 @@ export async function pipeProgram(grant: Grant, argv: readonly string[], { env, 
     });
   });
   ended.catch(() => undefined);
-  return { stdin: child.stdin, stdout: child.stdout, ended };
+  return { stdin: child.stdin, stdout, ended };
 }

@@ -1,0 +1,127 @@
+import type { BackupItem } from '../catalog/schema.ts';
+import type { ImagePin } from './model.ts';
+
+/** Where backups go: a folder of the host, or a restic repository, as that host names it. `staging` is where a backup is put together for restic. */
+export type BackupTarget =
+  | { kind: 'folder'; folder: string }
+  | { kind: 'restic'; repository: string; staging: string; password: { value: string } | { file: string } };
+
+/** A container of the component, as it was when the backup was planned. */
+export interface BackupContainer {
+  id: string;
+  /** Cleaned. */
+  name: string;
+  service: string;
+  imageId: string;
+  image: string;
+  running: boolean;
+}
+
+/** One volume, and how it is saved here. */
+export interface PlannedItem {
+  id: string;
+  volume: string;
+  way: Exclude<BackupItem['way'], 'skip'>;
+  container: BackupContainer;
+  /** Mount inside the container, and what is mounted there. */
+  target: string;
+  source: string;
+  /** Relative to `target`: left out. Further mounts below it are, too. */
+  exclude: readonly string[];
+  dump: readonly string[] | undefined;
+  restore: readonly string[] | undefined;
+  /** Containers that stand still meanwhile. */
+  still: readonly BackupContainer[];
+  why: string | undefined;
+}
+
+export interface BackupPlan {
+  component: string;
+  place: string;
+  project: string;
+  /** The component's folder on the host; undefined where somebody else deployed it. */
+  folder: string | undefined;
+  /** `STACK/.quarterdeck/components/<id>.json`, where there is one. */
+  record: string | undefined;
+  containers: readonly BackupContainer[];
+  items: readonly PlannedItem[];
+  /** What is not in it, a volume each. */
+  skipped: readonly { volume: string; why: string }[];
+}
+
+/** A file of a backup. Sizes and sums are of the file as it lies there. */
+export interface BackupFile {
+  file: string;
+  sizeBytes: number;
+  sha256: string;
+}
+
+export interface BackedUpItem extends BackupFile {
+  id: string;
+  volume: string;
+  way: PlannedItem['way'];
+  service: string;
+  target: string;
+  /** Before it was packed. */
+  contentBytes: number;
+  packed: 'gzip' | 'none';
+  exclude: readonly string[];
+}
+
+/** `manifest.json` of a backup. No secret: those are in `secrets.age`, or nowhere. */
+export interface BackupManifest {
+  schema: 1;
+  component: string;
+  place: string;
+  project: string;
+  /** `20261121T031500Z`: name of the backup. */
+  stamp: string;
+  startedAt: string;
+  endedAt: string;
+  /** `user@host` */
+  by: string;
+  items: readonly BackedUpItem[];
+  /** `project.tar`, `record.json`, `secrets.age`. */
+  files: readonly BackupFile[];
+  skipped: readonly { volume: string; why: string }[];
+  images: Readonly<Record<string, ImagePin>>;
+  /** Names of the variables. `sealed`: their values are in `secrets.age`. Otherwise a restore needs them from elsewhere. */
+  secrets: { names: readonly string[]; sealed: boolean };
+}
+
+/** A backup as a list tells it. */
+export interface BackupFacts {
+  component: string;
+  stamp: string;
+  atMs: number;
+  sizeBytes: number;
+  /** Undefined where the manifest is missing or damaged. */
+  manifest: BackupManifest | undefined;
+  /** Folder on the host, or id of the snapshot. */
+  where: string;
+}
+
+/** What a backup or a restore tells while it runs. */
+export interface BackupProgress {
+  label: string;
+  /** Bytes of the item so far. */
+  bytes?: number;
+  done?: boolean;
+}
+
+export function stampOf(date: Date): string {
+  return `${date.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+}
+
+/** Undefined for what is no stamp. */
+export function msOfStamp(stamp: string): number | undefined {
+  const [, year, month, day, hours, minutes, seconds] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(stamp) ?? [];
+  if (seconds === undefined) return undefined;
+  return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hours), Number(minutes), Number(seconds));
+}
+
+/** The sentence that goes with every backup without its secrets; empty where they are in it. */
+export function missingSecretsText({ secrets }: Pick<BackupManifest, 'secrets'>): string {
+  if (secrets.sealed || secrets.names.length === 0) return '';
+  return `Restore is impossible without these: ${secrets.names.join(', ')}. Keep them elsewhere.`;
+}

@@ -1,0 +1,77 @@
+import { posix } from 'node:path';
+import type { Grant } from '../grants/grant.ts';
+import type { Host } from '../hosts/host.ts';
+import type { SecretVault } from '../secrets/vault.ts';
+import { finished, runThere } from './backup-files.ts';
+import type { BackupFacts, BackupManifest } from './backup-model.ts';
+import { openSecrets, secretsFile } from './backup-secrets.ts';
+import type { BackupStore } from './backup-store.ts';
+
+const sealedLimitBytes = 4 * 1024 * 1024;
+
+/**
+ * Puts `compose.yaml`, `.env` and `files/` back into the component's folder, and our record of it. The folder as it stands is moved aside, never deleted; answers
+ * where to. For a host that has nothing of it any more, before it is deployed again.
+ */
+export async function restoreProject(
+  grant: Grant,
+  { store, backup, host, stackFolder, stamp }: { store: BackupStore; backup: BackupFacts; host: Host; stackFolder: string; stamp: string },
+): Promise<{ folder: string; aside: string | undefined } | undefined> {
+  const files = new Set(backup.manifest?.files.map(({ file }) => file));
+  if (!files.has('project.tar')) return undefined;
+  const folder = posix.join(stackFolder, backup.component);
+  const arriving = `${folder}.${stamp}.partial`;
+  await host.files.makeFolder(grant, arriving, { mode: 0o755 });
+  const source = await store.open(grant, backup, 'project.tar');
+  const target = await host.pipe(grant, ['tar', '-C', arriving, '-xpf', '-']);
+  target.stdout.resume();
+  source.stdout.pipe(target.stdin);
+  await finished(source, 'project.tar');
+  await finished(target, 'project.tar');
+  const stands = (await host.files.facts(folder, grant.signal)) !== undefined;
+  const aside = stands ? `${folder}.before-${stamp}` : undefined;
+  if (aside !== undefined) await runThere(grant, host, ['mv', '-T', '--', folder, aside]);
+  await runThere(grant, host, ['mv', '-T', '--', arriving, folder]);
+  if (files.has('record.json')) {
+    const records = posix.join(stackFolder, '.quarterdeck', 'components');
+    await host.files.makeFolder(grant, records, { mode: 0o700 });
+    await host.files.write(grant, posix.join(records, `${backup.component}.json`), await wholeFile(grant, store, backup, 'record.json'), {
+      mode: 0o600,
+    });
+  }
+  return { folder, aside };
+}
+
+/** Gives the sealed secrets of a backup back to the vault, as new versions. Answers their names. Throws `refused.sealed`. */
+export async function restoreSecrets(
+  grant: Grant,
+  {
+    store,
+    backup,
+    manifest,
+    vault,
+    key,
+    place,
+  }: { store: BackupStore; backup: BackupFacts; manifest: BackupManifest; vault: SecretVault; key: string; place: string },
+): Promise<string[]> {
+  const secrets = await openSecrets(await wholeFile(grant, store, backup, secretsFile), key);
+  const names = Object.keys(secrets).filter((name) => manifest.secrets.names.includes(name));
+  for (const name of names) {
+    const value = secrets[name] ?? '';
+    if ((await vault.read(`${place}/${manifest.component}/${name}`, grant.signal)) !== value)
+      await vault.write(grant, `${place}/${manifest.component}/${name}`, value, 'imported');
+  }
+  return names;
+}
+
+async function wholeFile(grant: Grant, store: BackupStore, backup: BackupFacts, file: string): Promise<Buffer> {
+  const program = await store.open(grant, backup, file);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of program.stdout as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= sealedLimitBytes) chunks.push(chunk);
+  }
+  await finished(program, file);
+  return Buffer.concat(chunks);
+}

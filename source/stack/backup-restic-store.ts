@@ -1,0 +1,195 @@
+import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import type { Host, PipedProgram } from '../hosts/host.ts';
+import { cleanLine } from '../text/clean.ts';
+import { type BackupFolder, lastLine, removeFolder } from './backup-files.ts';
+import { FolderStore } from './backup-folder-store.ts';
+import { manifestOf } from './backup-manifest.ts';
+import { type BackupFacts, type BackupManifest, type BackupTarget, stampOf } from './backup-model.ts';
+import { defaultRetention, type RetentionPolicy } from './backup-retention.ts';
+import type { BackupStore, InterruptedBackup } from './backup-store.ts';
+
+const lookLimitMs = 2 * 60_000;
+/** The first backup of a large volume over a slow line. */
+const writeLimitMs = 24 * 3_600_000;
+const listLimitBytes = 16 * 1024 * 1024;
+
+interface Snapshot {
+  id: string;
+  time: string;
+  tags?: string[] | null;
+}
+
+/**
+ * Backups as snapshots of a restic repository, one each: `restic restore` gets it back without us. A backup is put together in a folder first, because all of it
+ * belongs into one snapshot: that much room is needed on the host for as long as it runs. Password and repository (which may hold one, too) go through the environment.
+ */
+export class ResticStore implements BackupStore {
+  readonly kind = 'restic';
+  /** restic packs, and finds again what has not changed: only in what is not packed already. */
+  readonly packs = false;
+  readonly where: string;
+  readonly #host: Host;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #staging: FolderStore;
+
+  constructor(host: Host, { repository, staging, password }: Extract<BackupTarget, { kind: 'restic' }>) {
+    this.#host = host;
+    // Credentials in an address are not for screens.
+    this.where = `restic ${cleanLine(repository).replace(/\/\/[^/@]*@/, '//')}`;
+    this.#env = {
+      RESTIC_REPOSITORY: repository,
+      ...('value' in password ? { RESTIC_PASSWORD: password.value } : { RESTIC_PASSWORD_FILE: password.file }),
+      // Nobody sits there to be asked, or to look at a bar.
+      RESTIC_PROGRESS_FPS: '0',
+      // Days of a backup are those of UTC, as everywhere here.
+      TZ: 'UTC',
+    };
+    this.#staging = new FolderStore(host, staging);
+  }
+
+  async #look(args: readonly string[], signal: AbortSignal, limitMs = lookLimitMs): Promise<string> {
+    const outcome = await this.#host.exec(['restic', ...args], { signal, limitMs, env: this.#env, limitBytes: listLimitBytes });
+    if (outcome.exitCode === 0) return Buffer.from(outcome.stdout).toString('utf8');
+    throw this.#fault(Buffer.from(outcome.stderr).toString('utf8'));
+  }
+
+  async #change(grant: Grant, args: readonly string[], cwd?: string): Promise<string> {
+    const outcome = await this.#host.run(grant, ['restic', ...args], {
+      signal: grant.signal,
+      limitMs: writeLimitMs,
+      env: this.#env,
+      limitBytes: listLimitBytes,
+      ...(cwd !== undefined && { cwd }),
+    });
+    if (outcome.exitCode === 0) return Buffer.from(outcome.stdout).toString('utf8');
+    throw this.#fault(Buffer.from(outcome.stderr).toString('utf8'));
+  }
+
+  #fault(stderr: string): Fault {
+    if (/wrong password|no key found/i.test(stderr)) {
+      return new Fault({
+        code: 'refused.restic',
+        message: `${this.where} does not open with this password.`,
+        remedy: 'Set the right one: quarterdeck secrets set, or --password-file.',
+      });
+    }
+    if (/no space left|disk quota exceeded/i.test(stderr)) {
+      return new Fault({
+        code: 'failed.diskFull',
+        message: `There is no room left in ${this.where}.`,
+        remedy: 'Make room there. The earlier backups are untouched.',
+      });
+    }
+    if (/already locked/i.test(stderr)) {
+      return new Fault({
+        code: 'refused.backupRuns',
+        message: `${this.where} is locked by another restic.`,
+        remedy: 'Wait until it is done. When none runs any more: restic unlock.',
+      });
+    }
+    return new Fault({
+      code: 'failed.restic',
+      message: `restic says: ${lastLine(stderr) || 'nothing, and failed'}.`,
+      remedy: `Try it by hand on ${this.#host.name}.`,
+    });
+  }
+
+  /** False where there is no repository yet. */
+  async #exists(signal: AbortSignal): Promise<boolean> {
+    const outcome = await this.#host.exec(['restic', '--no-lock', 'cat', 'config'], { signal, limitMs: lookLimitMs, env: this.#env });
+    if (outcome.exitCode === 0) return true;
+    const stderr = Buffer.from(outcome.stderr).toString('utf8');
+    // 10 says so from restic 0.17 on; before there are only words.
+    if (outcome.exitCode === 10 || /Is there a repository at the following location|repository does not exist/i.test(stderr)) return false;
+    throw this.#fault(stderr);
+  }
+
+  async list(signal: AbortSignal, component?: string): Promise<readonly BackupFacts[]> {
+    if (!(await this.#exists(signal))) return [];
+    const text = await this.#look(['--no-lock', 'snapshots', '--json', '--tag', tagsOf(component)], signal);
+    const snapshots = (JSON.parse(text) as Snapshot[] | null) ?? [];
+    const found: BackupFacts[] = [];
+    for (const { id, time, tags } of snapshots) {
+      const name = tags?.find((tag) => tag.startsWith(componentTag))?.slice(componentTag.length);
+      const atMs = Date.parse(time);
+      if (name === undefined || Number.isNaN(atMs)) continue;
+      const manifest = await this.#manifest(id, signal);
+      const sizeBytes = manifest ? [...manifest.items, ...manifest.files].reduce((sum, file) => sum + file.sizeBytes, 0) : 0;
+      found.push({ component: name, stamp: manifest?.stamp ?? stampOf(new Date(atMs)), atMs, sizeBytes, manifest, where: id });
+    }
+    return found.sort((one, other) => other.atMs - one.atMs);
+  }
+
+  async #manifest(id: string, signal: AbortSignal): Promise<BackupManifest | undefined> {
+    const outcome = await this.#host.exec(['restic', '--no-lock', 'dump', id, '/manifest.json'], {
+      signal,
+      limitMs: lookLimitMs,
+      env: this.#env,
+    });
+    return outcome.exitCode === 0 ? manifestOf(outcome.stdout, undefined) : undefined;
+  }
+
+  interrupted(signal: AbortSignal): Promise<readonly InterruptedBackup[]> {
+    return this.#staging.interrupted(signal);
+  }
+
+  lock(grant: Grant): Promise<{ release(): Promise<void> }> {
+    return this.#staging.lock(grant);
+  }
+
+  begin(grant: Grant, component: string, stamp: string): Promise<BackupFolder> {
+    return this.#staging.begin(grant, component, stamp);
+  }
+
+  async complete(grant: Grant, { folder }: BackupFolder, manifest: BackupManifest): Promise<void> {
+    if (!(await this.#exists(grant.signal))) await this.#change(grant, ['init']);
+    const at = manifest.startedAt.slice(0, 19).replace('T', ' ');
+    // In its own folder, so that the snapshot's top is the backup and not the way to it. Its time is the backup's.
+    await this.#change(grant, ['backup', '--host', manifest.place, '--tag', tagsOf(manifest.component), '--time', at, '.'], folder);
+    await removeFolder(grant, this.#host, folder);
+  }
+
+  discard(grant: Grant, folder: string): Promise<void> {
+    return removeFolder(grant, this.#host, folder);
+  }
+
+  async verify(backup: BackupFacts, signal: AbortSignal): Promise<readonly string[]> {
+    if (!backup.manifest) return ['manifest.json'];
+    const wrong: string[] = [];
+    for (const { file, sha256 } of [...backup.manifest.items, ...backup.manifest.files]) {
+      const { exitCode, stdout } = await this.#host.exec(
+        ['sh', '-c', 'restic --no-lock dump "$1" "/$2" | sha256sum', 'sh', backup.where, file],
+        {
+          signal,
+          limitMs: writeLimitMs,
+          env: this.#env,
+        },
+      );
+      if (exitCode !== 0 || Buffer.from(stdout).toString('utf8').slice(0, 64) !== sha256) wrong.push(file);
+    }
+    return wrong;
+  }
+
+  async open(grant: Grant, backup: BackupFacts, file: string): Promise<PipedProgram> {
+    const program = await this.#host.pipe(grant, ['restic', '--no-lock', 'dump', backup.where, `/${file}`], { env: this.#env });
+    program.stdin.end();
+    return program;
+  }
+
+  async thin(grant: Grant, component: string, policy: RetentionPolicy = defaultRetention): Promise<number> {
+    const before = (await this.list(grant.signal, component)).length;
+    // All of a component are one group, wherever they were put together. restic itself never lets the last one go.
+    await this.#change(grant, [
+      'forget',
+      ...['--tag', tagsOf(component), '--group-by', 'tags'],
+      ...['--keep-daily', String(policy.daily), '--keep-weekly', String(policy.weekly), '--keep-monthly', String(policy.monthly)],
+      '--prune',
+    ]);
+    return before - (await this.list(grant.signal, component)).length;
+  }
+}
+
+const componentTag = 'component=';
+/** Joined by a comma restic wants both. */
+const tagsOf = (component: string | undefined) => (component === undefined ? 'quarterdeck' : `quarterdeck,${componentTag}${component}`);

@@ -1,0 +1,216 @@
+import { posix } from 'node:path';
+import type { Engine } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import type { Host } from '../hosts/host.ts';
+import type { SecretVault } from '../secrets/vault.ts';
+import { cleanLine } from '../text/clean.ts';
+import { type BackupFolder, lastLine, runThere, sumOf, sumsFile, sumsText, writeStream, writeText } from './backup-files.ts';
+import type { BackedUpItem, BackupFile, BackupManifest, BackupPlan, BackupProgress, PlannedItem } from './backup-model.ts';
+import { stampOf } from './backup-model.ts';
+import { type SealWith, sealSecrets, secretsFile } from './backup-secrets.ts';
+import { goOn, type StillContainer, type StillContainers } from './backup-still.ts';
+import type { BackupStore } from './backup-store.ts';
+import { volumeArchive } from './backup-tar.ts';
+import type { ImagePin } from './model.ts';
+
+const stillFile = 'standing-still.json';
+/** Reading the note of an interrupted backup. */
+const noteLimitBytes = 64 * 1024;
+
+export interface BackupRun {
+  plan: BackupPlan;
+  store: BackupStore;
+  engine: Engine;
+  host: Host;
+  /** Of the caller, who releases it in the end whatever happens here. */
+  still: StillContainers;
+  /** `names` are all secrets of the component; they go in where `seal` is there. */
+  secrets: { names: readonly string[]; seal?: { vault: SecretVault; sealWith: SealWith } };
+  by: string;
+  now: Date;
+  told(progress: BackupProgress): void;
+}
+
+/**
+ * Saves what the plan says, under the store's lock. What comes out is whole or nothing: until the last file is written it has another name.
+ * @throws Fault `refused.backupRuns`, `failed.diskFull`, `failed.backup`, `failed.dump`.
+ */
+export async function runBackup(grant: Grant, run: BackupRun): Promise<BackupManifest> {
+  const { plan, store, engine, now } = run;
+  const lock = await store.lock(grant);
+  try {
+    await sweepInterrupted(grant, run);
+    const folder = await store.begin(grant, plan.component, stampOf(now));
+    try {
+      const manifest = await fill(grant, folder, run);
+      await store.complete(grant, folder, manifest);
+      return manifest;
+    } catch (thrown) {
+      // Without this the room it takes is gone until the next backup sweeps it.
+      if (!grant.signal.aborted) {
+        await run.still.release(grant);
+        await store.discard(grant, folder.folder).catch(() => undefined);
+      }
+      throw thrown;
+    }
+  } finally {
+    await lock.release();
+  }
+
+  async function fill(grant: Grant, folder: BackupFolder, run: BackupRun): Promise<BackupManifest> {
+    const items: BackedUpItem[] = [];
+    for (const item of plan.items) items.push(await saveItem(grant, folder, item, run));
+    const files: BackupFile[] = [];
+    if (plan.folder !== undefined) files.push(await saveProject(grant, folder, plan.folder, run));
+    if (plan.record !== undefined) {
+      const record = await run.host.files.read(plan.record, { signal: grant.signal });
+      if (record) files.push(await writeText(grant, folder, 'record.json', record));
+    }
+    const { names, seal } = run.secrets;
+    if (seal && names.length > 0) {
+      run.told({ label: 'Sealing the secrets' });
+      const sealed = await sealSecrets(seal.vault, {
+        place: plan.place,
+        component: plan.component,
+        names,
+        sealWith: seal.sealWith,
+        signal: grant.signal,
+      });
+      files.push(await writeText(grant, folder, secretsFile, sealed));
+    }
+    const manifest: BackupManifest = {
+      schema: 1,
+      component: plan.component,
+      place: plan.place,
+      project: plan.project,
+      stamp: stampOf(now),
+      startedAt: now.toISOString(),
+      endedAt: new Date().toISOString(),
+      by: run.by,
+      items,
+      files,
+      skipped: plan.skipped,
+      images: await pinsOf(plan, engine, grant.signal),
+      secrets: { names, sealed: seal !== undefined },
+    };
+    const written = await writeText(grant, folder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`);
+    await writeText(grant, folder, sumsFile, sumsText([...items, ...files, written]));
+    return manifest;
+  }
+}
+
+async function saveItem(grant: Grant, folder: BackupFolder, item: PlannedItem, run: BackupRun): Promise<BackedUpItem> {
+  const { store, still, host, told } = run;
+  const label = `Saving ${item.id} of ${run.plan.component}`;
+  told({ label, bytes: 0 });
+  const common = {
+    id: item.id,
+    volume: item.volume,
+    way: item.way,
+    service: item.container.service,
+    target: item.target,
+    exclude: item.exclude,
+  };
+  const packed = store.packs ? 'gzip' : 'none';
+  const ending = packed === 'gzip' ? '.gz' : '';
+  const pace = { gzip: store.packs, told: (bytes: number) => told({ label, bytes }) };
+  if (item.way === 'dump') {
+    const file = `${item.id}.dump${ending}`;
+    const saved = await saveDump(grant, folder, item, file, pace, run);
+    return { ...common, ...saved, packed };
+  }
+  const copy = async () => {
+    const raw = await run.engine.getArchive(item.container.id, item.target, grant.signal);
+    const { archive } = volumeArchive(raw, item.target, item.exclude, grant.signal);
+    return writeStream(grant, folder, `${item.id}.tar${ending}`, archive, pace);
+  };
+  if (item.way === 'copy') return { ...common, ...(await copy()), packed };
+  const note = (all: readonly StillContainer[]) =>
+    host.files.write(grant, posix.join(folder.folder, stillFile), Buffer.from(JSON.stringify(all)), { mode: 0o600 });
+  await still.halt(grant, item.still, item.way === 'stop' ? 'stopped' : 'paused', note);
+  const saved = await copy();
+  await still.release(grant);
+  await host.files.remove(grant, posix.join(folder.folder, stillFile));
+  return { ...common, ...saved, packed };
+}
+
+async function saveDump(
+  grant: Grant,
+  folder: BackupFolder,
+  item: PlannedItem,
+  file: string,
+  pace: { gzip: boolean; told: (bytes: number) => void },
+  run: BackupRun,
+) {
+  if (!item.container.running) {
+    throw new Fault({
+      code: 'refused.notRunning',
+      message: `${item.container.name} is not running, and its data is dumped by its own program.`,
+      remedy: `Start it first: quarterdeck start ${run.plan.component}`,
+    });
+  }
+  const program = await run.engine.writer(grant).execStream(item.container.id, item.dump ?? []);
+  const saved = await writeStream(grant, folder, file, program.stdout, pace);
+  const { exitCode, stderr } = await program.ended;
+  if (exitCode !== 0 || saved.contentBytes === 0) {
+    throw new Fault({
+      code: 'failed.dump',
+      message: `The dump of ${item.id} failed in ${item.container.name}: ${lastLine(stderr) || (exitCode === 0 ? 'it is empty' : `exit code ${exitCode}`)}.`,
+      remedy: `Look at its log: quarterdeck logs ${run.plan.component}`,
+    });
+  }
+  return saved;
+}
+
+/** Of the component's folder what makes it: a folder that is mounted besides is a volume of its own. */
+const projectParts = ['compose.yaml', '.env', 'files'];
+
+async function saveProject(grant: Grant, folder: BackupFolder, project: string, { host }: BackupRun): Promise<BackupFile> {
+  const parts: string[] = [];
+  for (const part of projectParts) if (await host.files.facts(posix.join(project, part), grant.signal)) parts.push(part);
+  await runThere(grant, host, [
+    'sh',
+    '-c',
+    'umask 077; out=$1; shift; exec tar -cf "$out" "$@"',
+    'sh',
+    posix.join(folder.folder, 'project.tar'),
+    '-C',
+    project,
+    ...parts,
+  ]);
+  return sumOf(folder, 'project.tar', grant.signal);
+}
+
+async function pinsOf(plan: BackupPlan, engine: Engine, signal: AbortSignal): Promise<Record<string, ImagePin>> {
+  const pins: Record<string, ImagePin> = {};
+  for (const { service, imageId, image } of plan.containers) {
+    const digest = (await engine.image(imageId, signal))?.digests[0];
+    pins[service] = { reference: image, id: imageId, ...(digest !== undefined && { digest: cleanLine(digest) }) };
+  }
+  return pins;
+}
+
+/** What an interrupted backup left: containers that stand still go on, and its folder goes. Only for who holds the store's lock. */
+export async function sweepInterrupted(
+  grant: Grant,
+  { store, engine, host, told }: Pick<BackupRun, 'store' | 'engine' | 'host' | 'told'>,
+): Promise<void> {
+  for (const { component, stamp, folder } of await store.interrupted(grant.signal)) {
+    told({ label: `Clearing the interrupted backup ${stamp} of ${component}` });
+    const note = await host.files.read(posix.join(folder, stillFile), { signal: grant.signal, limitBytes: noteLimitBytes });
+    const standing = note ? standingIn(note) : [];
+    const failures = await goOn(engine, grant, [...standing].reverse());
+    // The note stays with the folder until all of them go on.
+    if (failures.length === 0) await store.discard(grant, folder);
+  }
+}
+
+function standingIn(note: Uint8Array): StillContainer[] {
+  try {
+    const read = JSON.parse(Buffer.from(note).toString('utf8')) as StillContainer[];
+    return Array.isArray(read) ? read.filter(({ id, how }) => typeof id === 'string' && (how === 'stopped' || how === 'paused')) : [];
+  } catch {
+    return [];
+  }
+}
