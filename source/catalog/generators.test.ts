@@ -23,6 +23,10 @@ describe('generate', () => {
     expect(generate('alphanumeric:32')).toMatch(/^[A-Za-z0-9]{32}$/);
   });
 
+  it('begins with what a product asks for', () => {
+    expect(generate('alphanumeric:32:sk-')).toMatch(/^sk-[A-Za-z0-9]{32}$/);
+  });
+
   it('has every size, and never the same twice', () => {
     fc.assert(
       fc.property(fc.integer({ min: 8, max: 200 }), (size) => {

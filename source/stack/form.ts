@@ -47,7 +47,7 @@ export interface FormContext {
   others: readonly Deployment[];
   /** Newest version of each secret in the vault, by variable. */
   secretsKnown: Readonly<Record<string, string>>;
-  /** Secrets that were found in running containers. In memory only. */
+  /** Secrets that were found in running containers, or that another component has in common with it (R26). In memory only. */
   imported?: Readonly<Record<string, string>>;
   /** A volume, a container or a secret of it exists: nothing is made up then that would have to fit to what is there. */
   hasData: boolean;
@@ -206,7 +206,7 @@ function secretLine(entry: CatalogEntry, variable: ComponentVariable, context: F
   const from = secretSource(variable, context);
   const remarks: Record<typeof from, string> = {
     keep: '',
-    imported: 'Taken over from the running container.',
+    imported: 'Taken over from what runs already.',
     generate: '',
     none: 'May stay empty.',
     missing: field?.generator ? `${entry.id} has data already: the one in use is needed, a new one would not fit to it.` : '',

@@ -45,7 +45,8 @@ export function planFiles(request: PlanRequest): PlannedFiles {
   const changes: FileChange[] = [];
   const add = (path: string, before: string | undefined, after: string) => {
     const byHand = before !== undefined && touched(path, before);
-    const own = edited[path] !== undefined;
+    const stays = before !== undefined && path !== '.env' && owned(path, before) && fresh !== true;
+    const own = edited[path] !== undefined || stays;
     changes.push({
       path: `${id}/${path}`,
       before,
@@ -54,7 +55,7 @@ export function planFiles(request: PlanRequest): PlannedFiles {
       touched: byHand,
       ...(own && { edited: true }),
     });
-    if (own || before === undefined || !owned(path, before) || record === undefined) return;
+    if (edited[path] !== undefined || before === undefined || record === undefined || !owned(path, before)) return;
     if (before === after) notes.push(`${id}/${path} was changed by hand: it stays as it is.`);
     else if (fresh) notes.push(`${id}/${path} was changed by hand: those changes are given up.`);
     else notes.push(`${id}/${path} was changed by hand: only what has to change is changed.`);

@@ -3,7 +3,6 @@ import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { ContainerFacts, EngineKind } from '../engine/engine.ts';
 import { hostPortOf, portVariable } from './base-url.ts';
 import { type ComponentSource, filePath } from './component-source.ts';
-import { secretFilesOf } from './compose-editor.ts';
 import { readEnv } from './env-file.ts';
 import type { Answers, Deployment, FileChange, ImagePin, Plan, PlanKind, PlannedPort, PlannedSecret, PlannedService } from './model.ts';
 import type { NetworkUse } from './networks.ts';
@@ -54,7 +53,6 @@ export function planDeploy(request: PlanRequest): Plan {
   const { values } = readEnv(env);
   const secrets = plannedSecrets(request);
   const services = planServices({ ...request, compose, values, texts, files, secrets, pins });
-  const secretFiles = secretFilesOf(compose);
   return {
     schema: 1,
     kind,
@@ -70,9 +68,6 @@ export function planDeploy(request: PlanRequest): Plan {
     secrets,
     site: answers.site,
     after: [],
-    ...(Object.keys(secretFiles).length > 0 && {
-      envFiles: Object.entries(secretFiles).map(([service, environment]) => ({ service, environment })),
-    }),
     notes: [...notes, ...ownerNotes(request)],
     rollback: entry.upgrade?.rollback ?? 'unsafe',
   };
@@ -181,7 +176,7 @@ export function planRemove({ entry, deployment, place, stackFolder, containers, 
     for (const [path, text] of present) {
       const written = deployment.record?.files[path];
       if (written === undefined) notes.push(`${path} stays: Quarterdeck did not write it.`);
-      else if (written !== hashOf(text)) notes.push(`${path} stays: it was changed by hand.`);
+      else if (written !== hashOf(text) || deployment.record?.edited?.includes(path)) notes.push(`${path} stays: it was changed by hand.`);
       else files.push({ path, before: text, after: undefined, mode: 0o644, touched: false });
     }
   }
