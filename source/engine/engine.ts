@@ -22,6 +22,8 @@ export interface EngineFacts {
   apiVersion: string;
   rootless: boolean;
   operatingSystem: string;
+  /** Where it keeps images and volumes on its host, where it tells: `/var/lib/docker`. */
+  rootFolder?: string;
   swarmManager: boolean;
 }
 
@@ -195,10 +197,9 @@ export interface ExecStream {
   ended: Promise<{ exitCode: number; stderr: string }>;
 }
 
-/** A program in a short-lived container on the volumes of another. */
+/** A program in a short-lived container that sees one volume, or folder of the host, and nothing else. */
 export interface BesidePlan {
-  /** Id of the container whose volumes it sees. */
-  volumesOf: string;
+  mount: { source: string; target: string };
   image: string;
   argv: readonly string[];
 }
