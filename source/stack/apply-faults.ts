@@ -1,0 +1,54 @@
+import { Fault } from '../faults/fault.ts';
+import { cleanLine } from '../text/clean.ts';
+import { runFolder } from './apply-script.ts';
+import type { Plan } from './model.ts';
+import type { RunOnHost } from './transaction.ts';
+
+/** How a run ended that did not end well. */
+export function endedFault({ transaction, state, entries, sentence, output }: RunOnHost): Fault {
+  const last = output
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-20)
+    .join('\n');
+  const where = runFolder(stackFolderOf(transaction.plans), transaction.run);
+  if (/no space left on device|disk quota exceeded/i.test(last) && entries.at(-1)?.step.startsWith('place:')) {
+    return noRoom(stackFolderOf(transaction.plans), sentence);
+  }
+  return new Fault({
+    code: state === 'failed' ? 'failed.apply' : 'failed.applyStopped',
+    message: `${sentence}${last === '' ? '' : `\n${last}`}`,
+    remedy: `Finish it or take it back; what its programs wrote is in ${where}/output.log.`,
+  });
+}
+
+export function lockedFault({ by, since, run }: { by: string; since: string; run: string }): Fault {
+  return new Fault({
+    code: 'refused.locked',
+    message: `${cleanLine(by)} is changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`,
+    remedy: 'Wait until that is done, then plan anew: what is there will have changed.',
+  });
+}
+
+export function goesOn(cause: unknown): Fault {
+  return new Fault({
+    code: 'interrupted.applying',
+    message: 'Nobody watches the change any more, but it goes on on the host.',
+    remedy: 'The next start says how it ended.',
+    cause,
+  });
+}
+
+export function noRoom(stackFolder: string, reason: string): Fault {
+  return new Fault({
+    code: 'failed.noRoom',
+    message: `There is no room left on the filesystem of ${stackFolder}; the files there are as they were. ${reason}`,
+    remedy: 'Make room there, then try again.',
+  });
+}
+
+export function stackFolderOf(plans: readonly Plan[]): string {
+  const folder = plans[0]?.stackFolder;
+  if (folder === undefined) throw new TypeError('a transaction has plans');
+  return folder;
+}

@@ -1,0 +1,235 @@
+/**
+ * What every apply script begins with: functions for dash, busybox and bash, with nothing beyond coreutils. All names begin with `qd_`, because the variables of a
+ * compose file are set beside them. `printf` must be the shell's own: as a program it would have secrets among its arguments.
+ */
+export const answerScript = `
+qd_answered=
+# Tells whoever started us how it began; once, and before our output goes to the log.
+qd_answer() {
+  [ -n "$qd_answered" ] || printf '%s\\n' "$1"
+  qd_answered=1
+}
+
+qd_refuse() {
+  qd_answer "failed $1"
+  qd_unlock
+  exit 1
+}
+
+qd_now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
+
+# Up to the disk where that is quick; elsewhere it is the system's turn.
+qd_flush() { sync -d "$1" 2>/dev/null || :; }
+`;
+
+export const journalScript = `
+# qd_entry STEP STATE [EXITCODE]
+qd_entry() {
+  qd_line='{"at":"'$(qd_now)'","step":"'$1'","state":"'$2'"'\${3:+',"exitCode":'$3}'}'
+  printf '%s\\n' "$qd_line" >>"$qd_folder/journal" || return 1
+  qd_flush "$qd_folder/journal"
+}
+
+# A line that was cut when its writer died must not swallow the next one.
+qd_mend_journal() {
+  [ -s "$qd_folder/journal" ] || return 0
+  [ -z "$(tail -c 1 "$qd_folder/journal")" ] || printf '\\n' >>"$qd_folder/journal"
+}
+
+qd_read_journal() {
+  qd_finished=' ' qd_seen=0
+  [ -f "$qd_folder/journal" ] || return 0
+  while IFS= read -r qd_line; do
+    qd_seen=$((qd_seen + 1))
+    case $qd_line in
+      *'"state":"done"}') qd_line=\${qd_line#*'"step":"'} && qd_finished="$qd_finished\${qd_line%%'"'*} " ;;
+    esac
+  done <"$qd_folder/journal"
+}
+
+# qd_step NAME COMMAND...: with an entry before and after; one that is done already is left out. The first that fails ends the run.
+qd_step() {
+  case $qd_finished in *" $1 "*) return 0 ;; esac
+  qd_name=$1
+  shift
+  qd_entry "$qd_name" begun 2>/dev/null || { qd_why='the journal cannot be written'; qd_fail 1; }
+  qd_why=
+  "$@"
+  qd_code=$?
+  [ "$qd_code" = 0 ] || qd_fail "$qd_code"
+  qd_entry "$qd_name" 'done' || { qd_why='the journal cannot be written'; qd_fail 1; }
+}
+
+qd_fail() {
+  # Nothing has changed yet: what is left of a stage that did not fit would only be in the way.
+  if [ "$qd_name" = stage ]; then
+    rm -rf "$qd_folder"
+    qd_leave
+    qd_answer "failed $(printf '%s' "$qd_why" | tr '\\n' ' ')"
+    exit 1
+  fi
+  # On a full disk this is the room for the sentences that say so.
+  rm -f "$qd_folder/reserve"
+  [ -z "$qd_why" ] || printf '%s\\n' "$qd_why" >>"$qd_folder/output.log"
+  qd_entry "$qd_name" failed "$1"
+  qd_leave
+  exit 1
+}
+
+# Keeps what a function says, for the log: the disk may be full when it fails.
+qd_quietly() {
+  qd_why=$("$@" 2>&1)
+}
+
+qd_leave() {
+  qd_drop_secrets
+  qd_unlock
+}
+
+# The machine goes down, or somebody had enough of it.
+qd_stop() {
+  [ -z "$qd_child" ] || { kill "$qd_child"; wait "$qd_child"; } 2>/dev/null
+  rm -f "$qd_folder/child"
+  qd_leave
+  exit 143
+}
+`;
+
+export const filesScript = `
+# qd_folder_at PATH MODE: relative to the stack; one that is there stays as it is.
+qd_folder_at() {
+  [ -d "$qd_stack/$1" ] && return 0
+  mkdir "$qd_stack/$1" && chmod "$2" "$qd_stack/$1"
+}
+
+# qd_write FILE MODE TEXT: whole or not at all. Through cat, which says why something cannot be written; some shells only say that it cannot.
+qd_write() {
+  printf '%s' "$3" | cat >"$1.quarterdeck-new" && chmod "$2" "$1.quarterdeck-new" && qd_flush "$1.quarterdeck-new" && mv -f "$1.quarterdeck-new" "$1" ||
+    { rm -f "$1.quarterdeck-new"; return 1; }
+}
+
+# qd_keep PATH: what is there goes to before/.
+qd_keep() {
+  [ -e "$qd_stack/$1" ] || return 0
+  case $1 in */*) mkdir -p "$qd_folder/before/\${1%/*}" || return 1 ;; esac
+  cp -p "$qd_stack/$1" "$qd_folder/before/$1"
+}
+
+# qd_put PATH TEXT: what is to be there goes to after/.
+qd_put() {
+  case $1 in */*) mkdir -p "$qd_folder/after/\${1%/*}" || return 1 ;; esac
+  printf '%s' "$2" | cat >"$qd_folder/after/$1" && qd_flush "$qd_folder/after/$1"
+}
+
+# The file itself, where somebody put a link to one.
+qd_target() {
+  qd_target_=$qd_stack/$1
+  [ ! -L "$qd_target_" ] || qd_target_=$(readlink -f "$qd_target_") || return 1
+  [ ! -d "$qd_target_" ] || { printf '%s is a folder\\n' "$qd_target_" >&2; return 1; }
+  qd_beside_=\${qd_target_%/*}/.\${qd_target_##*/}.quarterdeck-new
+}
+
+# qd_beside FROM PATH [MODE]: copied from before/ or after/ to where a rename will do the rest. Without a mode it keeps its own.
+qd_beside() {
+  qd_target "$2" && cp -p "$qd_folder/$1/$2" "$qd_beside_" && { [ -z "$3" ] || chmod "$3" "$qd_beside_"; } && qd_flush "$qd_beside_"
+}
+
+qd_swap() {
+  qd_target "$1" && mv -f "$qd_beside_" "$qd_target_"
+}
+
+qd_drop() {
+  qd_target "$1" && rm -f "$qd_beside_"
+}
+
+# qd_delete PATH: with the folders that become empty by it.
+qd_delete() {
+  rm -f "$qd_stack/$1" || return 1
+  qd_up_=$1
+  while :; do
+    case $qd_up_ in */*) qd_up_=\${qd_up_%/*} ;; *) return 0 ;; esac
+    case $qd_up_ in .quarterdeck*) return 0 ;; esac
+    rmdir "$qd_stack/$qd_up_" 2>/dev/null || return 0
+  done
+}
+`;
+
+export const composeScript = `
+# Names that the compose file and .env know. What our caller's environment says about them must not win over .env.
+qd_forget() {
+  for qd_name_ in $(
+    tr '$' '\\n' <compose.yaml | sed -n 's/^{\\{0,1\\}\\([A-Za-z_][A-Za-z0-9_]*\\).*/\\1/p'
+    [ ! -f .env ] || sed -n 's/^\\([A-Za-z_][A-Za-z0-9_]*\\)=.*/\\1/p' .env
+  ); do
+    case $qd_name_ in
+      PATH | HOME | USER | LOGNAME | SHELL | PWD | OLDPWD | IFS | _ | UID | EUID | GID | PPID | ENV | OPT* | TMPDIR | BASH* | SHELLOPTS | LD_* | XDG_* | DOCKER_* | CONTAINER* | PODMAN_* | qd_*) ;;
+      *) unset "$qd_name_" ;;
+    esac
+  done
+  unset COMPOSE_FILE COMPOSE_PATH_SEPARATOR COMPOSE_PROJECT_NAME COMPOSE_PROFILES COMPOSE_ENV_FILES COMPOSE_REMOVE_ORPHANS
+}
+
+# What the compose file demands, for commands that make no container: any value will do.
+qd_stand_in() {
+  for qd_name_ in $(tr '$' '\\n' <compose.yaml | sed -n 's/^{\\([A-Za-z_][A-Za-z0-9_]*\\):\\{0,1\\}?.*/\\1/p'); do
+    eval "qd_value_=\\\${$qd_name_:-}"
+    [ -n "$qd_value_" ] || export "$qd_name_=unused"
+  done
+}
+
+# qd_compose FOLDER PREPARE ARGUMENTS...: the compose program there, with what PREPARE exports in the environment of that one process.
+qd_compose() {
+  qd_limit=
+  timeout 1 true 2>/dev/null && qd_limit="timeout $qd_step_limit"
+  (
+    trap - TERM
+    cd "$qd_stack/$1" && [ -f compose.yaml ] || { printf '%s has no compose.yaml\\n' "$qd_stack/$1"; exit 125; }
+    qd_forget
+    [ -z "$qd_secrets_at" ] || export QUARTERDECK_SECRETS="$qd_secrets_at"
+    "$2"
+    shift 2
+    qd_tool "$@"
+  ) </dev/null >>"$qd_folder/output.log" 2>&1 &
+  qd_child=$!
+  printf '%s %s\\n' "$qd_child" "$(qd_started "$qd_child")" 2>/dev/null >"$qd_folder/child"
+  wait "$qd_child"
+  qd_status=$?
+  qd_child=
+  rm -f "$qd_folder/child"
+  return "$qd_status"
+}
+
+# qd_exec TRIES FOLDER PREPARE ARGUMENTS...: a container that has only just been started may not take it yet.
+qd_exec() {
+  qd_left_=$1
+  shift
+  while :; do
+    qd_compose "$@" && return 0
+    qd_status=$?
+    qd_left_=$((qd_left_ - 1))
+    [ "$qd_left_" -gt 0 ] || return "$qd_status"
+    sleep 1
+  done
+}
+
+# The folder in memory for env files, and nothing else's.
+qd_make_secrets() {
+  qd_drop_secrets
+  for qd_base in "\${XDG_RUNTIME_DIR:-}" /dev/shm; do
+    [ -n "$qd_base" ] && [ -d "$qd_base" ] && [ -w "$qd_base" ] || continue
+    mkdir -m 700 "$qd_base/$qd_secrets_name" || return 1
+    qd_secrets_at=$qd_base/$qd_secrets_name
+    return 0
+  done
+  printf 'there is neither XDG_RUNTIME_DIR nor /dev/shm for secrets that must not reach a disk\\n' >&2
+  return 1
+}
+
+qd_drop_secrets() {
+  qd_secrets_at=
+  for qd_base in "\${XDG_RUNTIME_DIR:-}" /dev/shm; do
+    [ -n "$qd_base" ] && [ -d "$qd_base/$qd_secrets_name" ] && rm -rf "$qd_base/$qd_secrets_name"
+  done
+  return 0
+}
+`;

@@ -1,0 +1,224 @@
+import type { ComposeTool } from '../engine/compose-tool.ts';
+import { Fault } from '../faults/fault.ts';
+import type { ScriptOptions, SecretValues } from './apply-script.ts';
+import { plainName, shellCommand, shellWord, stackPath, variableName } from './apply-shell.ts';
+import { fillSecretFile, secretFilesOf } from './compose-editor.ts';
+import type { FileChange, Plan, PlannedService } from './model.ts';
+
+/** How often a program in a container is tried that this run has only just started. */
+const triesWhenNew = 10;
+
+/** Relative to the stack's folder. */
+export const recordPath = (component: string): string => `.quarterdeck/components/${component}.json`;
+
+type NumberOf = (component: string) => number;
+
+export function exportsOf(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `export ${name}=${shellWord(value)}`)
+    .join('\n');
+}
+
+/** `qd_secrets_N` exports what one compose process is to know; `qd_bare_N` gives anything to variables that only have to be there. */
+export function secretFunctions(component: string, number: number, tool: ComposeTool, secrets: SecretValues): string {
+  // podman-compose would copy them into argv; there they are in files (`qd_files_N`), and a compose file that asks for them here fails loudly.
+  const values = tool.kind === 'podman-compose' ? {} : (secrets[plainName(component)] ?? {});
+  for (const name of Object.keys(values)) variableName(name);
+  return `qd_secrets_${number}() {
+qd_reach
+${exportsOf(values)}
+}
+qd_bare_${number}() {
+qd_secrets_${number}
+qd_stand_in
+}
+`;
+}
+
+/** What is done for one component, forward and back. */
+export function planFunctions(plan: Plan, index: number, number: number, tool: ComposeTool, options: ScriptOptions): string {
+  const { component } = plan;
+  const record = options.records[component];
+  const files = plan.files.map((file) => ({ ...file, path: stackPath(file.path) }));
+  return `${options.mode === 'apply' ? placeFunction(`qd_place_${index}`, files) : restoreFunction(plan, index, options)}
+qd_up_${index}() {
+${upLines(plan, index, number, tool, options).join('\n')}
+}
+qd_down_${index}() {
+[ -f "$qd_stack/"${shellWord(component)}/compose.yaml ] || return 0
+qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellWord(plan.project)} down${tool.kind === 'podman-compose' ? '' : ' --remove-orphans'}
+}
+${placeFunction(`qd_record_${index}`, [{ path: recordPath(component), after: record, mode: 0o600 }])}
+${tool.kind === 'podman-compose' ? envFilesFunction(plan, index, options) : ''}`;
+}
+
+/** Everything beside its target first: what does not fit on the disk leaves the old files as they are. */
+function placeFunction(name: string, files: readonly Pick<FileChange, 'path' | 'after' | 'mode'>[]): string {
+  const written = files.filter(({ after }) => after !== undefined);
+  const deleted = files.filter(({ after }) => after === undefined);
+  const beside = [
+    ...foldersOf(written.map(({ path }) => path)),
+    ...written.map(({ path, mode }) => `qd_beside after ${shellWord(path)} ${(mode & 0o777).toString(8)}`),
+  ];
+  return `${name}() {
+${beside.length > 0 ? `{ ${beside.join(' && ')}; } || { ${written.map(({ path }) => `qd_drop ${shellWord(path)}`).join('; ')}; return 1; }` : ':'}
+${written.map(({ path }) => `qd_swap ${shellWord(path)} || return 1`).join('\n')}
+${deleted.map(({ path }) => `qd_delete ${shellWord(path)} || return 1`).join('\n')}
+}`;
+}
+
+/** A component's own folder is the operator's alone; what is below is mounted into containers, whose users are others. */
+function foldersOf(paths: readonly string[]): string[] {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    const parts = path.split('/').slice(0, -1);
+    for (let length = 1; length <= parts.length; length++) folders.add(parts.slice(0, length).join('/'));
+  }
+  return [...folders].map((folder) => `qd_folder_at ${shellWord(folder)} ${folder.includes('/') && !folder.startsWith('.') ? 755 : 700}`);
+}
+
+/** Before anything changes: what was there, and what is to be there. */
+export function stageLines(plan: Plan, { records }: ScriptOptions): string[] {
+  const record = { path: recordPath(plain(plan)), after: records[plan.component] };
+  return [...plan.files, record].flatMap(({ path, after }) => [
+    `qd_keep ${shellWord(stackPath(path))} || return 1`,
+    ...(after === undefined ? [] : [`qd_put ${shellWord(path)} ${shellWord(after)} || return 1`]),
+  ]);
+}
+
+const plain = (plan: Plan): string => plainName(plan.component);
+
+function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, options: ScriptOptions): string[] {
+  const component = shellWord(plan.component);
+  const compose = (prepare: string, args: readonly string[]) =>
+    `qd_compose ${component} ${prepare}_${number} -p ${shellCommand([plan.project, ...args])}`;
+  const lines: string[] = [];
+  const up = ['up', '-d', '--remove-orphans'];
+  const podman = tool.kind === 'podman-compose';
+  if (podman) {
+    // It compares little (older ones nothing) of what a container was made from, and never an env file.
+    const started =
+      options.mode === 'undo' || options.seenLines > 0 || plan.services.some(({ change }) => !['create', 'keep'].includes(change));
+    if (started) up.push('--force-recreate');
+    lines.push(`qd_make_secrets && qd_files_${index} || return 1`);
+  }
+  lines.push(compose('qd_secrets', up), 'qd_status=$?');
+  if (podman) lines.push('qd_drop_secrets');
+  lines.push('[ "$qd_status" = 0 ] || return "$qd_status"');
+  if (podman && options.mode === 'apply') lines.push(...podmanLines(plan));
+  // compose sees no difference in a mounted file.
+  const restarted = plan.services.filter(({ change }) => change === 'restart').map(({ name }) => name);
+  if (restarted.length > 0) lines.push(`${compose('qd_bare', ['restart', ...restarted])} || return`);
+  return lines;
+}
+
+/** podman-compose 1.0 says that all is well whatever happened, and leaves services that are no longer in the file. */
+function podmanLines({ project, services }: Plan): string[] {
+  const of = ({ name }: PlannedService) =>
+    shellCommand(['--filter', `label=io.podman.compose.project=${project}`, '--filter', `label=com.docker.compose.service=${name}`]);
+  return services.map((service) =>
+    service.change === 'remove'
+      ? `( qd_reach; for qd_id in $(podman ps -aq ${of(service)}); do podman rm -f "$qd_id" || exit 1; done ) </dev/null || return 1`
+      : `case $( ( qd_reach; podman ps -a --format '{{.State}}' ${of(service)} ) </dev/null | head -n 1) in '' | [Cc]reated* | [Cc]onfigured*) printf '%s was not started\\n' ${shellWord(service.name)}; return 1 ;; esac`,
+  );
+}
+
+/** What `x-quarterdeck-secrets` of the compose file lists, filled in. */
+function envFilesFunction(plan: Plan, index: number, { secrets, composeTexts }: ScriptOptions): string {
+  const values = secrets[plan.component] ?? {};
+  const lines = Object.entries(secretFilesOf(composeTexts[plan.component] ?? '')).map(([service, templates]) => {
+    const text = fillSecretFile(templates, values);
+    if (text.includes('\r') || text.split('\n').length - 1 !== Object.keys(templates).length) {
+      throw new Fault({
+        code: 'refused.secretLines',
+        message: `A secret of ${plan.component} has more than one line, which cannot be given to ${service} through podman-compose.`,
+        remedy: 'Use docker-compose with Podman, or a value of one line.',
+      });
+    }
+    return `printf '%s' ${shellWord(text)} >"$qd_secrets_at/"${shellWord(plainName(service))}.env || return 1`;
+  });
+  return `qd_files_${index}() {
+:
+${lines.join('\n')}
+}
+`;
+}
+
+export function applySteps(plans: readonly Plan[], number: NumberOf): string[] {
+  return [
+    ...plans.flatMap(({ component, kind }, index) => [
+      ...(kind === 'remove' ? [`qd_step down:${component} qd_down_${index}`] : []),
+      `qd_step place:${component} qd_quietly qd_place_${index}`,
+      ...(kind === 'remove' ? [] : [`qd_step up:${component} qd_up_${index}`]),
+      `qd_step record:${component} qd_quietly qd_record_${index}`,
+    ]),
+    ...afterPrograms(plans).map(({ step, ...program }) => `qd_step ${step} ${execOf(program, plans, number)}`),
+    'qd_step all :',
+  ];
+}
+
+/** Backwards: what came last goes first. */
+export function undoSteps(plans: readonly Plan[], number: NumberOf, { undo }: ScriptOptions): string[] {
+  const begun = afterPrograms(plans).filter(({ component }) =>
+    plans.every((plan) => plan.component !== component || plan.kind === 'remove' || !isNew(plan)),
+  );
+  return [
+    ...plans.map(({ component }, index) => `qd_step undo:${component} qd_undo_${index}`).toReversed(),
+    ...(undo && undo.started.size > 0 ? begun.map(({ step, ...program }) => `qd_step undo:${step} ${execOf(program, plans, number)}`) : []),
+    'qd_step undone :',
+  ];
+}
+
+export interface AfterProgram {
+  step: string;
+  component: string;
+  service: string;
+  argv: readonly string[];
+  why: string;
+}
+
+/** Each once, however many plans ask for it. */
+export function afterPrograms(plans: readonly Plan[]): AfterProgram[] {
+  const programs = new Map<string, Plan['after'][number]>();
+  for (const program of plans.flatMap(({ after }) => after))
+    programs.set(JSON.stringify([program.component, program.service, program.argv]), program);
+  const counts = new Map<string, number>();
+  return [...programs.values()].map((program) => {
+    const count = (counts.get(program.component) ?? 0) + 1;
+    counts.set(program.component, count);
+    return { ...program, step: `after:${plainName(program.component)}${count > 1 ? `.${count}` : ''}` };
+  });
+}
+
+function execOf({ component, service, argv }: Omit<AfterProgram, 'step'>, plans: readonly Plan[], number: NumberOf): string {
+  const plan = plans.find((candidate) => candidate.component === component);
+  const project = plan?.project ?? component;
+  return `qd_exec ${plan ? triesWhenNew : 1} ${shellWord(component)} qd_bare_${number(component)} -p ${shellCommand([project, 'exec', '-T', service, ...argv])}`;
+}
+
+/** Was there nothing of it before? */
+export function isNew(plan: Plan): boolean {
+  const compose = plan.files.find(({ path }) => path === `${plan.component}/compose.yaml`);
+  return compose !== undefined && compose.before === undefined;
+}
+
+function restoreFunction(plan: Plan, index: number, { undo }: ScriptOptions): string {
+  const pinned = undo?.pinned[plan.component];
+  const paths = [...plan.files.map(({ path }) => stackPath(path)), recordPath(plan.component)];
+  const started = undo?.started.has(plan.component) ?? false;
+  const restore = paths.map((path) => {
+    const word = shellWord(path);
+    return `if [ -e "$qd_folder/before/"${word} ]; then ${[...foldersOf([path]), `qd_beside before ${word} ''`, `qd_swap ${word}`].join(' && ')} || return 1
+else qd_target ${word} && rm -f "$qd_beside_" && qd_delete ${word} || return 1; fi`;
+  });
+  return `qd_restore_${index}() {
+${restore.join('\n')}
+${pinned === undefined ? '' : `qd_write "$qd_stack/"${shellWord(`${plan.component}/compose.yaml`)} 644 ${shellWord(pinned)} || return 1`}
+}
+qd_undo_${index}() {
+${started && isNew(plan) ? `qd_down_${index} || return` : ''}
+qd_quietly qd_restore_${index} || return
+${started && !isNew(plan) ? `qd_up_${index} || return` : ''}
+:
+}`;
+}

@@ -1,0 +1,393 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type ComposeWorld, makeComposeWorld, treeOf } from '../../test/doubles/compose-double.ts';
+import { planOf, transactionOf } from '../../test/doubles/deployed-stack.ts';
+import { EngineDouble } from '../../test/doubles/engine-double.ts';
+import type { Fault } from '../faults/fault.ts';
+import { mintGrant } from '../grants/mint.ts';
+import { applyTransaction } from './apply.ts';
+import { scriptOf } from './apply-script.ts';
+import type { Plan } from './model.ts';
+import { readRun, readRuns } from './run-journal.ts';
+import { readLock } from './stack-lock.ts';
+import type { ApplyEvent } from './transaction.ts';
+
+const signal = AbortSignal.timeout(600_000);
+const grant = mintGrant('apply', 'operate', signal);
+const compose = (image: string) =>
+  `services:\n  main:\n    image: ${image}\n    ports: ["\${WEB_PORT:-8180}:80"]\n    environment:\n      ADMIN_TOKEN: "\${ADMIN_TOKEN:?kept in the keychain, use quarterdeck compose}"\n`;
+const marked = 'marked-secret-7f3a';
+
+const worlds: { base: string; world: ComposeWorld }[] = [];
+async function makeWorld(options?: { shell?: readonly string[] }): Promise<ComposeWorld & { base: string }> {
+  const base = await mkdtemp(join(tmpdir(), 'qd-apply-'));
+  const world = await makeComposeWorld(base, options);
+  worlds.push({ base, world });
+  return { ...world, base };
+}
+afterEach(async () => {
+  for (const { base, world } of worlds.splice(0)) {
+    await world.killAll();
+    await rm(base, { recursive: true, force: true });
+  }
+});
+
+const vault = (world: ComposeWorld, image = 'vault:1', overrides: Partial<Plan> = {}): Plan =>
+  planOf(
+    'vault',
+    world.stackFolder,
+    [
+      { path: 'vault/compose.yaml', after: compose(image) },
+      { path: 'vault/.env', after: 'WEB_PORT=8180\n', mode: 0o600 },
+      { path: 'vault/files/sites/main.conf', after: "it's $HOME and `date`\n" },
+    ],
+    overrides,
+  );
+
+const apply = (world: ComposeWorld, run: string, plans: readonly Plan[], token = marked, tell: (event: ApplyEvent) => void = () => {}) =>
+  applyTransaction(
+    grant,
+    world.host,
+    { transaction: transactionOf(run, plans), tool: world.tool, secrets: { vault: { ADMIN_TOKEN: token } }, engine: new EngineDouble() },
+    tell,
+  );
+const faultOf = async (promise: Promise<unknown>): Promise<Fault> => {
+  try {
+    await promise;
+  } catch (thrown) {
+    return thrown as Fault;
+  }
+  throw new Error('it should have failed');
+};
+const checksum = (text: string) => spawnSync('cksum', { input: text, encoding: 'utf8' }).stdout.trim();
+
+const busybox = process.env.QUARTERDECK_TEST_BUSYBOX ?? '/bin/busybox';
+const shells = [['/bin/dash'], ['/bin/bash'], [busybox, 'sh']].filter(([program = '']) => existsSync(program));
+
+describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('applying under $name', ({ shell }) => {
+  const made = () => makeWorld({ shell });
+
+  test('writes the files with their modes, brings the project up and writes down what it did', async () => {
+    const world = await made();
+    const events: ApplyEvent[] = [];
+    const run = await apply(world, 'run1', [vault(world)], marked, (event) => events.push(event));
+    expect(run.state).toBe('applied');
+    const tree = await treeOf(world.stackFolder, /^\.quarterdeck\/runs/);
+    expect(
+      Object.fromEntries(Object.entries(tree).map(([path, text]) => [path, text.split(/[ \n]/)[text.startsWith('folder') ? 1 : 0]])),
+    ).toEqual({
+      '.quarterdeck': '700',
+      '.quarterdeck/components': '700',
+      '.quarterdeck/components/vault.json': '600',
+      vault: '700',
+      'vault/.env': '600',
+      'vault/compose.yaml': '644',
+      'vault/files': '755',
+      'vault/files/sites': '755',
+      'vault/files/sites/main.conf': '644',
+    });
+    expect(tree['vault/files/sites/main.conf']).toBe("644 it's $HOME and `date`\n");
+    const container = await readFile(join(world.containers, 'vault'), 'utf8');
+    expect(container).toContain(`ADMIN_TOKEN ${checksum(marked)}`);
+    // The operator's own shell has another one.
+    expect(container).toContain('WEB_PORT from outside: \n');
+    expect(run.entries.map(({ step, state }) => `${step} ${state}`)).toEqual(
+      ['stage', 'place:vault', 'up:vault', 'record:vault', 'all'].flatMap((step) => [`${step} begun`, `${step} done`]),
+    );
+    expect(events).toContainEqual({ kind: 'output', text: ' Container vault-main  Started' });
+    expect(JSON.parse(await readFile(join(world.stackFolder, '.quarterdeck/components/vault.json'), 'utf8'))).toMatchObject({
+      run: 'run1',
+      by: 'ann@nas',
+    });
+  });
+
+  test('gives a secret to compose whatever is in it', async () => {
+    const world = await made();
+    const bytes = Array.from({ length: 0x24f }, (_, index) => String.fromCodePoint(index + 1)).join('');
+    const token = `'"\\$(touch /tmp/never)\`id\`\n\n'\\''${bytes}😀\n`;
+    await apply(world, 'run1', [vault(world)], token);
+    expect(await readFile(join(world.containers, 'vault'), 'utf8')).toContain(`ADMIN_TOKEN ${checksum(token)}`);
+  });
+
+  test('does nothing when its input breaks off, wherever that is', async () => {
+    const world = await made();
+    const script = scriptOf(transactionOf('run1', [vault(world)]), world.tool, {
+      mode: 'apply',
+      secrets: { vault: { ADMIN_TOKEN: marked } },
+      composeTexts: {},
+      records: {},
+      seenLines: 0,
+    });
+    const end = script.length - 1;
+    for (const length of [0, 1, 20, 500, Math.floor(end / 2), Math.floor(end * 0.8), end - 12, end - 9, end - 5, end - 1]) {
+      await world.host.run(grant, ['sh', '-s'], { signal, limitMs: 20_000, stdin: script.slice(0, length) });
+      await world.settled();
+      expect(existsSync(world.stackFolder), `after ${length} of ${script.length} characters`).toBe(false);
+    }
+  });
+
+  test('of two at once one is told who the other is', async () => {
+    const world = await made();
+    const both = await Promise.allSettled([apply(world, 'run1', [vault(world, 'hanging')]), started(world, 'run2')]);
+    expect(both[1].status).toBe('fulfilled');
+    expect(both[0].status).toBe('fulfilled');
+
+    async function started(there: ComposeWorld, run: string) {
+      await until(async () => (await readLock(there.host, there.stackFolder, signal))?.alive === true);
+      const fault = await faultOf(apply(there, run, [vault(there)]));
+      expect(fault.code).toBe('refused.locked');
+      expect(fault.message).toMatch(/^ann@nas is changing this stack since 20\d\d-.* \(run run1\)\.$/);
+      await writeFile(join(there.containers, 'go'), '');
+    }
+  });
+});
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+test('many that start in the same moment get the lock one after the other, never two at once', async () => {
+  const world = await makeWorld();
+  const plan = vault(world);
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      world.host.run(grant, ['sh', '-s'], {
+        signal,
+        limitMs: 60_000,
+        stdin: scriptOf(transactionOf(`run${index}`, [plan]), world.tool, {
+          mode: 'apply',
+          secrets: { vault: { ADMIN_TOKEN: marked } },
+          composeTexts: {},
+          records: {},
+          seenLines: 0,
+        }),
+      }),
+    ),
+  );
+  const answers = outcomes.map(({ stdout }) => Buffer.from(stdout).toString().trim());
+  await world.settled();
+  const winners = answers.filter((answer) => answer === 'started').length;
+  expect(winners).toBeGreaterThan(0);
+  expect(answers.filter((answer) => answer === 'locked').length).toBe(8 - winners);
+  expect((await readRuns(world.host, world.stackFolder, signal)).map(({ state }) => state)).toEqual(Array(winners).fill('applied'));
+  expect(existsSync(join(world.stackFolder, '.quarterdeck/lock'))).toBe(false);
+});
+
+describe('a lock', () => {
+  const owner = async (world: ComposeWorld, changes: Readonly<Record<string, string>>) => {
+    const folder = join(world.stackFolder, '.quarterdeck/lock');
+    await mkdir(folder, { recursive: true });
+    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+    const fields = (await readFile('/proc/self/stat', 'utf8')).replace(/^.*\) /s, '').split(' ');
+    const values = {
+      run: 'other',
+      by: 'bob@desk',
+      since: '2026-11-21T20:00:00Z',
+      pid: String(process.pid),
+      start: fields[19] ?? '',
+      boot,
+      ...changes,
+    };
+    await writeFile(
+      join(folder, 'owner-other.1'),
+      Object.entries(values)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    );
+  };
+
+  test('of somebody who lives is respected', async () => {
+    const world = await makeWorld();
+    await owner(world, {});
+    expect(await readLock(world.host, world.stackFolder, signal)).toEqual({
+      run: 'other',
+      by: 'bob@desk',
+      since: '2026-11-21T20:00:00Z',
+      alive: true,
+    });
+    const script = scriptOf(transactionOf('run1', [vault(world)]), world.tool, {
+      mode: 'apply',
+      secrets: {},
+      composeTexts: {},
+      records: {},
+      seenLines: 0,
+    });
+    const { stdout } = await world.host.run(grant, ['sh', '-s'], { signal, limitMs: 20_000, stdin: script });
+    expect(Buffer.from(stdout).toString()).toBe('locked\n');
+    expect(await faultOf(apply(world, 'run1', [vault(world)]))).toMatchObject({ code: 'refused.locked' });
+    expect(await treeOf(join(world.stackFolder, '.quarterdeck/runs'))).toEqual({});
+  });
+
+  test.each([
+    ['before a reboot', { boot: 'another-boot' }],
+    ['whose process id is somebody else’s now', { start: '17' }],
+    ['whose process is gone', { pid: '4194303', start: '17' }],
+    ['whose file was cut', { pid: '', start: '', boot: '' }],
+  ])('of somebody %s is taken over', async (_, changes) => {
+    const world = await makeWorld();
+    await owner(world, changes);
+    expect((await apply(world, 'run1', [vault(world)])).state).toBe('applied');
+    expect(existsSync(join(world.stackFolder, '.quarterdeck/lock'))).toBe(false);
+  });
+
+  test('stays taken while the compose program lives on that a killed script has left behind', async () => {
+    const world = await makeWorld();
+    const first = apply(world, 'run1', [vault(world, 'hanging')]);
+    const failed = faultOf(first);
+    const child = join(world.stackFolder, '.quarterdeck/runs/run1/child');
+    await until(async () => existsSync(child) && (await readFile(child, 'utf8')).includes('\n'));
+    const { pid } = await lockOwner(world);
+    process.kill(pid, 'SIGKILL');
+    expect(await faultOf(apply(world, 'run2', [vault(world)]))).toMatchObject({ code: 'refused.locked' });
+    await writeFile(join(world.containers, 'go'), '');
+    await world.settled();
+    expect((await failed).code).toBe('failed.applyStopped');
+    expect((await apply(world, 'run3', [vault(world)])).state).toBe('applied');
+  });
+});
+
+async function lockOwner(world: ComposeWorld): Promise<{ pid: number }> {
+  const tree = await treeOf(join(world.stackFolder, '.quarterdeck/lock'));
+  return { pid: Number(/^pid=(\d+)$/m.exec(Object.values(tree).join('\n'))?.[1]) };
+}
+
+describe('a step that fails', () => {
+  test('stops there, with the end of the output and no secret in it', async () => {
+    const world = await makeWorld();
+    const chat = planOf('chat', world.stackFolder, [{ path: 'chat/compose.yaml', after: 'services: {}\n' }]);
+    const fault = await faultOf(apply(world, 'run1', [vault(world, 'broken'), chat]));
+    expect(fault.code).toBe('failed.apply');
+    expect(fault.message).toContain('Failed while the containers of vault were made (exit code 18).');
+    expect(fault.message).toContain('manifest for broken not found, token was <ADMIN_TOKEN>');
+    expect(existsSync(join(world.stackFolder, 'chat'))).toBe(false);
+    const run = await readRun(world.host, world.stackFolder, 'run1', signal);
+    expect(run).toMatchObject({ state: 'failed', sentence: 'Failed while the containers of vault were made (exit code 18).' });
+    expect(await readLock(world.host, world.stackFolder, signal)).toBeUndefined();
+  });
+
+  test('leaves what is wrong with a path to its sentence', async () => {
+    const world = await makeWorld();
+    await mkdir(join(world.stackFolder, 'vault/.env'), { recursive: true });
+    const fault = await faultOf(apply(world, 'run1', [vault(world)]));
+    expect(fault.message).toContain(`${world.stackFolder}/vault/.env`);
+    expect(existsSync(join(world.stackFolder, 'vault/compose.yaml'))).toBe(false);
+  });
+});
+
+test('a file behind a link is changed where it is, and the link stays', async () => {
+  const world = await makeWorld();
+  await mkdir(join(world.stackFolder, 'vault'), { recursive: true });
+  await writeFile(join(world.base, 'mine.yaml'), 'old');
+  await symlink(join(world.base, 'mine.yaml'), join(world.stackFolder, 'vault/compose.yaml'));
+  await apply(world, 'run1', [vault(world)]);
+  expect(await readFile(join(world.base, 'mine.yaml'), 'utf8')).toBe(compose('vault:1'));
+});
+
+test('twenty components go in one transaction', async () => {
+  const world = await makeWorld();
+  const plans = Array.from({ length: 20 }, (_, index) =>
+    planOf(`app${index}`, world.stackFolder, [{ path: `app${index}/compose.yaml`, after: `services: {main: {image: "app:${index}"}}\n` }], {
+      after: [{ component: 'app0', service: 'main', argv: ['reload', 'it now'], why: 'new rules' }],
+    }),
+  );
+  const run = await apply(world, 'run1', plans);
+  expect(run.entries.filter(({ step, state }) => step.startsWith('up:') && state === 'done')).toHaveLength(20);
+  expect(run.entries.filter(({ step }) => step.startsWith('after:'))).toHaveLength(2);
+  expect(await readFile(join(world.containers, 'exec-app0'), 'utf8')).toBe('main reload it now\n');
+});
+
+test('a removed component is brought down before its files go, and what is not ours stays', async () => {
+  const world = await makeWorld();
+  await apply(world, 'run1', [vault(world)]);
+  await writeFile(join(world.stackFolder, 'vault/notes.txt'), 'mine');
+  const removal = vault(world, 'vault:1', { kind: 'remove' });
+  const files = removal.files.map((file) => ({ ...file, before: file.after, after: undefined }));
+  await apply(world, 'run2', [{ ...removal, files }]);
+  expect(existsSync(join(world.containers, 'vault'))).toBe(false);
+  expect(Object.keys(await treeOf(join(world.stackFolder, 'vault')))).toEqual(['notes.txt']);
+  expect(existsSync(join(world.stackFolder, '.quarterdeck/components/vault.json'))).toBe(false);
+});
+
+test('a console that goes away leaves the change running, and says so', async () => {
+  const world = await makeWorld();
+  const leaving = new AbortController();
+  const applying = applyTransaction(
+    mintGrant('apply', 'operate', leaving.signal),
+    world.host,
+    {
+      transaction: transactionOf('run1', [vault(world, 'hanging')]),
+      tool: world.tool,
+      secrets: { vault: { ADMIN_TOKEN: marked } },
+      engine: new EngineDouble(),
+    },
+    (event) => event.kind === 'step' && event.step === 'up:vault' && leaving.abort(new Error('walked away')),
+  );
+  expect(await faultOf(applying)).toMatchObject({ code: 'interrupted.applying' });
+  expect((await readRun(world.host, world.stackFolder, 'run1', signal))?.state).toBe('running');
+  await writeFile(join(world.containers, 'go'), '');
+  await world.settled();
+  expect((await readRun(world.host, world.stackFolder, 'run1', signal))?.state).toBe('applied');
+});
+
+test('no secret is an argument of any program, nor in any file', async () => {
+  const world = await makeWorld();
+  const strace = spawnSync('strace', ['-V']).status === 0;
+  const script = scriptOf(transactionOf('run1', [vault(world)]), world.tool, {
+    mode: 'apply',
+    secrets: { vault: { ADMIN_TOKEN: marked } },
+    composeTexts: {},
+    records: {},
+    seenLines: 0,
+  });
+  const trace = join(world.base, '..', `${world.base.split('/').at(-1)}.trace`);
+  const program = strace ? ['strace', '-f', '-qq', '-s', '100000', '-v', '-e', 'trace=execve', '-o', trace, 'sh', '-s'] : ['sh', '-s'];
+  await world.host.run(grant, program, { signal, limitMs: 60_000, stdin: script });
+  await world.settled();
+  expect((await readRun(world.host, world.stackFolder, 'run1', signal))?.state).toBe('applied');
+  const found = Object.entries(await treeOf(world.base)).filter(([, text]) => text.includes(marked));
+  expect(found).toEqual([]);
+  if (!strace) return;
+  const calls = (await readFile(trace, 'utf8')).split('\n').filter((line) => line.includes('execve('));
+  await rm(trace);
+  expect(calls.length).toBeGreaterThan(20);
+  // Its environment is where compose has it from; nobody else has it, and nobody among the arguments.
+  const holding = calls.filter((line) => line.includes(marked));
+  expect(holding.every((line) => /compose-double|\btimeout\b|\/(?:tr|sed|cat|cksum|mv|grep)"/.test(line))).toBe(true);
+  for (const line of holding) expect(/execve\("[^"]*", (\[.*?\]), \[/s.exec(line)?.[1]).not.toContain(marked);
+});
+
+test.skipIf(process.getuid?.() !== 0)('a full disk is said, and everything stays as it was', async () => {
+  const world = await makeWorld();
+  await mkdir(world.stackFolder, { recursive: true });
+  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0755', 'tmpfs', world.stackFolder]).status).toBe(0);
+  try {
+    await apply(world, 'run1', [vault(world)]);
+    const before = await treeOf(world.stackFolder, /^\.quarterdeck\/runs/);
+    // The first does not fit at all, the second in the run's folder but not beside its target.
+    for (const [run, sizeBytes] of [
+      ['run2', 400_000],
+      ['run3', 90_000],
+    ] as const) {
+      const plan = vault(world, 'vault:2');
+      const fault = await faultOf(
+        apply(world, run, [
+          { ...plan, files: [...plan.files, { ...plan.files[0], path: 'vault/files/big', after: 'x'.repeat(sizeBytes) } as never] },
+        ]),
+      );
+      expect(fault.code).toBe('failed.noRoom');
+      expect(fault.message).toContain(`There is no room left on the filesystem of ${world.stackFolder}`);
+      expect(await treeOf(world.stackFolder, /^\.quarterdeck\/runs/)).toEqual(before);
+    }
+    // What did not even fit beside the old files left no run; the other one is there to be taken back.
+    expect((await readRuns(world.host, world.stackFolder, signal)).map(({ transaction, state }) => `${transaction.run} ${state}`)).toEqual([
+      'run1 applied',
+      'run3 failed',
+    ]);
+  } finally {
+    spawnSync('umount', ['-l', world.stackFolder]);
+  }
+});

@@ -1,0 +1,150 @@
+import type { Host } from '../hosts/host.ts';
+import { cleanLines } from '../text/clean.ts';
+import { runFolder } from './apply-script.ts';
+import { afterPrograms } from './apply-script-steps.ts';
+import { readLock } from './stack-lock.ts';
+import type { JournalEntry, LockHolder, RunOnHost, RunState, Transaction } from './transaction.ts';
+
+const limitMs = 10_000;
+const outputBytes = 8 * 1024;
+
+/** What the host has written down of a run, without its sentence: for whoever follows it. */
+export interface Journal {
+  entries: readonly JournalEntry[];
+  /** As the apply script counts them, damaged ones too. */
+  lines: number;
+}
+
+/** All runs of a stack that are still kept, oldest first. One whose files cannot be read is left out: nothing had changed when it was begun. */
+export async function readRuns(host: Host, stackFolder: string, signal: AbortSignal): Promise<RunOnHost[]> {
+  const names = (await host.files.list(`${stackFolder}/.quarterdeck/runs`, signal)) ?? [];
+  const lock = await readLock(host, stackFolder, signal);
+  const runs = await Promise.all(names.map((run) => readOne(host, stackFolder, run, lock, signal)));
+  return runs.filter((run) => run !== undefined);
+}
+
+export async function readRun(host: Host, stackFolder: string, run: string, signal: AbortSignal): Promise<RunOnHost | undefined> {
+  // The lock first: a script that ends in between is then taken for alive, and found to have ended when asked again; the other way round it would have died.
+  const lock = await readLock(host, stackFolder, signal);
+  return readOne(host, stackFolder, run, lock, signal);
+}
+
+async function readOne(
+  host: Host,
+  stackFolder: string,
+  run: string,
+  lock: LockHolder | undefined,
+  signal: AbortSignal,
+): Promise<RunOnHost | undefined> {
+  const folder = runFolder(stackFolder, run);
+  const bytes = await host.files.read(`${folder}/transaction.json`, { signal });
+  const transaction = bytes && transactionIn(Buffer.from(bytes).toString());
+  if (!transaction || transaction.run !== run) return undefined;
+  const { entries } = await readJournal(host, stackFolder, run, signal);
+  const state = stateOf(entries, lock?.run === run && lock.alive);
+  return {
+    transaction,
+    state,
+    entries,
+    sentence: sentenceOf(transaction, state, entries),
+    output: await readOutput(host, stackFolder, run, signal),
+  };
+}
+
+export async function readJournal(host: Host, stackFolder: string, run: string, signal: AbortSignal): Promise<Journal> {
+  const bytes = await host.files.read(`${runFolder(stackFolder, run)}/journal`, { signal });
+  const text = bytes ? Buffer.from(bytes).toString() : '';
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return { entries: lines.flatMap((line) => entryIn(line) ?? []), lines: lines.length };
+}
+
+/** The end of what its programs wrote, cleaned. */
+export async function readOutput(host: Host, stackFolder: string, run: string, signal: AbortSignal): Promise<string> {
+  const path = `${runFolder(stackFolder, run)}/output.log`;
+  const { exitCode, stdout } = await host.exec(['tail', '-c', String(outputBytes), path], { signal, limitMs });
+  return exitCode === 0 ? cleanLines(Buffer.from(stdout).toString()).join('\n') : '';
+}
+
+function transactionIn(text: string): Transaction | undefined {
+  try {
+    const value = JSON.parse(text) as Transaction | null;
+    return value?.schema === 1 && typeof value.run === 'string' && Array.isArray(value.plans) && value.plans.length > 0 ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined for a line that was cut when its writer died, or that somebody else wrote. */
+function entryIn(line: string): JournalEntry | undefined {
+  try {
+    const { at, step, state, exitCode } = JSON.parse(line) as Partial<JournalEntry>;
+    if (typeof at !== 'string' || typeof step !== 'string' || (state !== 'begun' && state !== 'done' && state !== 'failed'))
+      return undefined;
+    return { at, step, state, ...(typeof exitCode === 'number' && { exitCode }) };
+  } catch {
+    return undefined;
+  }
+}
+
+export function stateOf(entries: readonly JournalEntry[], alive: boolean): RunState {
+  const isDone = (step: string) => entries.some((entry) => entry.step === step && entry.state === 'done');
+  if (alive) return 'running';
+  if (isDone('undone')) return 'undone';
+  if (entries.at(-1)?.state === 'failed') return 'failed';
+  if (entries.some(({ step }) => step === 'undo')) return 'stopped';
+  if (isDone('verified')) return 'verified';
+  if (isDone('all')) return 'applied';
+  return entries.some(({ step, state }) => step !== 'stage' && state === 'begun') ? 'stopped' : 'staged';
+}
+
+/** The step a run is at, or ended at. */
+export function lastStep(entries: readonly JournalEntry[]): JournalEntry | undefined {
+  return entries.at(-1);
+}
+
+function sentenceOf(transaction: Transaction, state: RunState, entries: readonly JournalEntry[]): string {
+  const last = lastStep(entries);
+  const what = last ? doing(transaction, last.step) : 'it was being prepared';
+  const back = entries.some(({ step }) => step === 'undo');
+  switch (state) {
+    case 'staged':
+      return 'Stopped before anything was changed.';
+    case 'running':
+      return back ? 'Is being taken back.' : `Is being applied: ${what}.`;
+    case 'stopped':
+      return last?.state === 'done' ? `Stopped after ${what}, with more to do.` : `Stopped while ${what}.`;
+    case 'failed':
+      return `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`;
+    case 'applied':
+      return 'Everything is applied; nobody has seen yet whether it is healthy.';
+    case 'verified':
+      return 'Applied, and seen healthy.';
+    case 'undone':
+      return 'Was taken back.';
+  }
+}
+
+/** What a step does, to be read behind "while" and "after". */
+export function doing({ plans }: Transaction, step: string): string {
+  const [, back, kind, component = ''] = /^(undo:)?(?:(\w+):)?(.*)$/s.exec(step) ?? [];
+  const plan = plans.find((candidate) => candidate.component === component);
+  switch (kind) {
+    case 'place':
+      return `the files of ${component} were written`;
+    case 'up':
+      return `the containers of ${component} were ${plan?.kind === 'deploy' ? 'made' : 'brought up'}`;
+    case 'down':
+      return `the containers of ${component} were removed`;
+    case 'record':
+      return `${component} was written down as deployed`;
+    case 'after': {
+      const program = afterPrograms(plans).find((candidate) => candidate.step === `after:${component}`);
+      return `a program ran in ${program?.component ?? component}${program ? ` (${program.why})` : ''}`;
+    }
+  }
+  if (back) return `${component} was put back as it was`;
+  if (step === 'stage') return 'it was being prepared';
+  if (step === 'undo' || step === 'undone') return 'it was being taken back';
+  return 'it was being finished';
+}
