@@ -36,6 +36,9 @@ export interface CatalogService {
   devices: readonly string[];
   capAdd: readonly string[];
   command: readonly string[];
+  /** See component.yaml. */
+  irreplaceable?: string;
+  architectures?: readonly string[];
 }
 
 /** One entry, compiled: component.yaml with its defaults filled in, joined with what compose.yaml says. */

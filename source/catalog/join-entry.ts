@@ -36,6 +36,8 @@ function joinServices(component: Component, compose: ComposeFile | undefined): C
       devices: service.devices,
       capAdd: service.capAdd,
       command: service.command,
+      ...(annotation?.irreplaceable !== undefined && { irreplaceable: annotation.irreplaceable }),
+      ...(annotation?.architectures && { architectures: annotation.architectures }),
     };
   });
 }

@@ -15,6 +15,7 @@ import { checkValue } from './field-types.ts';
 import { groups } from './groups.ts';
 import { parseImage } from './images.ts';
 import { readInterpolation } from './interpolation.ts';
+import { neverWide } from './never-wide.ts';
 
 /** Rules of the specification that a catalog entry can break, one each. Every one has a test with an entry that breaks it. */
 export const lintRules: readonly LintRule[] = [
@@ -215,15 +216,6 @@ function* widePorts(draft: Draft): Generator<RuleFinding> {
     }
   }
 }
-
-/** Marked "(loopback)" in the specification although their siblings are wide: component to host port. */
-const neverWide: Readonly<Record<string, number>> = {
-  siem: 55000,
-  'tunnel-server-ui': 51821,
-  'proxy-manager': 81,
-  'dynamic-proxy': 8080,
-  'load-balancer': 9000,
-};
 
 function* alwaysLoopback(draft: Draft): Generator<RuleFinding> {
   const guarded = neverWide[draft.component.id];

@@ -81,8 +81,8 @@ class DockerodeEngine implements Engine {
       return traitsOf(this.#link, greeting, limit);
     });
     this.#traits = traits;
-    const { kind, version, apiVersion, rootless, operatingSystem, swarmManager } = traits;
-    return { kind, version, apiVersion, rootless, operatingSystem, swarmManager };
+    const { kind, version, apiVersion, rootless, operatingSystem, swarmManager, rootFolder } = traits;
+    return { kind, version, apiVersion, rootless, operatingSystem, swarmManager, ...(rootFolder !== undefined && { rootFolder }) };
   }
 
   /** Enough for what is asked of all engines alike: nobody waits for more. */

@@ -37,6 +37,7 @@ interface InfoAnswer {
   OperatingSystem?: string;
   OSVersion?: string;
   MemTotal?: number;
+  DockerRootDir?: string;
   CgroupDriver?: string;
   SecurityOptions?: string[] | null;
   Swarm?: { ControlAvailable?: boolean } | null;
@@ -45,6 +46,7 @@ interface InfoAnswer {
 interface LibpodInfo {
   host?: { security?: { rootless?: boolean }; distribution?: { distribution?: string; version?: string }; memTotal?: number };
   version?: { Version?: string };
+  store?: { graphRoot?: string };
 }
 
 /**
@@ -96,11 +98,17 @@ export async function traitsOf(
     apiVersion,
     rootless: libpod?.host?.security?.rootless ?? info?.SecurityOptions?.some((option) => /^name=rootless\b/.test(option)) ?? false,
     operatingSystem: cleanLine(operatingSystemOf(info, libpod)),
+    ...rootFolderOf(info, libpod),
     swarmManager: info?.Swarm?.ControlAvailable === true,
     libpodVersion,
     countsUsage: info?.CgroupDriver !== 'none',
     memoryBytes: info?.MemTotal ?? libpod?.host?.memTotal ?? 0,
   };
+}
+
+function rootFolderOf(info: InfoAnswer | undefined, libpod: LibpodInfo | undefined): { rootFolder?: string } {
+  const folder = libpod?.store?.graphRoot || info?.DockerRootDir || '';
+  return folder.startsWith('/') ? { rootFolder: folder } : {};
 }
 
 /** Podman says `debian` and `12` apart. */

@@ -1,0 +1,288 @@
+import { describe, expect, it } from 'vitest';
+import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
+import { PreflightStage } from '../../test/doubles/preflight-stage.ts';
+import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
+import { compileCatalog } from '../catalog/compile.ts';
+import type { ComponentField } from '../catalog/schema.ts';
+import type { Deployment, PlannedPort } from './model.ts';
+import { modelMemoryBytes, modelSize } from './preflight-values.ts';
+
+const { entries } = await compileCatalog('catalog');
+const of = (id: string): CatalogEntry => entries.find((entry) => entry.id === id) ?? expect.fail(`no ${id}`);
+const stage = (id: string) => new PreflightStage(of(id), entries);
+const deployed = (component: string, more: Partial<Deployment> = {}): Deployment => ({
+  component,
+  folder: `/srv/stack/${component}`,
+  compose: '',
+  envText: '',
+  env: {},
+  files: {},
+  record: undefined,
+  ...more,
+});
+const field = (name: string, more: Partial<ComponentField> = {}): ComponentField => ({
+  name,
+  type: 'string',
+  goes: 'environment',
+  secret: false,
+  required: false,
+  excludes: [],
+  ...more,
+});
+/** A small component of a group without further rules. */
+const small = (more: Parameters<typeof catalogEntry>[2]) =>
+  new PreflightStage(catalogEntry('small', { app: { image: 'small', main: true } }, { group: 'productivity', ...more }), entries);
+
+describe('ports (R88)', () => {
+  it('a free one is no finding, nor is the one that the component has now', async () => {
+    const rss = stage('rss-reader');
+    expect(await rss.told()).toEqual([]);
+    rss.engine.add('rss', {
+      labels: composeLabels('rss-reader', 'app'),
+      ports: [{ address: '127.0.0.1', hostPort: 8090, containerPort: 8080, protocol: 'tcp' }],
+    });
+    rss.listeners = [{ address: '127.0.0.1', port: 8090, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }];
+    expect(await rss.told()).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a program of the host',
+      (rss: PreflightStage) => (rss.listeners = [{ address: '0.0.0.0', port: 8090, protocol: 'tcp', process: { pid: 1, name: 'nginx' } }]),
+      'nginx',
+    ],
+    [
+      'a container of somebody else',
+      (rss: PreflightStage) => rss.engine.add('mine', { ports: [{ address: '::', hostPort: 8090, containerPort: 1, protocol: 'tcp' }] }),
+      'mine',
+    ],
+    [
+      'a component that is stopped',
+      (rss: PreflightStage) => (rss.deployments = [deployed('dns-filter-second', { env: { WEB_PORT: '8090' } })]),
+      'dns-filter-second',
+    ],
+  ])('%s has it: named, and one key moves it', async (_, take, owner) => {
+    const rss = stage('rss-reader');
+    take(rss);
+    expect(await rss.finding('port-taken:web')).toMatchObject({
+      level: 'blocking',
+      rule: 'R88',
+      message: `Port 8090/tcp (web) is taken by ${owner}.`,
+      remedy: { kind: 'set', values: { WEB_PORT: '18090' } },
+    });
+  });
+
+  it('another protocol or address takes nothing', async () => {
+    const rss = stage('rss-reader');
+    rss.listeners = [
+      { address: '0.0.0.0', port: 8090, protocol: 'udp' },
+      { address: '192.168.1.5', port: 8090, protocol: 'tcp' },
+    ];
+    expect(await rss.told()).toEqual([]);
+  });
+
+  it('one that its protocol fixes cannot move, also on the host network', async () => {
+    const proxy = stage('reverse-proxy');
+    proxy.listeners = [{ address: '127.0.0.1', port: 80, protocol: 'tcp', process: { pid: 1, name: 'apache2' } }];
+    const finding = await proxy.finding('port-taken:http');
+    expect(finding).toMatchObject({ level: 'blocking', message: 'Port 80/tcp (http) is taken by apache2.' });
+    expect(finding?.remedy).toBeUndefined();
+  });
+});
+
+describe('exposure', () => {
+  const wide = (id: string, address = '0.0.0.0') => {
+    const one = stage(id);
+    const ports: PlannedPort[] = of(id).ports.flatMap(({ name, service, container, protocol, host }) =>
+      host === undefined ? [] : [{ name, service, address, host, container, protocol, fixed: false }],
+    );
+    one.plan = { ports, site: 'a.lan' };
+    return one;
+  };
+
+  it('wider than loopback names the rule, and one key takes it back (R7)', async () => {
+    expect(await wide('rss-reader').finding('exposure:web')).toMatchObject({
+      level: 'warning',
+      rule: 'R7',
+      remedy: { values: { WEB_BIND: '127.0.0.1' } },
+    });
+    expect((await wide('rss-reader').finding('exposure:web'))?.advice).toContain('R7');
+    expect(await wide('rss-reader', '127.0.0.1').told()).toEqual([]);
+    expect(await wide('file-sync').told()).toEqual(['warning exposure:web']);
+  });
+
+  it('of secrets without TLS, or of a model that asks nobody, is refused (R9, R42)', async () => {
+    expect(await wide('password-vault').finding('exposure:web')).toMatchObject({ level: 'blocking', rule: 'R9' });
+    expect(await wide('model-runtime', '192.168.1.5').finding('exposure:api')).toMatchObject({ level: 'blocking', rule: 'R42' });
+  });
+
+  it('of a port for administration is refused (R8)', async () => {
+    const port: CatalogPort = {
+      name: 'admin',
+      service: 'app',
+      host: 81,
+      container: 81,
+      protocol: 'tcp',
+      exposure: 'loopback',
+      role: '',
+      fixed: false,
+      web: true,
+      tls: false,
+    };
+    const manager = new PreflightStage(
+      catalogEntry('proxy-manager', { app: { image: 'x', main: true } }, { group: 'networking', ports: [port] }),
+    );
+    manager.plan = {
+      ports: [{ name: 'admin', service: 'app', address: '0.0.0.0', host: 81, container: 81, protocol: 'tcp', fixed: false }],
+    };
+    expect(await manager.finding('exposure:admin')).toMatchObject({ level: 'blocking', rule: 'R8' });
+  });
+
+  it('a component with secrets and no site lacks HTTPS (R9)', async () => {
+    const vault = stage('password-vault');
+    expect(await vault.told()).toEqual(['warning no-https']);
+    vault.plan = { site: 'vault.lan' };
+    expect(await vault.told()).toEqual([]);
+    expect(await small({ sensitive: true }).told()).toEqual(['warning no-https']);
+  });
+
+  it('a model at a public name without the portal is open to everybody (R42)', async () => {
+    const runtime = stage('model-runtime');
+    runtime.plan = { site: 'models.example.org' };
+    runtime.deployments = [deployed('reverse-proxy')];
+    expect(await runtime.finding('no-login')).toMatchObject({ level: 'warning', rule: 'R42' });
+    runtime.deployments = [
+      deployed('reverse-proxy', { files: { 'files/sites/models.example.org.caddy': 'x {\n\tforward_auth localhost:1 {\n' } }),
+    ];
+    expect(await runtime.finding('no-login')).toBeUndefined();
+  });
+});
+
+describe('values', () => {
+  it('a required secret or field without a value blocks, and so does one that the store has lost', async () => {
+    const vault = stage('password-vault');
+    const secret = { variable: 'ADMIN_TOKEN', label: 'admin token', version: undefined };
+    vault.plan = { site: 'v.lan', secrets: [{ ...secret, what: 'missing' }] };
+    expect(await vault.told()).toEqual(['blocking secret-missing:ADMIN_TOKEN']);
+    vault.plan = { site: 'v.lan', secrets: [{ ...secret, what: 'keep', version: 'v1' }] };
+    expect(await vault.told()).toEqual(['blocking secret-gone:ADMIN_TOKEN']);
+    vault.input = { secretsKnown: { ADMIN_TOKEN: 'v1' } };
+    expect(await vault.told()).toEqual([]);
+    expect(await stage('idp-enterprise').told()).toContain('blocking field-missing:KC_HOSTNAME');
+  });
+
+  it('localhost inside a container is replaced: by the provider, or by the gateway of this engine (R13, R14)', async () => {
+    const proxy = stage('llm-proxy');
+    proxy.values = { MODEL_RUNTIME_URL: 'http://localhost:11434' };
+    expect(await proxy.finding('localhost:MODEL_RUNTIME_URL')).toMatchObject({
+      level: 'blocking',
+      rule: 'R14',
+      remedy: { values: { MODEL_RUNTIME_URL: 'http://model-runtime:11434' } },
+    });
+    const other = small({ fields: [field('API_URL', { type: 'url' }), field('BASE_URL', { type: 'url', reach: 'browser' })] });
+    other.values = { API_URL: 'http://127.0.0.1:9/x', BASE_URL: 'http://localhost:1' };
+    expect((await other.finding('localhost:API_URL'))?.remedy).toMatchObject({ values: { API_URL: 'http://host-gateway:9/x' } });
+    other.facts = { kind: 'podman' };
+    expect((await other.finding('localhost:API_URL'))?.remedy).toMatchObject({
+      values: { API_URL: 'http://host.containers.internal:9/x' },
+    });
+    expect(await other.finding('localhost:BASE_URL')).toBeUndefined();
+  });
+
+  it('does not repeat a secret address', async () => {
+    const one = small({ fields: [field('DB_URL', { type: 'database-url', secret: true })] });
+    one.input = { answers: { values: {}, site: '', secrets: { DB_URL: { from: 'given', value: 'postgres://me:hunter2@localhost/x' } } } };
+    expect(JSON.stringify(await one.findings())).not.toContain('hunter2');
+    expect(await one.told()).toEqual(['blocking localhost:DB_URL']);
+  });
+
+  it.each([
+    ['', true],
+    ['http://hooks.example.org', true],
+    ['https://hooks.lan', true],
+    ['https://192.168.1.5', true],
+    ['https://hooks.example.org/', false],
+  ])('WEBHOOK_URL %j will not trigger: %s (R53)', async (value, bad) => {
+    const flows = small({ fields: [field('WEBHOOK_URL', { type: 'url', reach: 'internet' })] });
+    flows.values = value === '' ? {} : { WEBHOOK_URL: value };
+    flows.plan = { site: 'flows.example.org' };
+    const finding = await flows.finding('webhook:WEBHOOK_URL');
+    expect(finding !== undefined).toBe(bad);
+    if (bad) expect(finding).toMatchObject({ rule: 'R53', remedy: { values: { WEBHOOK_URL: 'https://flows.example.org/' } } });
+  });
+
+  it('start-dev is refused at a public name, and a warning elsewhere (R23)', async () => {
+    const idp = stage('idp-enterprise');
+    idp.values = { KEYCLOAK_COMMAND: 'start-dev', KC_HOSTNAME: 'id.lan' };
+    idp.plan = { site: 'id.lan' };
+    expect(await idp.finding('setup-only:KEYCLOAK_COMMAND')).toMatchObject({
+      level: 'warning',
+      rule: 'R23',
+      remedy: { values: { KEYCLOAK_COMMAND: 'start' } },
+    });
+    idp.plan = { site: 'id.example.org' };
+    expect((await idp.finding('setup-only:KEYCLOAK_COMMAND'))?.level).toBe('blocking');
+    idp.values = { KEYCLOAK_COMMAND: 'start', KC_HOSTNAME: 'id.lan' };
+    expect(await idp.finding('setup-only:KEYCLOAK_COMMAND')).toBeUndefined();
+  });
+
+  it.each([
+    [{ WG_MTU: '1500' }, true],
+    [{ WG_MTU: '1421' }, true],
+    [{ WG_MTU: '1420' }, false],
+    [{ WG_MTU: '1412' }, false],
+    [{}, false],
+    [{ WG_MTU: '1500', MSS_CLAMP: 'true' }, false],
+    [{ WG_MTU: '1500', MSS_CLAMP: 'false' }, true],
+  ])('a tunnel with %j is too large: %s (R77)', async (values, bad) => {
+    const tunnel = small({ fields: [field('WG_MTU', { type: 'integer' }), field('MSS_CLAMP', { type: 'string-boolean' })] });
+    tunnel.values = values as Record<string, string>;
+    expect(await tunnel.told()).toEqual(bad ? ['warning mtu:WG_MTU'] : []);
+  });
+
+  it('a claim token older than it is worth is asked for again, at the first start only (R76)', async () => {
+    const media = small({ fields: [field('CLAIM', { type: 'secret-string', secret: true, validFor: '4m' })] });
+    const answers = { values: {}, site: '', secrets: { CLAIM: { from: 'keep' as const, version: 'v1' } } };
+    media.input = { answers, secretsKnown: { CLAIM: 'v1' }, secretsMadeMs: { CLAIM: Date.now() - 3 * 60_000 } };
+    expect(await media.told()).toEqual([]);
+    media.input = { ...media.input, secretsMadeMs: { CLAIM: Date.now() - 5 * 60_000 } };
+    expect(await media.finding('token-age:CLAIM')).toMatchObject({ level: 'blocking', rule: 'R76' });
+    media.plan = { kind: 'change' };
+    expect(await media.told()).toEqual([]);
+  });
+
+  it('a component that it uses and that is missing is offered', async () => {
+    const proxy = stage('llm-proxy');
+    expect((await proxy.finding('provider-missing:model-runtime'))?.remedy).toEqual({
+      kind: 'deploy',
+      label: 'Deploy model-runtime first',
+      component: 'model-runtime',
+    });
+    proxy.deployments = [deployed('model-runtime')];
+    expect(await proxy.finding('provider-missing:model-runtime')).toBeUndefined();
+  });
+});
+
+describe('memory of models (R78)', () => {
+  it.each([
+    [7, 8],
+    [8, 16],
+    [13, 16],
+    [70, 40],
+    [1, 8],
+  ])('%sB needs about %s GB', (billions, gigabytes) => expect(modelMemoryBytes(billions)).toBe(gigabytes * 1024 ** 3));
+  it.each([
+    ['llama3.1:8b', 8],
+    ['qwen2.5-coder:32b-instruct-q4', 32],
+    ['phi3:3.8B', 3.8],
+    ['large-v3', undefined],
+    ['web', undefined],
+  ])('%s has %s', (name, size) => expect(modelSize(name)).toBe(size));
+  it('is compared with the host', async () => {
+    const agent = small({ fields: [field('DEFAULT_MODEL')] });
+    agent.values = { DEFAULT_MODEL: 'ollama/llama3.3:70b' };
+    expect(await agent.finding('memory:model')).toMatchObject({ level: 'warning', rule: 'R78' });
+    agent.values = { DEFAULT_MODEL: 'ollama/llama3.1:8b' };
+    expect(await agent.told()).toEqual([]);
+  });
+});
