@@ -1,4 +1,5 @@
 import { copy } from './copy.ts';
+import { deploy } from './deploy.ts';
 import { diskUsage } from './disk-usage.ts';
 import { exec } from './exec.ts';
 import type { Flow } from './flow.ts';
@@ -11,4 +12,4 @@ import { start } from './start.ts';
 import { stop } from './stop.ts';
 
 /** Every flow there is, in the order of the help. Verbs, palette, help and rights are made of this; nothing else names a flow. */
-export const flows: readonly Flow[] = [start, stop, restart, pause, unpause, remove, shell, exec, copy, diskUsage, prune];
+export const flows: readonly Flow[] = [deploy, start, stop, restart, pause, unpause, remove, shell, exec, copy, diskUsage, prune];

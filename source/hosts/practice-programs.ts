@@ -8,7 +8,7 @@ import { runProgram } from './program.ts';
  * What the practice machine has: a shell for the script that deploys, a compose that speaks to the practice engine alone, and what tells about its disk. They
  * run on the machine of the operator, in the practice's folder and with nothing of the operator's environment.
  */
-const programs: ReadonlySet<string> = new Set(['sh', 'df']);
+const programs: ReadonlySet<string> = new Set(['sh', 'df', 'tail', 'ps', 'sysctl']);
 
 /** Where the practice machine keeps programs of its own. */
 export const practicePrograms = (folder: string): string => join(folder, 'bin');

@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import { generate } from '../catalog/generators.ts';
+import { Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
+import type { SecretVault } from '../secrets/vault.ts';
+import { identityOf } from '../session/identity.ts';
+import type { Session } from '../session/session.ts';
+import { applyTransaction } from '../stack/apply.ts';
+import type { SecretValues } from '../stack/apply-script.ts';
+import type { Plan, PlannedSecret } from '../stack/model.ts';
+import { networkLabels } from '../stack/networks.ts';
+import { markVerified } from '../stack/recover.ts';
+import type { ApplyEvent, Transaction } from '../stack/transaction.ts';
+import { variablesOf } from '../stack/variables.ts';
+import type { FlowWorld } from './flow.ts';
+import type { ReadyPlan } from './plan-component.ts';
+import { secretName } from './stack-facts.ts';
+import { waitUntilHealthy } from './wait-until-healthy.ts';
+
+export interface Applied {
+  run: string;
+  /** The first component of the plans, as it is seen now. */
+  component: ComponentView | undefined;
+}
+
+/**
+ * Applies plans that were looked at, all of one host, as one transaction: keeps their secrets, fetches images, runs the script, waits until each component is
+ * seen healthy. Throws `refused.blocked` where preflight forbids it, `refused.locked` while somebody else works on the stack.
+ */
+export async function applyPlans(session: Session, world: FlowWorld, ready: readonly ReadyPlan[]): Promise<Applied> {
+  const [first] = ready;
+  const tool = first?.facts.tool;
+  if (!first || !tool) throw blocked(ready);
+  const { place, host, engine } = first.facts;
+  const target = { host: place, ...(ready.length === 1 && { component: first.facts.entry.id }) };
+  const run = newRun();
+  const at = new Date().toISOString();
+  const identity = identityOf();
+  const by = `${identity.user}@${identity.machine}`;
+
+  const { plans, values } = await keepSecrets(session, world, ready);
+  const transaction: Transaction = { schema: 1, run, by, startedAt: at, plans };
+  const sinceMs = Date.now();
+  await session.act({
+    id: 'apply',
+    right: 'operate',
+    title: ready.length === 1 ? `Deploy ${first.facts.entry.id}` : `Deploy ${ready.length} components`,
+    request: plans.map((plan) => requestOf(plan, tool.argv)).join('; '),
+    target,
+    // The script on the host has limits of its own, step by step.
+    limitMs: Number.POSITIVE_INFINITY,
+    run: (grant) =>
+      applyTransaction(grant, host, { transaction, tool, secrets: values, engine, networkLabels: labelsOf }, (event) =>
+        tell(session, event),
+      ),
+  });
+  world.fleet.refresh();
+
+  let component: ComponentView | undefined;
+  for (const { facts } of ready) {
+    const seen = await waitUntilHealthy(session, world, place, facts.entry.id, { sinceMs });
+    component ??= seen;
+  }
+  await session.act({
+    id: 'verified',
+    right: 'operate',
+    request: `note that run ${run} was seen healthy`,
+    target,
+    run: (grant) => markVerified(grant, host, transaction),
+  });
+  return { run, component };
+}
+
+function blocked(ready: readonly ReadyPlan[]): Fault {
+  const [finding] = ready.flatMap(({ findings }) => findings).filter(({ level }) => level === 'blocking');
+  return new Fault({
+    code: 'refused.blocked',
+    message: finding?.message ?? 'This host has no compose command.',
+    remedy: finding?.advice ?? 'Install docker-compose or podman-compose there.',
+  });
+}
+
+const labelsOf = (network: string) => networkLabels(network.replace(/^quarterdeck-/, ''));
+
+/** Sorts by time, and tells two of one millisecond apart. */
+function newRun(): string {
+  return `${new Date().toISOString().replace(/[-:.Z]/g, '')}-${randomBytes(3).toString('hex')}`;
+}
+
+function requestOf(plan: Plan, compose: readonly string[]): string {
+  const files = plan.files.filter(({ before, after }) => before !== after).map(({ path }) => path);
+  const changed = plan.services.filter(({ change }) => change !== 'keep').map(({ name, change }) => `${change} ${name}`);
+  return [
+    files.length > 0 ? `write ${files.join(', ')}` : '',
+    `${compose.join(' ')} up in ${plan.stackFolder}/${plan.component}${changed.length > 0 ? ` (${changed.join(', ')})` : ''}`,
+    ...plan.after.map(({ component, argv }) => `${argv.join(' ')} in ${component}`),
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** New values go into the vault before anything is changed; what compose needs is read out of it again, in memory only. */
+async function keepSecrets(
+  session: Session,
+  world: FlowWorld,
+  ready: readonly ReadyPlan[],
+): Promise<{ plans: readonly Plan[]; values: SecretValues }> {
+  const wanted = ready.some(({ plan }) => plan.secrets.length > 0);
+  const vault = wanted ? await world.vault(session) : undefined;
+  const values: Record<string, Record<string, string>> = {};
+  const plans: Plan[] = [];
+  for (const one of ready) {
+    const { plan, facts } = one;
+    const secrets = vault ? await versionsOf(session, vault, one) : plan.secrets;
+    plans.push({ ...plan, secrets });
+    const own: Record<string, string> = {};
+    for (const { variable, version, what } of secrets) {
+      if (what === 'none') own[variable] = '';
+      if (!vault || version === undefined) continue;
+      const value = await vault.read(secretName(facts.place, facts.entry.id, variable), session.signal, version);
+      if (value === undefined) {
+        throw new Fault({
+          code: 'failed.secret',
+          message: `The version ${version} of ${variable} is no longer in ${vault.where}.`,
+          remedy: `Set it again: quarterdeck secrets set ${facts.entry.id} ${variable}.`,
+        });
+      }
+      session.hide(value);
+      own[variable] = value;
+    }
+    values[plan.component] = own;
+    for (const component of new Set(plan.after.map((program) => program.component)))
+      values[component] ??= await othersValues(session, world, facts.place, component);
+  }
+  return { plans, values };
+}
+
+/** A program in another component's container needs that component's compose file, and so its secrets. */
+async function othersValues(session: Session, world: FlowWorld, place: string, component: string): Promise<Record<string, string>> {
+  const vault = await world.vault(session);
+  const prefix = secretName(place, component, '');
+  const values: Record<string, string> = {};
+  for (const { name } of await vault.list(session.signal)) {
+    if (!name.startsWith(prefix)) continue;
+    const value = await vault.read(name, session.signal);
+    if (value === undefined) continue;
+    session.hide(value);
+    values[name.slice(prefix.length)] = value;
+  }
+  return values;
+}
+
+async function versionsOf(session: Session, vault: SecretVault, { plan, facts, answers }: ReadyPlan): Promise<PlannedSecret[]> {
+  const { entry, source, place } = facts;
+  const isNew = ({ what }: PlannedSecret) => what === 'generate' || what === 'given';
+  const made = plan.secrets.filter(isNew);
+  const versions = new Map<string, string>();
+  if (made.length > 0) {
+    await session.act({
+      id: `keep the secrets of ${entry.id}`,
+      right: 'operate',
+      request: `keep ${made.map(({ variable }) => variable).join(', ')} in ${vault.where}`,
+      target: { host: place, component: entry.id },
+      run: async (grant) => {
+        for (const { variable, what } of made) {
+          const answer = answers.secrets[variable];
+          const generator = variablesOf(entry, source).find(({ name }) => name === variable)?.field?.generator;
+          const value = answer?.from === 'given' ? answer.value : generator ? generate(generator) : undefined;
+          if (value === undefined) {
+            throw new Fault({
+              code: 'failed.generator',
+              message: `Nothing says how to make up ${variable} of ${entry.id}.`,
+              remedy: `Give it yourself: quarterdeck secrets set ${entry.id} ${variable}.`,
+            });
+          }
+          session.hide(value);
+          versions.set(
+            variable,
+            await vault.write(grant, secretName(place, entry.id, variable), value, what === 'given' ? 'given' : 'generated'),
+          );
+        }
+      },
+    });
+  }
+  return plan.secrets.map((secret) => ({ ...secret, version: versions.get(secret.variable) ?? secret.version }));
+}
+
+function tell(session: Session, event: ApplyEvent): void {
+  switch (event.kind) {
+    case 'pull':
+      session.progress({
+        id: `pull ${event.reference}`,
+        label: `${event.done ? 'Fetched' : 'Fetching'} ${event.reference}${event.text ? `: ${event.text}` : ''}`,
+        ...(event.fraction !== undefined && { fraction: event.fraction }),
+        ...(event.done && { done: true }),
+      });
+      break;
+    case 'step':
+      session.progress({ id: `step ${event.step}`, label: event.label, ...(event.state !== 'begun' && { done: true }) });
+      break;
+    case 'output':
+      session.progress({ id: 'output', label: event.text });
+      break;
+  }
+}

@@ -1,0 +1,181 @@
+import { Fault } from '../faults/fault.ts';
+import type { Session } from '../session/session.ts';
+import { answersOf, parseSet } from '../stack/answers.ts';
+import type { Finding } from '../stack/finding.ts';
+import { type FormContext, formOf } from '../stack/form.ts';
+import { usedAddresses } from '../stack/networks.ts';
+import { isEmpty } from '../stack/plan.ts';
+import { planJson, reviewOf } from '../stack/plan-text.ts';
+import { cleanLine } from '../text/clean.ts';
+import { applyPlans } from './apply-plans.ts';
+import { dutiesText } from './first-run.ts';
+import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
+
+/** From "I want one" to a healthy one: a form, a plan to look at, and then all of it or nothing. For one that is there already: the same, with what stands there. */
+export const deploy: Flow = {
+  id: 'deploy',
+  verb: 'deploy',
+  title: 'Deploy or change',
+  summary:
+    'Asks what the component needs, shows exactly what would change on the host and what speaks against it, then does it, and waits until it is healthy. A component that is there already is changed.',
+  right: 'operate',
+  about: 'catalog',
+  flags: {
+    set: { meaning: 'a field, a port or the site, without being asked; may be given again', value: 'NAME=VALUE', repeats: true },
+    fresh: { meaning: "replace files that were changed by hand with the catalog's" },
+  },
+  async run(session, input, world) {
+    const entry = entryOf(input);
+    const set = input.options['set'];
+    const words = typeof set === 'string' ? [set] : Array.isArray(set) ? (set as readonly string[]) : [];
+    const facts = await gatherStackFacts(session, world, input.place, entry);
+    return deployWith(session, world, facts, parseSet(words, entry, facts.source), { fresh: input.options['fresh'] === true });
+  },
+};
+
+export function entryOf(input: FlowInput) {
+  if (input.entry) return input.entry;
+  throw new Fault({
+    code: 'usage.component',
+    message: 'No component was named.',
+    remedy: 'Name one; "quarterdeck catalog list" lists them.',
+  });
+}
+
+/** What the form begins with. Where containers run, their secrets are taken over; where nobody of us made the folder, their plain values too. */
+export function formContextOf(world: FlowWorld, facts: StackFacts, values: Readonly<Record<string, string>>): FormContext {
+  const { entry, source, deployment, others, secretsKnown, hasData, engineFacts } = facts;
+  return {
+    source,
+    ...(deployment && { deployment }),
+    others,
+    secretsKnown,
+    hasData,
+    runtime: engineFacts.kind,
+    suggested: usedAddresses(
+      entry,
+      world.catalog,
+      others.map(({ component }) => component),
+    ),
+    values,
+  };
+}
+
+async function deployWith(
+  session: Session,
+  world: FlowWorld,
+  first: StackFacts,
+  given: Readonly<Record<string, string>>,
+  { fresh }: { fresh: boolean },
+): Promise<FlowOutcome> {
+  let facts = first;
+  let values = given;
+  let answered: Readonly<Record<string, string>> | undefined;
+  for (let round = 1; ; round++) {
+    const { entry } = facts;
+    const context = formContextOf(world, facts, values);
+    // Each round is a form of its own for the journal: what was answered before stands in it.
+    const form = { ...formOf(entry, context), id: round === 1 ? 'deploy' : `deploy-${round}` };
+    answered ??= await session.fill(form);
+    const answers = answersOf(entry, context, answered);
+    session.progress({ id: 'plan', label: 'Looking at the host' });
+    const ready = await planComponent(session, world, facts, answers, {
+      kind: facts.deployment || facts.containers.length > 0 ? 'change' : 'deploy',
+      ...(fresh && { fresh }),
+    });
+    session.progress({ id: 'plan', label: 'Looked at the host', done: true });
+    const { plan, findings } = ready;
+    if (isEmpty(plan) && findings.every(({ level }) => level !== 'blocking')) {
+      return { message: `${entry.id}: there is nothing to change, it is so already.`, data: planJson(plan, findings, isEmpty(plan)) };
+    }
+    const choice = await session.review({ ...reviewOf(plan, findings), id: `plan-${round}` });
+    if (session.rehearsing) return { message: 'Rehearsed: nothing was changed.', data: planJson(plan, findings, isEmpty(plan)) };
+    if (choice === 'apply') return finish(session, world, ready);
+    if (choice === 'edit') {
+      values = { ...values, ...plainOf(form, answered) };
+      answered = undefined;
+      continue;
+    }
+    if (!choice.startsWith('remedy:')) {
+      throw new Fault({
+        code: 'interrupted.cancelled',
+        message: `Nothing was changed: ${entry.id} was not deployed.`,
+        remedy: 'Start it again whenever you like.',
+      });
+    }
+    const finding = findings.find(({ id }) => `remedy:${id}` === choice);
+    const changed = await remedy(session, world, facts, finding);
+    if (changed) {
+      answered = { ...answered, ...changed };
+      values = { ...values, ...changed };
+    }
+    facts = await gatherStackFacts(session, world, facts.place, entry);
+  }
+}
+
+/** What was typed, but for secrets: those are asked again. */
+function plainOf(form: ReturnType<typeof formOf>, answered: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    form.fields.flatMap(({ id, kind }) => (kind !== 'secret' && answered[id] !== undefined ? [[id, answered[id]]] : [])),
+  ) as Record<string, string>;
+}
+
+/** Does what one key of a review stands for. Answers the values that it sets. */
+async function remedy(
+  session: Session,
+  world: FlowWorld,
+  facts: StackFacts,
+  finding: Finding | undefined,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const what = finding?.remedy;
+  if (!finding || !what) return undefined;
+  if (what.kind === 'set') return { ...what.values, ...(what.site !== undefined && { site: what.site }) };
+  if (what.kind === 'deploy') {
+    const entry = world.catalog.get(what.component);
+    if (!entry) return undefined;
+    const outcome = await deployWith(session, world, await gatherStackFacts(session, world, facts.place, entry), {}, { fresh: false });
+    session.show({ kind: 'text', text: outcome.message });
+    return undefined;
+  }
+  const { argv } = what;
+  const outcome = await session.act({
+    id: `remedy ${finding.id}`,
+    right: 'operate',
+    title: what.label,
+    request: argv.join(' '),
+    target: { host: facts.place, component: facts.entry.id },
+    run: (grant) => facts.host.run(grant, argv, { signal: grant.signal, limitMs: 60_000 }),
+  });
+  if (outcome && outcome.exitCode !== 0) {
+    throw new Fault({
+      code: 'failed.remedy',
+      message: `${argv[0] ?? ''} ended with exit code ${outcome.exitCode}: ${cleanLine(new TextDecoder().decode(outcome.stderr).trim().split('\n').at(-1) ?? '')}`,
+      remedy: finding.advice,
+    });
+  }
+  return undefined;
+}
+
+async function finish(session: Session, world: FlowWorld, ready: ReadyPlan): Promise<FlowOutcome> {
+  const { run, component } = await applyPlans(session, world, [ready]);
+  const { entry, place } = ready.facts;
+  const url = ready.answers.site ? `https://${ready.answers.site}` : component?.url;
+  const parts = [
+    `${entry.id} is deployed: ${component?.word ?? 'not seen yet'}${url ? `, at ${cleanLine(url)}` : ''}.`,
+    dutiesText(entry, component),
+  ].filter(Boolean);
+  return {
+    message: parts.join(' '),
+    data: {
+      component: entry.id,
+      host: place,
+      run,
+      state: component?.state,
+      word: component?.word,
+      ...(url && { url }),
+      ...planJson(ready.plan, ready.findings, false),
+    },
+  };
+}

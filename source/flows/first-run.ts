@@ -1,0 +1,10 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { ComponentView } from '../fleet/model.ts';
+import { cleanLine } from '../text/clean.ts';
+
+/** What is left to do after the first start, as one sentence; empty where there is nothing. */
+export function dutiesText(entry: CatalogEntry, component: ComponentView | undefined): string {
+  const left = entry.firstRun.map(({ title }) => title);
+  if (left.length === 0 || component === undefined) return '';
+  return cleanLine(`To do: ${left.map((title) => title.replace(/\.$/, '')).join('; ')}.`);
+}

@@ -1,0 +1,76 @@
+import type { ComposeTool } from '../engine/compose-tool.ts';
+import type { Session } from '../session/session.ts';
+import type { Finding } from '../stack/finding.ts';
+import type { Answers, CheckedPlan, Plan } from '../stack/model.ts';
+import { networksOf } from '../stack/networks.ts';
+import { type PlanRequest, planDeploy } from '../stack/plan.ts';
+import { preflight } from '../stack/preflight.ts';
+import { proxyChanges } from '../stack/proxy-changes.ts';
+import type { FlowWorld } from './flow.ts';
+import type { StackFacts } from './stack-facts.ts';
+
+/** What a plan is about beyond its answers: see PlanRequest. */
+export type PlanIntent = Pick<PlanRequest, 'kind'> & Partial<Pick<PlanRequest, 'newer' | 'pins' | 'rotated' | 'edited' | 'fresh'>>;
+
+/** A plan that is ready to be looked at, and what it was made of. */
+export interface ReadyPlan extends CheckedPlan {
+  facts: StackFacts;
+  answers: Answers;
+}
+
+/** Where the host has no compose yet, the plan is shown as for one that reads compose files in full; preflight says that it is missing. */
+const fullCompose: ComposeTool = { kind: 'docker-compose', generation: 2, version: '', argv: ['docker-compose'], env: {} };
+
+/** The plan, what it changes at the reverse proxy, and all that preflight has to say. Changes nothing. */
+export async function planComponent(
+  session: Session,
+  world: FlowWorld,
+  facts: StackFacts,
+  answers: Answers,
+  intent: PlanIntent,
+): Promise<ReadyPlan> {
+  const { entry, deployment, others, place } = facts;
+  const networks = networksOf(entry, answers.values, world.catalog);
+  const own = planDeploy({
+    ...intent,
+    entry,
+    source: facts.source,
+    answers,
+    deployment,
+    place,
+    stackFolder: facts.stackFolder,
+    runtime: facts.engineFacts.kind,
+    tool: facts.tool ?? fullCompose,
+    networks,
+    networksThere: facts.networksThere,
+    containers: facts.containers,
+    images: new Map(
+      [...facts.images].map(([reference, { id, digests }]) => [reference, { id, ...(digests[0] && { digest: digests[0] }) }]),
+    ),
+  });
+  const deployments = deployment ? [...others, deployment] : others;
+  const proxy = proxyChanges({ entry, site: answers.site, ports: own.ports, values: answers.values, deployments, catalog: world.catalog });
+  const plan: Plan = { ...own, files: [...own.files, ...proxy.files], after: [...own.after, ...proxy.after] };
+  const findings: Finding[] = [
+    ...proxy.findings,
+    ...(await preflight(plan, {
+      entry,
+      answers,
+      host: facts.host,
+      engine: facts.engine,
+      facts: facts.engineFacts,
+      deployments,
+      catalog: world.catalog,
+      composeTool: facts.tool,
+      secretsKnown: facts.secretsKnown,
+      signal: session.signal,
+    })),
+    ...facts.problems.map(({ message, remedy }, index) => ({
+      id: `stack-folder:${index + 1}`,
+      level: 'warning' as const,
+      message,
+      advice: remedy,
+    })),
+  ];
+  return { plan, findings, facts, answers };
+}

@@ -1,0 +1,107 @@
+import { Fault } from '../faults/fault.ts';
+import type { ComponentView, Fleet } from '../fleet/model.ts';
+import { isUpState } from '../fleet/service-state.ts';
+import type { Session } from '../session/session.ts';
+import type { FlowWorld } from './flow.ts';
+
+/** Images start fast or load for long; what loads says so. */
+const healthyLimitMs = 180_000;
+const refreshEveryMs = 2_000;
+const shownLines = 15;
+
+/** What is seen of a component, as far as waiting for it goes. */
+type Seen = 'healthy' | 'waiting' | 'failing';
+
+function seenOf(component: ComponentView, sinceMs: number): Seen {
+  const { services, probe } = component;
+  if (services.some(({ state }) => state === 'failed' || state === 'restarting' || state === 'unhealthy')) return 'failing';
+  if (!services.every(({ state }) => isUpState(state) || state === 'finished') || services.some(({ state }) => state === 'starting'))
+    return 'waiting';
+  if (!probe) return 'healthy';
+  if (probe.atMs < sinceMs) return 'waiting';
+  if (probe.failure !== undefined || probe.word === 'starting') return 'waiting';
+  // What is sealed, loads its feeds or wants its first admin has started as well as it can by itself.
+  return probe.tone === 'bad' ? 'failing' : 'healthy';
+}
+
+/**
+ * Waits until a component that was just applied is seen healthy, as its probe counts it. Throws `failed.unhealthy` with the last lines of its log when it is not
+ * within three minutes.
+ */
+export async function waitUntilHealthy(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  id: string,
+  { sinceMs = Date.now(), limitMs = healthyLimitMs }: { sinceMs?: number; limitMs?: number } = {},
+): Promise<ComponentView> {
+  const { fleet } = world;
+  const { signal } = session;
+  const find = () =>
+    fleet.snapshot().components.find((component) => component.host === place && component.id === id && component.project === id);
+  let last: ComponentView | undefined;
+  const found = await untilSeen(fleet, signal, limitMs, () => {
+    last = find();
+    session.progress({ id: `healthy ${id}`, label: last ? `${id}: ${last.word}` : `${id}: waiting for its containers` });
+    return last && seenOf(last, sinceMs) === 'healthy' ? last : undefined;
+  });
+  session.progress({ id: `healthy ${id}`, label: `${id}: ${found?.word ?? 'not healthy'}`, done: true });
+  if (found) return found;
+  await showEvidence(session, world, place, last);
+  throw new Fault({
+    code: 'failed.unhealthy',
+    message: last
+      ? `${id} was not healthy within ${Math.round(limitMs / 60_000)} minutes: ${last.word}. ${last.detail}`
+      : `${id} was started, and none of its containers is there.`,
+    remedy: `Its log says why: quarterdeck logs ${id}. What was there before can be put back: quarterdeck rollback ${id}.`,
+  });
+}
+
+/** Resolves with what `look` answers, or undefined at the limit. */
+function untilSeen<T>(fleet: Fleet, signal: AbortSignal, limitMs: number, look: () => T | undefined): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => {
+      clearTimeout(limit);
+      clearInterval(again);
+      stop();
+      signal.removeEventListener('abort', aborted);
+      settle();
+    };
+    const once = () => {
+      const seen = look();
+      if (seen !== undefined) end(() => resolve(seen));
+    };
+    const aborted = () => end(() => reject(signal.reason as Error));
+    const limit = setTimeout(() => end(() => resolve(undefined)), limitMs);
+    // A probe is asked as often as it says; somebody is waiting here.
+    const again = setInterval(() => fleet.refresh(), refreshEveryMs);
+    const stop = fleet.subscribe(once);
+    signal.addEventListener('abort', aborted, { once: true });
+    if (signal.aborted) return aborted();
+    fleet.refresh();
+    once();
+  });
+}
+
+/** The end of the log of what does not run as it should. */
+async function showEvidence(session: Session, world: FlowWorld, place: string, component: ComponentView | undefined): Promise<void> {
+  const engine = world.engineOf(place);
+  for (const service of component?.services ?? []) {
+    if (service.containerId === undefined || (service.state === 'healthy' && component?.probe?.tone !== 'bad')) continue;
+    const lines: string[] = [];
+    const limit = AbortSignal.any([session.signal, AbortSignal.timeout(5_000)]);
+    try {
+      for await (const batch of engine.logs(service.containerId, { signal: limit, follow: false, tail: shownLines, tty: service.tty }))
+        lines.push(...batch.map(({ text }) => text));
+    } catch {
+      // A log that cannot be read is no reason to hide why the rest failed.
+    }
+    if (lines.length > 0)
+      session.show({
+        kind: 'table',
+        title: `Last lines of ${service.containerName}`,
+        columns: [''],
+        rows: lines.slice(-shownLines).map((line) => [line]),
+      });
+  }
+}
