@@ -21,6 +21,7 @@ const settingsSchema = z.strictObject({
     .string()
     .regex(/^(\/|~\/)/, 'begin with / or ~/')
     .optional(),
+  backups: z.record(key, z.string().regex(/^(\/|~\/|restic:.)/, 'begin with /, ~/ or restic:')).optional(),
   productionHosts: z.array(key).optional(),
 });
 

@@ -16,6 +16,8 @@ export interface Settings {
   probeIntervalMs: number;
   /** Where a stack lives on a host, as written: `~` is that host's home, not ours. */
   stackFolder: string;
+  /** Where backups go, by host: a folder there, or `restic:REPOSITORY`. */
+  backups: Readonly<Record<string, string>>;
   /** Hosts whose name must be typed before anything is destroyed there. */
   productionHosts: readonly string[];
 }
@@ -27,6 +29,7 @@ export const defaultSettings: Settings = {
   catalogFolder: undefined,
   probeIntervalMs: 15_000,
   stackFolder: '~/stack',
+  backups: {},
   productionHosts: [],
 };
 

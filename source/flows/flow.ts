@@ -17,6 +17,8 @@ export interface FlowWorld {
   vault(session: Session): Promise<SecretVault>;
   /** Absolute path of the stack's folder on that host. */
   stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
+  /** Where backups of that host go, as the settings say (`backups`): a folder there, or `restic:REPOSITORY`. Undefined where they say nothing. */
+  backupTargetOf?(place: string): string | undefined;
   /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
   applySecrets?(session: Session, place: string, changes: readonly SecretChange[]): Promise<{ restarted: readonly string[] }>;
   /** In practice only: what can be made to go wrong there. */

@@ -36,6 +36,7 @@ export interface OpenSession {
 }
 
 const defaultLimitMs = 120_000;
+const afterwardsLimitMs = 60_000;
 
 export function openSession({ flow, operator, policy, journal, audit, signal }: SessionOptions): OpenSession {
   const answers = new Map<string, string[]>();
@@ -144,19 +145,28 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
     return outcome.result;
   }
 
-  async function granted<T>({ id, right, run }: Act<T>, limitMs: number): Promise<{ result: T } | { thrown: unknown }> {
+  async function granted<T>({ id, right, run, afterwards }: Act<T>, limitMs: number): Promise<{ result: T } | { thrown: unknown }> {
     const ended = new AbortController();
     const limits = [signal, ended.signal];
     if (Number.isFinite(limitMs)) limits.push(AbortSignal.timeout(limitMs));
     const grantSignal = AbortSignal.any(limits);
+    let outcome: { result: T } | { thrown: unknown };
     try {
-      return { result: await untilAborted(run(mintGrant(id, right, grantSignal)), grantSignal) };
+      outcome = { result: await untilAborted(run(mintGrant(id, right, grantSignal)), grantSignal) };
     } catch (thrown) {
-      return { thrown };
+      outcome = { thrown };
     } finally {
       // A grant that somebody kept opens nothing from here on.
       ended.abort(new Fault({ code: 'refused.grantEnded', message: `The act "${id}" is over.`, remedy: 'Ask for a grant of its own.' }));
     }
+    if (afterwards) {
+      const ownSignal = AbortSignal.timeout(afterwardsLimitMs);
+      await untilAborted(afterwards(mintGrant(id, right, ownSignal)), ownSignal).catch((thrown: unknown) => {
+        // What went wrong first is what the operator has to know first.
+        if (!('thrown' in outcome)) outcome = { thrown };
+      });
+    }
+    return outcome;
   }
 
   async function confirm<T>(request: Act<T>, record: (outcome: AuditOutcome, message?: string) => Promise<void>): Promise<void> {

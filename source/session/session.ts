@@ -136,6 +136,8 @@ export interface Progress {
   label: string;
   /** 0..1, or undefined when only the motion can be shown. */
   fraction?: number;
+  /** The label is a line that a program wrote: the last ones are seen while it goes on, and where it fails. */
+  output?: true;
   done?: boolean;
 }
 
@@ -179,6 +181,8 @@ export interface Act<T> {
   /** Default two minutes; `Infinity` for what lasts as long as the operator wants. */
   limitMs?: number;
   run: (grant: Grant) => Promise<T>;
+  /** Puts back what was only borrowed (a service that was stopped for a copy), once `run` has ended, however it ended: after a cancel too. Has a minute of its own. */
+  afterwards?: (grant: Grant) => Promise<void>;
 }
 
 /** What a flow is given. */
