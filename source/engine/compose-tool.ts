@@ -1,6 +1,8 @@
 /**
  * A compose command on the host, found once per place. `generation` 1 is the Python docker-compose, 2 everything since (v5 included). podman-compose copies
- * interpolated values into argv, so secrets reach it through an `env_file` only (design.md, "A host and its stack").
+ * interpolated values into argv, so secrets reach it through an `env_file` only (design.md, "A host and its stack"); and it ends with 0 where podman refused to
+ * make or start a container, so that only the engine tells what runs afterwards. What it makes and what docker-compose makes does not mix: docker-compose 2
+ * refuses a project's network that podman-compose left.
  */
 export interface ComposeTool {
   kind: 'docker-compose' | 'podman-compose';

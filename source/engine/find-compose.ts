@@ -1,0 +1,115 @@
+import { Fault } from '../faults/fault.ts';
+import type { Host } from '../hosts/host.ts';
+import type { ComposeTool } from './compose-tool.ts';
+import type { EngineAddress, EngineFacts } from './engine.ts';
+
+/** A Python program on a small machine takes seconds to say its version. */
+const versionLimitMs = 20_000;
+
+interface Candidate {
+  kind: ComposeTool['kind'];
+  argv: readonly string[];
+  asks: readonly string[];
+  /** Its version out of what it printed; undefined where it is none that counts. */
+  read: (printed: string) => string | undefined;
+}
+
+/** Version 2 and all since, as a plugin of the docker command. */
+const plugin: Candidate = {
+  kind: 'docker-compose',
+  argv: ['docker', 'compose'],
+  asks: ['version', '--short'],
+  read: (text) => since2(text),
+};
+const standalone: Candidate = {
+  kind: 'docker-compose',
+  argv: ['docker-compose'],
+  asks: ['version', '--short'],
+  read: (text) => since2(text),
+};
+/** The one in Python, of which 1.29 is the last. */
+const pythonOne: Candidate = {
+  kind: 'docker-compose',
+  argv: ['docker-compose'],
+  asks: ['version', '--short'],
+  read: (text) => /^v?(1\.(?:2[5-9]|[3-9]\d)\S*)$/.exec(lastLine(text))?.[1],
+};
+const podmanCompose: Candidate = {
+  kind: 'podman-compose',
+  argv: ['podman-compose'],
+  asks: ['--version'],
+  // 1.0 misspells its own name, and runs podman in between.
+  read: (text) => /^podman-composer? version:?\s+v?([1-9]\d*\.\d\S*)/m.exec(text)?.[1],
+};
+
+/**
+ * The compose command on the host that serves this engine best, and what it needs to reach exactly this one, whatever the operator's environment and contexts
+ * say. Docker: the plugin, docker-compose, and the Python one where the engine still understands it. Podman: docker-compose against Podman's socket, since it
+ * reads compose files in full, then podman-compose, then the Python one. Undefined where there is none of them. Each call asks anew.
+ */
+export async function findComposeTool(
+  host: Host,
+  { facts, address }: { facts: EngineFacts; address: EngineAddress },
+  signal: AbortSignal,
+): Promise<ComposeTool | undefined> {
+  const candidates =
+    facts.kind === 'podman'
+      ? [standalone, plugin, podmanCompose, pythonOne]
+      : [plugin, standalone, ...(speaksWithPythonOne(facts) ? [pythonOne] : [])];
+  /** What each program printed: two candidates may be the same program. */
+  const printed = new Map<string, string | undefined>();
+  for (const { kind, argv, asks, read } of candidates) {
+    const command = [...argv, ...asks].join(' ');
+    if (!printed.has(command)) printed.set(command, await outputOf(host, [...argv, ...asks], signal));
+    const version = read(printed.get(command) ?? '');
+    if (version === undefined) continue;
+    return {
+      kind,
+      generation: version.startsWith('1.') && kind === 'docker-compose' ? 1 : 2,
+      version,
+      argv,
+      env: environmentFor(kind, address),
+    };
+  }
+  return undefined;
+}
+
+/** Undefined where there is no such program, or where it fails or hangs. */
+async function outputOf(host: Host, argv: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const { exitCode, stdout } = await host.exec(argv, { signal, limitMs: versionLimitMs, limitBytes: 64 * 1024 });
+    return exitCode === 0 ? new TextDecoder().decode(stdout) : undefined;
+  } catch (thrown) {
+    if (thrown instanceof Fault && (thrown.code === 'unreachable.program' || thrown.code === 'failed.limit')) return undefined;
+    throw thrown;
+  }
+}
+
+/** `2.40.3-3`, `v5.0.1`. What podman puts in the place of the docker command may end up at a version 1, which is podman-compose's. */
+function since2(text: string): string | undefined {
+  return /^v?((?:[2-9]|\d\d)\.\d\S*)$/.exec(lastLine(text))?.[1];
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.trim() ?? '';
+}
+
+/** It asks for version 1.38 of the API; Docker 29 refuses everything below 1.44. */
+function speaksWithPythonOne({ version }: EngineFacts): boolean {
+  return Number.parseInt(version, 10) < 29;
+}
+
+/**
+ * podman-compose runs `podman`, which with CONTAINER_HOST asks the service there instead of keeping containers of its own: that way it reaches a socket of
+ * another user, and another storage, too. An empty value undoes what the operator's environment sets.
+ */
+function environmentFor(kind: ComposeTool['kind'], { url, tls }: EngineAddress): Record<string, string> {
+  if (kind === 'podman-compose') return { CONTAINER_HOST: url, CONTAINER_CONNECTION: '' };
+  return {
+    DOCKER_HOST: url,
+    DOCKER_CONTEXT: '',
+    DOCKER_TLS: tls && !tls.verify ? '1' : '',
+    DOCKER_TLS_VERIFY: tls?.verify ? '1' : '',
+    DOCKER_CERT_PATH: tls?.folder ?? '',
+  };
+}
