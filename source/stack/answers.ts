@@ -3,7 +3,17 @@ import { Fault } from '../faults/fault.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import type { ComponentSource } from './component-source.ts';
 import { derivedValue, follows } from './derived-values.ts';
-import { canHaveSite, checkSite, checkVariable, type FormContext, isAsked, secretSource, shownValues, siteField } from './form.ts';
+import {
+  canHaveSite,
+  checkSite,
+  checkVariable,
+  type FormContext,
+  importedSecret,
+  isAsked,
+  secretSource,
+  shownValues,
+  siteField,
+} from './form.ts';
 import type { Answers, SecretAnswer } from './model.ts';
 import { type ComponentVariable, variablesOf } from './variables.ts';
 
@@ -50,7 +60,7 @@ function secretAnswer(variable: ComponentVariable, context: FormContext, typed: 
     case 'keep':
       return { from: 'keep', version: context.secretsKnown[variable.name] ?? '' };
     case 'imported':
-      return { from: 'given', value: context.imported?.[variable.name] ?? '' };
+      return { from: 'given', value: importedSecret(variable, context) ?? '' };
     case 'generate':
       return { from: 'generate' };
     case 'none':

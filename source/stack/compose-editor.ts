@@ -2,6 +2,7 @@ import { type Document, isMap, isScalar, isSeq, parseDocument, type YAMLMap } fr
 import { interpolate, readInterpolation, variablesIn } from '../catalog/interpolation.ts';
 import { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
+import { composeDocument } from './compose-document.ts';
 import type { NetworkUse } from './networks.ts';
 
 /** Where podman-compose finds secrets while it runs: a folder in memory, one file for each service. */
@@ -19,7 +20,7 @@ export class ComposeEditor {
   constructor(text: string, file: string) {
     this.#original = text;
     this.#file = file;
-    const problem = new YamlDocument(text).problems[0];
+    const problem = composeDocument(text).problems[0];
     if (problem) {
       const { line, column } = problem;
       throw new Fault({
@@ -220,7 +221,7 @@ export class ComposeEditor {
  */
 export function secretFilesOf(compose: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   if (!compose.includes(secretsKey)) return {};
-  const value = (new YamlDocument(compose).value as Record<string, unknown> | null)?.[secretsKey];
+  const value = (composeDocument(compose).value as Record<string, unknown> | null)?.[secretsKey];
   if (value === null || typeof value !== 'object') return {};
   return Object.fromEntries(
     Object.entries(value as Record<string, Record<string, string>>).map(([service, entries]) => [

@@ -101,6 +101,15 @@ describe('formOf', () => {
     expect(answersOf(entry, context, { DB_PASSWORD: 'new-one' }).secrets['DB_PASSWORD']).toEqual({ from: 'given', value: 'new-one' });
   });
 
+  it('takes a secret over that somebody wrote into .env', () => {
+    const { entry, context } = take('password-vault', {
+      hasData: true,
+      deployment: deployment('password-vault', { ADMIN_TOKEN: 'in-the-clear' }),
+    });
+    expect(line(formOf(entry, context), 'ADMIN_TOKEN')).toMatchObject({ kept: true });
+    expect(answersOf(entry, context, {}).secrets).toEqual({ ADMIN_TOKEN: { from: 'given', value: 'in-the-clear' } });
+  });
+
   it('asks once for a secret that several services share (R26)', () => {
     const { entry, source } = take('idp-enterprise');
     expect(variablesOf(entry, source).find(({ name }) => name === 'KC_DB_PASSWORD')?.services).toEqual(['keycloak', 'db']);

@@ -193,10 +193,15 @@ function choicesOf({ kind, field, profiles, default: fallback, required }: Compo
   return [...open, ...values.map((value) => ({ value, label: value, ...(value === fallback && { detail: 'default' }) }))];
 }
 
+/** A secret that is in use already, but not in the vault: known from a running container, or written into `.env` by somebody, from where it goes. */
+export function importedSecret({ name }: ComponentVariable, { imported, deployment }: FormContext): string | undefined {
+  return imported?.[name] || deployment?.env[name] || undefined;
+}
+
 /** How a secret comes about when nobody types one. */
 export function secretSource(variable: ComponentVariable, context: FormContext): 'keep' | 'imported' | 'generate' | 'none' | 'missing' {
   if (context.secretsKnown[variable.name] !== undefined) return 'keep';
-  if (context.imported?.[variable.name]) return 'imported';
+  if (importedSecret(variable, context) !== undefined) return 'imported';
   if (variable.field?.generator !== undefined && !context.hasData) return 'generate';
   return !variable.required || variable.mayBeEmpty ? 'none' : 'missing';
 }

@@ -1,7 +1,7 @@
 import { parseImage } from '../catalog/images.ts';
 import { interpolate, variablesIn } from '../catalog/interpolation.ts';
-import { YamlDocument } from '../config/yaml-document.ts';
 import type { ContainerFacts } from '../engine/engine.ts';
+import { composeDocument } from './compose-document.ts';
 import { readEnv } from './env-file.ts';
 import type { FileChange, ImagePin, PlannedSecret, PlannedService } from './model.ts';
 import type { PlanRequest } from './plan.ts';
@@ -20,7 +20,7 @@ export function serviceOf({ labels, name }: Pick<ContainerFacts, 'labels' | 'nam
 
 /** Services of a compose file as it is written, by name. What is no map is left out: compose itself says what is wrong with it. */
 export function readServices(text: string): Readonly<Record<string, Service>> {
-  const value = new YamlDocument(text).value as { services?: unknown } | null;
+  const value = composeDocument(text).value as { services?: unknown } | null;
   const services = value?.services;
   if (services === null || typeof services !== 'object') return {};
   return Object.fromEntries(

@@ -2,9 +2,10 @@ import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
 import { type ComposeFile, readCompose } from '../catalog/compose-file.ts';
 import { readInterpolation, type Variable, variablesIn } from '../catalog/interpolation.ts';
 import type { ComponentField } from '../catalog/schema.ts';
-import { YamlDocument } from '../config/yaml-document.ts';
+import type { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
 import type { ComponentSource } from './component-source.ts';
+import { composeDocument } from './compose-document.ts';
 
 /**
  * A variable of compose.yaml, with what the catalog says of it. `port` and `bind` are the two halves of a published port; `profiles` is
@@ -35,7 +36,7 @@ const secretMark = 'kept in the keychain';
 
 /** compose.yaml of the catalog, read. Throws `catalog.compose` with file and line. */
 export function composeOf(text: string, file: string): { document: YamlDocument; compose: ComposeFile } {
-  const document = new YamlDocument(text);
+  const document = composeDocument(text);
   const broken = document.problems[0];
   if (broken) {
     throw new Fault({
