@@ -197,11 +197,15 @@ export interface ExecStream {
   ended: Promise<{ exitCode: number; stderr: string }>;
 }
 
-/** A program in a short-lived container that sees one volume, or folder of the host, and nothing else. */
+/** A short-lived container that sees one volume, or folder of the host, and nothing else. */
 export interface BesidePlan {
   mount: { source: string; target: string };
   image: string;
-  argv: readonly string[];
+}
+export interface ContainerBeside {
+  id: string;
+  /** Takes it away, whatever runs in it; also after the grant has ended. */
+  close(): Promise<void>;
 }
 
 /** All layers of one pull together. */
@@ -250,8 +254,8 @@ export interface EngineWriter {
   exec(id: string, argv: readonly string[], options?: { stdin?: Uint8Array }): Promise<ExecResult>;
   /** Like `exec`, for what is large: ends with the grant. */
   execStream(id: string, argv: readonly string[], options?: { input?: boolean }): Promise<ExecStream>;
-  /** Runs as root, without a network, in a container that is removed afterwards. */
-  runBeside(plan: BesidePlan): Promise<ExecResult>;
+  /** A container that waits, as root and without a network, for programs to be run in it. To be closed. */
+  openBeside(plan: BesidePlan): Promise<ContainerBeside>;
   /** A tar archive, unpacked at `folder` inside the container. */
   putArchive(id: string, folder: string, archive: NodeJS.ReadableStream): Promise<void>;
   /** All of it that no build uses. Everything else is removed by name: what an engine's own prune takes depends on its make and age. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
-import { runBesideIn } from './beside.ts';
+import { openBesideIn } from './beside.ts';
 import type { EngineWriter } from './engine.ts';
 import { acknowledged, refusalOf } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
@@ -59,9 +59,9 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
       await ready(signal);
       return execStreamIn(link, id, argv, grant, input);
     },
-    runBeside: async (plan) => {
+    openBeside: async (plan) => {
       await ready(signal);
-      return runBesideIn(link, plan, grant);
+      return openBesideIn(link, plan, grant);
     },
     putArchive: (id, folder, archive) =>
       act(async (abortSignal) => {

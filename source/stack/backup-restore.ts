@@ -19,7 +19,7 @@ import type {
 } from './backup-model.ts';
 import type { StillContainers } from './backup-still.ts';
 import type { BackupStore } from './backup-store.ts';
-import { emptyVolume } from './empty-volume.ts';
+import { emptyVolume } from './volume-beside.ts';
 
 /** Until a database that was just started takes connections. */
 const readyLimitMs = 90_000;

@@ -13,6 +13,7 @@ import { goOn, type StillContainer, type StillContainers } from './backup-still.
 import type { BackupStore } from './backup-store.ts';
 import { volumeArchive } from './backup-tar.ts';
 import type { ImagePin } from './model.ts';
+import { withVolumeArchive } from './volume-beside.ts';
 
 const stillFile = 'standing-still.json';
 /** Reading the note of an interrupted backup. */
@@ -120,11 +121,11 @@ async function saveItem(grant: Grant, folder: BackupFolder, item: PlannedItem, r
     const saved = await saveDump(grant, folder, item, file, pace, run);
     return { ...common, ...saved, packed };
   }
-  const copy = async () => {
-    const raw = await run.engine.getArchive(item.container.id, item.target, grant.signal);
-    const { archive } = volumeArchive(raw, item.target, item.exclude, grant.signal);
-    return writeStream(grant, folder, `${item.id}.tar${ending}`, archive, pace);
-  };
+  const copy = () =>
+    withVolumeArchive(grant, run.engine, item, run.plan.containers, (raw, top) => {
+      const { archive } = volumeArchive(raw, top, item.exclude, grant.signal);
+      return writeStream(grant, folder, `${item.id}.tar${ending}`, archive, pace);
+    });
   if (item.way === 'copy') return { ...common, ...(await copy()), packed };
   const note = (all: readonly StillContainer[]) =>
     host.files.write(grant, posix.join(folder.folder, stillFile), Buffer.from(JSON.stringify(all)), { mode: 0o600 });

@@ -209,9 +209,10 @@ export class EngineDouble implements Engine {
           ended: Promise.resolve({ exitCode, stderr: Buffer.from(stderr).toString() }),
         };
       },
-      runBeside: async ({ mount, image, argv }) => {
-        send(`beside ${mount.source} ${image} ${argv.join(' ')}`);
-        return this.execResult;
+      openBeside: async ({ mount, image }) => {
+        send(`beside ${mount.source} ${image}`);
+        const { id } = this.add('beside', { state: 'running' });
+        return { id, close: async () => void this.containers.delete(id) };
       },
       putArchive: async (id, folder, archive) => {
         send(`put ${this.#named(id).name} ${folder}`);

@@ -1,0 +1,116 @@
+import { Fault } from '../faults/fault.ts';
+import type { BackupFacts } from '../stack/backup-model.ts';
+import { missingSecretsText } from '../stack/backup-model.ts';
+import { verifyBackup } from '../stack/backup-restore.ts';
+import { cleanLine } from '../text/clean.ts';
+import { agoText, bytesText, countText } from '../text/quantities.ts';
+import { openStore, targetFlags } from './backup-target.ts';
+import type { Flow } from './flow.ts';
+
+export const backupList: Flow = {
+  id: 'backup-list',
+  verb: 'backup list',
+  title: 'List the backups',
+  summary: 'Lists the backups of a host, or of one component: age, size, what is in them, and what a restore would lack.',
+  right: 'read',
+  about: 'host',
+  usage: '[COMPONENT]',
+  flags: targetFlags,
+  async run(session, input, world) {
+    const store = await openStore(session, input, world);
+    const backups = await store.list(session.signal, input.words[0]);
+    const interrupted = await store.interrupted(session.signal);
+    for (const { component, stamp } of interrupted)
+      session.show({ kind: 'text', text: `Running or interrupted: ${stamp} of ${component}. The next backup clears it.` });
+    const data = {
+      backups: backups.map(({ component, stamp, sizeBytes, manifest, where }) => ({
+        component,
+        stamp,
+        sizeBytes,
+        where,
+        good: manifest !== undefined,
+        manifest,
+      })),
+    };
+    if (backups.length === 0) return { message: `There is no backup in ${store.where}.`, data };
+    const now = Date.now();
+    session.show({
+      kind: 'table',
+      title: 'Backups',
+      columns: ['COMPONENT', 'BACKUP', 'AGE', 'SIZE', 'WHAT IS IN IT'],
+      align: ['left', 'left', 'left', 'right', 'left'],
+      rows: backups.map((backup) => [
+        backup.component,
+        backup.stamp,
+        agoText(now - backup.atMs),
+        bytesText(backup.sizeBytes),
+        contentText(backup),
+      ]),
+    });
+    return { message: `${countText(backups.length, 'backup')} in ${store.where}.`, data };
+  },
+};
+
+export function contentText({ manifest }: BackupFacts): string {
+  if (!manifest) return 'damaged: its manifest is missing or was changed';
+  const parts = [
+    ...manifest.items.map(({ id }) => cleanLine(id)),
+    ...(manifest.files.some(({ file }) => file === 'project.tar') ? ['files'] : []),
+  ];
+  const lack = missingSecretsText(manifest);
+  return `${parts.join(', ')}${manifest.secrets.sealed ? ', sealed secrets' : ''}${lack === '' ? '' : `. ${lack}`}`;
+}
+
+export const backupVerify: Flow = {
+  id: 'backup-verify',
+  verb: 'backup verify',
+  title: 'Verify the backups',
+  summary: 'Reads the backups of a component again, all or one, and compares them with their checksums.',
+  right: 'read',
+  about: 'host',
+  usage: 'COMPONENT [BACKUP]',
+  flags: targetFlags,
+  async run(session, input, world) {
+    const [component, stamp] = input.words;
+    if (component === undefined)
+      throw new Fault({
+        code: 'usage.component',
+        message: 'No component was named.',
+        remedy: 'Name one: quarterdeck backup verify password-vault',
+      });
+    const store = await openStore(session, input, world);
+    const backups = (await store.list(session.signal, component)).filter((backup) => stamp === undefined || backup.stamp === stamp);
+    if (backups.length === 0) throw noBackup(component, store.where, stamp);
+    const damaged: string[] = [];
+    for (const backup of backups) {
+      session.progress({ id: 'verify', label: `Reading ${backup.stamp} of ${component}` });
+      try {
+        await verifyBackup(store, backup, session.signal);
+      } catch (thrown) {
+        if (!(thrown instanceof Fault) || thrown.code !== 'refused.damaged') throw thrown;
+        damaged.push(backup.stamp);
+        session.show({ kind: 'text', text: thrown.message });
+      }
+    }
+    session.progress({ id: 'verify', label: `Verified ${component}`, fraction: 1, done: true });
+    const data = { verified: backups.map((backup) => ({ stamp: backup.stamp, good: !damaged.includes(backup.stamp) })) };
+    if (damaged.length === 0)
+      return { message: `${countText(backups.length, 'backup')} of ${component} read again: as it was written.`, data };
+    throw new Fault({
+      code: 'failed.damaged',
+      message: `${countText(damaged.length, 'backup')} of ${component} ${damaged.length === 1 ? 'is' : 'are'} damaged: ${damaged.join(', ')}.`,
+      remedy: `Make a new one now: quarterdeck backup ${component}`,
+    });
+  },
+};
+
+export function noBackup(component: string, where: string, stamp?: string): Fault {
+  return new Fault({
+    code: 'usage.backup',
+    message:
+      stamp === undefined
+        ? `There is no backup of ${component} in ${where}.`
+        : `${where} has no backup ${cleanLine(stamp)} of ${component}.`,
+    remedy: `See what there is: quarterdeck backup list ${component}`,
+  });
+}

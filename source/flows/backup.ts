@@ -1,0 +1,168 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { variableOf } from '../catalog/draft.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
+import type { Session } from '../session/session.ts';
+import { type BackupManifest, type BackupPlan, missingSecretsText } from '../stack/backup-model.ts';
+import { planBackup } from '../stack/backup-plan.ts';
+import { defaultRetention } from '../stack/backup-retention.ts';
+import { runBackup } from '../stack/backup-run.ts';
+import { secretNames } from '../stack/backup-secrets.ts';
+import { StillContainers } from '../stack/backup-still.ts';
+import type { BackupStore } from '../stack/backup-store.ts';
+import { cleanLine } from '../text/clean.ts';
+import { bytesText, countText } from '../text/quantities.ts';
+import { openStore, sealingOf, targetFlags } from './backup-target.ts';
+import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { componentOf } from './service-targets.ts';
+
+const limitMs = 24 * 3_600_000;
+const flags = {
+  ...targetFlags,
+  recipient: { meaning: 'public key of age (age1…) that seals the secrets, instead of a passphrase', value: 'KEY', repeats: true },
+  'keep-all': { meaning: 'let no older backup go' },
+} as const;
+
+export const backup: Flow = {
+  id: 'backup',
+  verb: 'backup',
+  title: 'Back up the component',
+  summary: `Saves a component's data, files, image digests and sealed secrets. Older backups go: ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly stay.`,
+  right: 'operate',
+  about: 'component',
+  flags,
+  async run(session, input, world) {
+    const component = componentOf(input);
+    const store = await openStore(session, input, world);
+    const manifest = await backUp(session, input, world, component, store);
+    if (!manifest) return { message: 'Rehearsed: nothing was saved.' };
+    return { message: savedText(manifest, store), data: { backup: manifest } };
+  },
+};
+
+export const backupAll: Flow = {
+  id: 'backup-all',
+  verb: 'backup all',
+  title: 'Back up all components',
+  summary: 'Saves every component of the host that says how, one after the other. One that fails does not keep the others from it.',
+  right: 'operate',
+  about: 'host',
+  flags,
+  async run(session, input, world) {
+    const store = await openStore(session, input, world);
+    const components = world.fleet
+      .snapshot()
+      .components.filter(({ host, id }) => host === input.place && (world.catalog.get(id)?.backup.length ?? 0) > 0);
+    if (components.length === 0) return { message: `Nothing on ${input.place} says how it is backed up.`, data: { backups: [] } };
+    const saved: BackupManifest[] = [];
+    const failed: string[] = [];
+    for (const component of components) {
+      try {
+        const manifest = await backUp(session, input, world, component, store);
+        if (!manifest) continue;
+        saved.push(manifest);
+        session.show({ kind: 'item', id: component.id, title: component.id, state: 'ok', evidence: savedText(manifest, store) });
+      } catch (thrown) {
+        session.signal.throwIfAborted();
+        failed.push(component.id);
+        session.show({ kind: 'item', id: component.id, title: component.id, state: 'blocked', evidence: cleanLine(messageOf(thrown)) });
+      }
+    }
+    if (failed.length > 0) {
+      throw new Fault({
+        code: 'failed.backup',
+        message: `${countText(saved.length, 'backup')} made, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`,
+        remedy: `Try one alone to see why: quarterdeck backup ${failed[0]}`,
+      });
+    }
+    if (session.rehearsing) return { message: 'Rehearsed: nothing was saved.' };
+    return { message: `${countText(saved.length, 'component')} backed up to ${store.where}.`, data: { backups: saved } };
+  },
+};
+
+/** Undefined in a rehearsal. */
+async function backUp(
+  session: Session,
+  input: FlowInput,
+  world: FlowWorld,
+  component: ComponentView,
+  store: BackupStore,
+): Promise<BackupManifest | undefined> {
+  const host = world.hostOf(input.place);
+  const engine = world.engineOf(input.place);
+  const stackFolder = await world.stackFolderOf(input.place, session.signal);
+  const entry = world.catalog.get(component.id);
+  const plan = await planBackup({ entry, component, engine, host, stackFolder, signal: session.signal });
+  const secrets = await secretsOf(session, input, world, component.id, entry);
+  for (const { volume, why } of plan.skipped)
+    session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)}, ${cleanLine(why)}.` });
+  const still = new StillContainers(engine);
+  const { user, machine } = await whoAmI(world, input.place, session.signal);
+  const manifest = await session.act({
+    id: `backup ${component.id}`,
+    right: 'operate',
+    request: `back up ${component.id} to ${store.where}: ${itemsText(plan)}`,
+    target: { host: input.place, component: component.key },
+    limitMs,
+    run: async (grant) => {
+      const made = await runBackup(grant, {
+        plan,
+        store,
+        engine,
+        host,
+        still,
+        secrets,
+        by: `${user}@${machine}`,
+        now: new Date(),
+        told: ({ label, bytes }) =>
+          session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
+      });
+      if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention);
+      return made;
+    },
+    afterwards: (grant) => still.release(grant),
+  });
+  session.progress({ id: 'backup', label: `Backed up ${component.id}`, fraction: 1, done: true });
+  world.fleet.refresh(component.key);
+  return manifest;
+}
+
+/** Their names always; their values where something seals them. A vault that stays closed leaves a backup without them, which says so. */
+async function secretsOf(session: Session, input: FlowInput, world: FlowWorld, component: string, entry: CatalogEntry | undefined) {
+  const declared = (entry?.fields ?? []).flatMap((field) =>
+    field.secret && field.goes === 'environment' ? (variableOf(field) ?? []) : [],
+  );
+  if (declared.length === 0) return { names: [] };
+  try {
+    const vault = await world.vault(session);
+    const names = await secretNames(vault, input.place, component, session.signal);
+    if (names.length === 0) return { names: declared };
+    const sealWith = await sealingOf(session, input, vault);
+    return sealWith ? { names, seal: { vault, sealWith } } : { names };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.kind === 'interrupted' || thrown.kind === 'usage') throw thrown;
+    session.show({ kind: 'text', text: `The secrets stay out of this backup: ${thrown.message}` });
+    return { names: declared };
+  }
+}
+
+async function whoAmI(world: FlowWorld, place: string, signal: AbortSignal): Promise<{ user: string; machine: string }> {
+  const { env, hostname } = await world.hostOf(place).facts(signal);
+  return { user: cleanLine(env.USER ?? env.LOGNAME ?? 'root'), machine: cleanLine(hostname) };
+}
+
+function itemsText({ items }: BackupPlan): string {
+  return items
+    .map(({ id, way, still }) => {
+      const names = still.filter(({ running }) => running).map(({ name }) => name);
+      const halted = names.length === 0 ? '' : ` of ${names.join(' and ')}, ${way === 'stop' ? 'stopped' : 'paused'} meanwhile`;
+      return `${id} (${way === 'dump' ? 'dump' : 'copy'}${halted})`;
+    })
+    .join(', ');
+}
+
+function savedText(manifest: BackupManifest, store: BackupStore): string {
+  const bytes = [...manifest.items, ...manifest.files].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const lack = missingSecretsText(manifest);
+  return `${manifest.component} is backed up to ${store.where}: ${manifest.stamp}, ${bytesText(bytes)}.${lack === '' ? '' : ` ${lack}`}`;
+}
