@@ -7,13 +7,14 @@ import { identityOf } from '../session/identity.ts';
 import type { Session } from '../session/session.ts';
 import { applyTransaction } from '../stack/apply.ts';
 import type { SecretValues } from '../stack/apply-script.ts';
-import type { Plan, PlannedSecret } from '../stack/model.ts';
+import type { Deployment, Plan, PlannedSecret } from '../stack/model.ts';
 import { networkLabels } from '../stack/networks.ts';
 import { markVerified } from '../stack/recover.ts';
 import type { ApplyEvent, Transaction } from '../stack/transaction.ts';
 import { variablesOf } from '../stack/variables.ts';
 import type { FlowWorld } from './flow.ts';
 import type { ReadyPlan } from './plan-component.ts';
+import { secretValues } from './secret-values.ts';
 import { secretName } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
@@ -50,8 +51,8 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
     // The script on the host has limits of its own, step by step.
     limitMs: Number.POSITIVE_INFINITY,
     run: (grant) =>
-      applyTransaction(grant, host, { transaction, tool, secrets: values, engine, networkLabels: labelsOf }, (event) =>
-        tell(session, event),
+      applyTransaction(grant, host, { transaction, tool, secrets: values, engine, networkLabels: labelsOfNetwork }, (event) =>
+        tellApplying(session, event),
       ),
   });
   world.fleet.refresh();
@@ -80,7 +81,8 @@ function blocked(ready: readonly ReadyPlan[]): Fault {
   });
 }
 
-const labelsOf = (network: string) => networkLabels(network.replace(/^quarterdeck-/, ''));
+/** A network of ours says so. */
+export const labelsOfNetwork = (network: string) => networkLabels(network.replace(/^quarterdeck-/, ''));
 
 /** Sorts by time, and tells two of one millisecond apart. */
 function newRun(): string {
@@ -113,41 +115,20 @@ async function keepSecrets(
     const { plan, facts } = one;
     const secrets = vault ? await versionsOf(session, vault, one) : plan.secrets;
     plans.push({ ...plan, secrets });
-    const own: Record<string, string> = {};
-    for (const { variable, version, what } of secrets) {
-      if (what === 'none') own[variable] = '';
-      if (!vault || version === undefined) continue;
-      const value = await vault.read(secretName(facts.place, facts.entry.id, variable), session.signal, version);
-      if (value === undefined) {
-        throw new Fault({
-          code: 'failed.secret',
-          message: `The version ${version} of ${variable} is no longer in ${vault.where}.`,
-          remedy: `Set it again: quarterdeck secrets set ${facts.entry.id} ${variable}.`,
-        });
-      }
-      session.hide(value);
-      own[variable] = value;
+    const { id } = facts.entry;
+    const inForce = Object.fromEntries(secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version]])));
+    const empty = Object.fromEntries(secrets.flatMap(({ variable, what }) => (what === 'none' ? [[variable, '']] : [])));
+    values[id] = { ...empty, ...(await secretValues(session, world, facts.place, id, inForce)) };
+    // A program in another component's container needs that component's compose file, and so its secrets.
+    for (const { component } of plan.after) {
+      values[component] ??= await secretValues(session, world, facts.place, component, recordedSecrets(facts.others, component));
     }
-    values[plan.component] = own;
-    for (const component of new Set(plan.after.map((program) => program.component)))
-      values[component] ??= await othersValues(session, world, facts.place, component);
   }
   return { plans, values };
 }
 
-/** A program in another component's container needs that component's compose file, and so its secrets. */
-async function othersValues(session: Session, world: FlowWorld, place: string, component: string): Promise<Record<string, string>> {
-  const vault = await world.vault(session);
-  const prefix = secretName(place, component, '');
-  const values: Record<string, string> = {};
-  for (const { name } of await vault.list(session.signal)) {
-    if (!name.startsWith(prefix)) continue;
-    const value = await vault.read(name, session.signal);
-    if (value === undefined) continue;
-    session.hide(value);
-    values[name.slice(prefix.length)] = value;
-  }
-  return values;
+function recordedSecrets(deployments: readonly Deployment[], id: string): Readonly<Record<string, string>> {
+  return deployments.find(({ component }) => component === id)?.record?.secrets ?? {};
 }
 
 async function versionsOf(session: Session, vault: SecretVault, { plan, facts, answers }: ReadyPlan): Promise<PlannedSecret[]> {
@@ -185,7 +166,10 @@ async function versionsOf(session: Session, vault: SecretVault, { plan, facts, a
   return plan.secrets.map((secret) => ({ ...secret, version: versions.get(secret.variable) ?? secret.version }));
 }
 
-function tell(session: Session, event: ApplyEvent): void {
+const itemStates = { begun: 'running', done: 'ok', failed: 'blocked' } as const;
+
+/** Progress of a transaction, as an operator sees it. */
+export function tellApplying(session: Session, event: ApplyEvent): void {
   switch (event.kind) {
     case 'pull':
       session.progress({
@@ -196,10 +180,10 @@ function tell(session: Session, event: ApplyEvent): void {
       });
       break;
     case 'step':
-      session.progress({ id: `step ${event.step}`, label: event.label, ...(event.state !== 'begun' && { done: true }) });
+      session.show({ kind: 'item', id: `step ${event.component ?? ''} ${event.step}`, title: event.label, state: itemStates[event.state] });
       break;
     case 'output':
-      session.progress({ id: 'output', label: event.text });
+      session.progress({ id: 'output', label: event.text, output: true });
       break;
   }
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
+import { answersOfContainers } from '../stack/adopt-answers.ts';
 import { answersOf, parseSet } from '../stack/answers.ts';
 import type { Finding } from '../stack/finding.ts';
 import { type FormContext, formOf } from '../stack/form.ts';
@@ -47,11 +48,13 @@ export function entryOf(input: FlowInput) {
 /** What the form begins with. Where containers run, their secrets are taken over; where nobody of us made the folder, their plain values too. */
 export function formContextOf(world: FlowWorld, facts: StackFacts, values: Readonly<Record<string, string>>): FormContext {
   const { entry, source, deployment, others, secretsKnown, hasData, engineFacts } = facts;
+  const running = answersOfContainers(entry, source, facts.details);
   return {
     source,
     ...(deployment && { deployment }),
     others,
     secretsKnown,
+    imported: running.secrets,
     hasData,
     runtime: engineFacts.kind,
     suggested: usedAddresses(
@@ -59,7 +62,7 @@ export function formContextOf(world: FlowWorld, facts: StackFacts, values: Reado
       world.catalog,
       others.map(({ component }) => component),
     ),
-    values,
+    values: deployment ? values : { ...running.values, ...values },
   };
 }
 

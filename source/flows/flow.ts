@@ -80,6 +80,8 @@ export interface Flow {
   about: 'component' | 'host' | 'catalog';
   /** Of a flow about the host: works where no engine answers, and is run once, for the first place. */
   offline?: true;
+  /** Of a flow about a component: "all" in its place means the whole stack; `component` is missing then. */
+  all?: true;
   /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
   /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */

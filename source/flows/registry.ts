@@ -5,11 +5,42 @@ import { exec } from './exec.ts';
 import type { Flow } from './flow.ts';
 import { pause, unpause } from './pause.ts';
 import { prune } from './prune.ts';
+import { recover } from './recover.ts';
 import { remove } from './remove.ts';
 import { restart } from './restart.ts';
+import { rollback } from './rollback.ts';
+import { secretsList } from './secrets-list.ts';
+import { secretsMigrate } from './secrets-migrate.ts';
+import { secretsRemove } from './secrets-remove.ts';
+import { secretsReveal } from './secrets-reveal.ts';
+import { secretsRotate } from './secrets-rotate.ts';
+import { secretsSet } from './secrets-set.ts';
 import { shell } from './shell.ts';
 import { start } from './start.ts';
 import { stop } from './stop.ts';
+import { update } from './update.ts';
 
 /** Every flow there is, in the order of the help. Verbs, palette, help and rights are made of this; nothing else names a flow. */
-export const flows: readonly Flow[] = [deploy, start, stop, restart, pause, unpause, remove, shell, exec, copy, diskUsage, prune];
+export const flows: readonly Flow[] = [
+  deploy,
+  update,
+  rollback,
+  recover,
+  start,
+  stop,
+  restart,
+  pause,
+  unpause,
+  remove,
+  shell,
+  exec,
+  copy,
+  secretsList,
+  secretsSet,
+  secretsReveal,
+  secretsRotate,
+  secretsRemove,
+  secretsMigrate,
+  diskUsage,
+  prune,
+];

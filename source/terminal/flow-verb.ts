@@ -38,6 +38,8 @@ export async function runFlowVerb(
       const component = deployedAs(entry, place, snapshot);
       inputs.push({ ...common, place, entry, words: subject.words, ...(component && { component }) });
     }
+  } else if (subject && flow.all && subject.name === 'all') {
+    for (const place of placesOf(flow, snapshot)) inputs.push({ ...common, place, words: subject.words });
   } else if (subject) {
     const { component, service } = findComponent(subject.name, snapshot);
     inputs.push({ ...common, place: component.host, component, words: subject.words, ...(service && { service: service.name }) });
@@ -51,7 +53,8 @@ export async function runFlowVerb(
   for (const input of inputs) {
     const outcome = await deck.run(flow, input, operator, signal);
     outcomes.push(outcome);
-    if (!options.json && !passesOutputOn(flow, outcome)) output.line(outcome.message);
+    if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
+    else if (!options.json && !passesOutputOn(flow, outcome)) output.line(outcome.message);
   }
   output.endProgress();
   if (sink instanceof JsonSink) {

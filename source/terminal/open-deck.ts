@@ -8,6 +8,7 @@ import { Fault, isAbort } from '../faults/fault.ts';
 import { openLogs } from '../fleet/log-rings.ts';
 import { openFleet } from '../fleet/open-fleet.ts';
 import type { PlaceSource } from '../fleet/place-watch.ts';
+import type { FlowWorld } from '../flows/flow.ts';
 import { flows } from '../flows/registry.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
@@ -63,7 +64,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
 
   const practiceWorld = practice && (await import('../flows/incident.ts'));
   let vault: Promise<SecretVault> | undefined;
-  const world = {
+  const world: FlowWorld = {
     fleet,
     engineOf(place: string): Engine {
       const watch = fleet.place(place);
@@ -95,6 +96,10 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         throw thrown;
       });
       return vault;
+    },
+    async applySecrets(session, place, changes) {
+      const { applySecrets } = await import('../flows/apply-secrets.ts');
+      return applySecrets(session, world, place, changes);
     },
     async stackFolderOf(place: string, signal: AbortSignal): Promise<string> {
       const watch = fleet.place(place);
@@ -128,7 +133,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         import('../session/journal.ts'),
         import('./own-audit.ts'),
       ]);
-      const { session, end } = openSession({
+      const { session, end, withoutSecrets } = openSession({
         flow: flow.id,
         operator,
         policy: { readOnly: options.readOnly, rehearsing: options.rehearsing, productionHosts: production },
@@ -148,8 +153,10 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         return outcome;
       } catch (thrown) {
         const walkedAway = signal.aborted || isAbort(thrown) || (thrown instanceof Fault && thrown.kind === 'interrupted');
+        // Before the session forgets what it has to hide.
+        const told = withoutSecrets(thrown);
         await end(walkedAway ? 'cancelled' : 'failed');
-        throw thrown;
+        throw told;
       }
     },
     async close() {

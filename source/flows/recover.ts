@@ -1,0 +1,131 @@
+import { Fault } from '../faults/fault.ts';
+import type { Session } from '../session/session.ts';
+import { finishRun, markVerified, recordBefore, undoRun } from '../stack/recover.ts';
+import { readRuns } from '../stack/run-journal.ts';
+import type { RunOnHost } from '../stack/transaction.ts';
+import { cleanLine } from '../text/clean.ts';
+import { labelsOfNetwork, tellApplying } from './apply-plans.ts';
+import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
+import { secretValues } from './secret-values.ts';
+import { composeToolOf } from './stack-facts.ts';
+import { waitUntilHealthy } from './wait-until-healthy.ts';
+
+export const recover: Flow = {
+  id: 'recover',
+  verb: 'recover',
+  title: 'Go on with what broke off',
+  summary:
+    'Names the changes to a stack that never came to their end: a console that was killed, a machine that went down, a step that failed. Each can be finished or taken back.',
+  right: 'operate',
+  about: 'host',
+  flags: {
+    finish: { meaning: 'finish what broke off, without being asked' },
+    undo: { meaning: 'take it back, without being asked' },
+  },
+  async run(session, input, world) {
+    const stackFolder = await world.stackFolderOf(input.place, session.signal);
+    const runs = await unfinishedRuns(session, world, input.place);
+    if (runs.length === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
+    const done: { run: string; outcome: string }[] = [];
+    // The youngest first: what came later stands on what came before.
+    for (const run of runs.toReversed()) {
+      const choice = await chosen(session, run, input.options);
+      if (choice !== 'leave') await goOn(session, world, input.place, run, choice);
+      done.push({ run: run.transaction.run, outcome: choice });
+    }
+    return summary(session, done);
+  },
+};
+
+function summary(session: Session, done: readonly { run: string; outcome: string }[]): FlowOutcome {
+  const words = { finish: 'finished', undo: 'taken back', leave: 'left as it is' } as const;
+  if (session.rehearsing) return { message: 'Rehearsed: nothing was changed.', data: { runs: done } };
+  return {
+    message: done.map(({ run, outcome }) => `${run}: ${words[outcome as keyof typeof words]}.`).join(' '),
+    data: { runs: done },
+  };
+}
+
+/** Runs of a stack that neither came to their end nor were taken back, oldest first. What only waits to be seen healthy is not among them. */
+export async function unfinishedRuns(session: Pick<Session, 'signal'>, world: FlowWorld, place: string): Promise<RunOnHost[]> {
+  const { signal } = session;
+  const runs = await readRuns(world.hostOf(place), await world.stackFolderOf(place, signal), signal);
+  return runs.filter(({ state }) => state === 'stopped' || state === 'failed');
+}
+
+async function chosen(session: Session, run: RunOnHost, options: Readonly<Record<string, unknown>>): Promise<'finish' | 'undo' | 'leave'> {
+  session.show({ kind: 'text', text: `${run.transaction.run}, by ${cleanLine(run.transaction.by)}: ${run.sentence}` });
+  const lines = run.output.split('\n').filter(Boolean).slice(-15);
+  if (lines.length > 0)
+    session.show({ kind: 'table', title: 'Last lines of its output', columns: [''], rows: lines.map((line) => [line]) });
+  if (options['finish'] === true) return 'finish';
+  if (options['undo'] === true) return 'undo';
+  if (!session.attended) {
+    throw new Fault({
+      code: 'refused.unfinished',
+      message: run.sentence,
+      remedy: 'Say which: quarterdeck recover --finish, or quarterdeck recover --undo.',
+    });
+  }
+  return (await session.ask.choice({
+    id: `recover ${run.transaction.run}`,
+    label: 'What about it?',
+    choices: [
+      { value: 'finish', label: 'Finish it', detail: 'what is done is left out' },
+      { value: 'undo', label: 'Take it back', detail: 'files, images and secrets as they were before' },
+      { value: 'leave', label: 'Leave it' },
+    ],
+  })) as 'finish' | 'undo' | 'leave';
+}
+
+/** Finishes a run or takes it back, with the secrets in the versions that it names. */
+export async function goOn(session: Session, world: FlowWorld, place: string, run: RunOnHost, how: 'finish' | 'undo'): Promise<void> {
+  const { signal } = session;
+  const { transaction } = run;
+  const host = world.hostOf(place);
+  const engine = world.engineOf(place);
+  const tool = await composeToolOf(world, place, signal);
+  if (!tool) {
+    throw new Fault({
+      code: 'refused.noCompose',
+      message: 'This host has no compose command any more.',
+      remedy: 'Install docker-compose or podman-compose there.',
+    });
+  }
+  const secrets: Record<string, Record<string, string>> = {};
+  for (const plan of transaction.plans) {
+    const versions =
+      how === 'finish'
+        ? Object.fromEntries(plan.secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version]])))
+        : ((await recordBefore(host, transaction, plan.component, signal))?.secrets ?? {});
+    secrets[plan.component] = await secretValues(session, world, place, plan.component, versions);
+  }
+  const sinceMs = Date.now();
+  const components = transaction.plans.map(({ component }) => component);
+  const target = { host: place, ...(components.length === 1 && { component: components[0] ?? '' }) };
+  const options = { tool, secrets, engine, networkLabels: labelsOfNetwork };
+  await session.act({
+    id: `${how} ${transaction.run}`,
+    right: 'operate',
+    title: how === 'finish' ? `Finish the change to ${components.join(', ')}` : `Take back the change to ${components.join(', ')}`,
+    request: `${how} run ${transaction.run}: ${components.join(', ')}`,
+    target,
+    limitMs: Number.POSITIVE_INFINITY,
+    run: (grant) => (how === 'finish' ? finishRun : undoRun)(grant, host, run, options, (event) => tellApplying(session, event)),
+  });
+  world.fleet.refresh();
+  if (session.rehearsing) return;
+  const there = transaction.plans.filter(({ files, component }) => {
+    const compose = files.find(({ path }) => path === `${component}/compose.yaml`);
+    return how === 'finish' || compose === undefined || compose.before !== undefined;
+  });
+  for (const { component } of there) await waitUntilHealthy(session, world, place, component, { sinceMs });
+  if (how === 'undo') return;
+  await session.act({
+    id: `verified ${transaction.run}`,
+    right: 'operate',
+    request: `note that run ${transaction.run} was seen healthy`,
+    target,
+    run: (grant) => markVerified(grant, host, transaction),
+  });
+}

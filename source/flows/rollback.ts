@@ -1,0 +1,82 @@
+import { Fault } from '../faults/fault.ts';
+import { readRuns } from '../stack/run-journal.ts';
+import type { RunOnHost } from '../stack/transaction.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { Flow } from './flow.ts';
+import { goOn } from './recover.ts';
+import { componentOf } from './service-targets.ts';
+
+export const rollback: Flow = {
+  id: 'rollback',
+  verb: 'rollback',
+  title: 'Go back to what was there before',
+  summary:
+    'Takes the last change of a component back: its files, its images by digest, its secrets in the versions of then. Refused, with the reason, where a newer image has run that may have changed the data for good.',
+  right: 'operate',
+  about: 'component',
+  offered: (component) => component.known,
+  async run(session, input, world) {
+    const component = componentOf(input);
+    const { signal } = session;
+    const host = world.hostOf(input.place);
+    const runs = await readRuns(host, await world.stackFolderOf(input.place, signal), signal);
+    const last = runs.findLast((run) => touches(run, component.id));
+    if (!last) {
+      throw new Fault({
+        code: 'refused.nothingToRollBack',
+        message: `Nothing is known of an earlier ${component.id}: no change to it was made from here, or it was taken back already.`,
+        remedy: `A backup can be restored: quarterdeck restore ${component.id}.`,
+      });
+    }
+    const { transaction } = last;
+    const others = transaction.plans.map((plan) => plan.component).filter((id) => id !== component.id);
+    const choice = await session.review({
+      id: 'rollback',
+      title: `Take back the change of ${transaction.startedAt.slice(0, 16).replace('T', ' ')} UTC by ${transaction.by}`,
+      sections: transaction.plans.map((plan) => ({
+        title: `${plan.component}: ${plan.kind}`,
+        lines: [
+          ...plan.services
+            .filter(({ change }) => change !== 'keep')
+            .map(({ name, image, before }) => ({
+              text: before
+                ? `${name} goes back from ${image} to ${before.reference} (${before.id.replace('sha256:', '').slice(0, 12)})`
+                : `${name} goes: it was not there before`,
+            })),
+          ...plan.files
+            .filter((file) => file.before !== file.after)
+            .map(({ path, before }) => ({ text: `${path} ${before === undefined ? 'is deleted' : 'is put back'}` })),
+          { text: 'Volumes stay as they are.' },
+        ],
+      })),
+      findings: others.length === 0 ? [] : [alsoFinding(others)],
+      actions: [
+        { id: 'undo', label: 'Take it back' },
+        { id: 'cancel', label: 'Leave it' },
+      ],
+    });
+    if (session.rehearsing) return { message: 'Rehearsed: nothing was changed.' };
+    if (choice !== 'undo') {
+      throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was changed.', remedy: 'Start it again whenever you like.' });
+    }
+    await goOn(session, world, input.place, last, 'undo');
+    return {
+      message: `${transaction.plans.map((plan) => plan.component).join(', ')}: as before ${cleanLine(transaction.startedAt)}.`,
+      data: { component: component.id, host: input.place, run: transaction.run },
+    };
+  },
+};
+
+function alsoFinding(others: readonly string[]) {
+  return {
+    id: 'changed-together',
+    level: 'warning' as const,
+    message: `${others.join(', ')} was changed together with it, and goes back too.`,
+    advice: 'To change this one alone, deploy it with the values that it had.',
+  };
+}
+
+function touches({ state, transaction }: RunOnHost, id: string): boolean {
+  if (state === 'undone' || state === 'staged') return false;
+  return transaction.plans.some(({ component, kind }) => component === id && kind !== 'remove');
+}

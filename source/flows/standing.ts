@@ -1,0 +1,34 @@
+import { Fault } from '../faults/fault.ts';
+import type { Session } from '../session/session.ts';
+import { answersOfDeployment } from '../stack/answers.ts';
+import type { Answers } from '../stack/model.ts';
+import { formContextOf } from './deploy.ts';
+import type { FlowWorld } from './flow.ts';
+import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
+
+/** A component that was deployed from here, with the answers that are in force. */
+export interface Standing {
+  facts: StackFacts;
+  answers: Answers;
+}
+
+/** Throws `usage.component` for what the catalog does not know, `refused.notOurs` for what somebody else made: deploying adopts that first. */
+export async function standing(session: Session, world: FlowWorld, place: string, id: string): Promise<Standing> {
+  const entry = world.catalog.get(id);
+  if (!entry) {
+    throw new Fault({
+      code: 'usage.component',
+      message: `${id} is not in the catalog: what made it has to change it.`,
+      remedy: 'Use the tool that deployed it.',
+    });
+  }
+  const facts = await gatherStackFacts(session, world, place, entry);
+  if (!facts.deployment) {
+    throw new Fault({
+      code: 'refused.notOurs',
+      message: `${id} was not deployed from here: ${facts.stackFolder} has no folder of it.`,
+      remedy: `"quarterdeck deploy ${id}" takes it over, and shows first what that would change.`,
+    });
+  }
+  return { facts, answers: answersOfDeployment(entry, formContextOf(world, facts, {})) };
+}

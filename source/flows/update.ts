@@ -1,0 +1,126 @@
+import pLimit from 'p-limit';
+import { interpolate } from '../catalog/interpolation.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Review, Session } from '../session/session.ts';
+import { isEmpty } from '../stack/plan.ts';
+import { planJson, reviewOf } from '../stack/plan-text.ts';
+import { listDeployments } from '../stack/read-deployment.ts';
+import { applyPlans } from './apply-plans.ts';
+import type { Flow, FlowWorld } from './flow.ts';
+import { planComponent, type ReadyPlan } from './plan-component.ts';
+import type { StackFacts } from './stack-facts.ts';
+import { standing } from './standing.ts';
+
+/** Registries count how often they are asked. */
+const askedAtOnce = 4;
+const askLimitMs = 15_000;
+
+export const update: Flow = {
+  id: 'update',
+  verb: 'update',
+  title: 'Update to the newest image',
+  summary:
+    'Asks the registry for newer images and the catalog for newer tags, shows what would change and what the component wants done besides, then fetches, recreates and waits until it is healthy. "all" is the whole stack.',
+  right: 'operate',
+  about: 'component',
+  all: true,
+  offered: (component) => component.known,
+  async run(session, input, world) {
+    const ids = input.component ? [input.component.id] : await deployedIds(session, world, input.place);
+    if (ids.length === 0) return { message: 'Nothing was deployed from here: there is nothing to update.', data: { updated: [] } };
+    const ready: ReadyPlan[] = [];
+    const current: string[] = [];
+    for (const [index, id] of ids.entries()) {
+      session.progress({ id: 'look', label: `Asking for newer images of ${id}`, fraction: index / ids.length });
+      const one = await planUpdate(session, world, input.place, id);
+      if (isEmpty(one.plan)) current.push(id);
+      else ready.push(one);
+    }
+    session.progress({ id: 'look', label: 'Asked for newer images', fraction: 1, done: true });
+    const upToDate = current.length > 0 ? `${current.join(', ')}: up to date.` : '';
+    if (ready.length === 0) return { message: upToDate, data: { updated: [], current } };
+    const choice = await session.review(reviewOfAll(ready));
+    if (session.rehearsing)
+      return {
+        message: 'Rehearsed: nothing was changed.',
+        data: { plans: ready.map(({ plan, findings }) => planJson(plan, findings, false)) },
+      };
+    if (choice !== 'apply') {
+      throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was updated.', remedy: 'Start it again whenever you like.' });
+    }
+    const { run } = await applyPlans(session, world, ready);
+    for (const { facts } of ready) {
+      for (const [index, step] of (facts.entry.upgrade?.steps ?? []).entries()) {
+        session.show({ kind: 'item', id: `${facts.entry.id} ${index + 1}`, title: `${facts.entry.id}: ${step}`, state: 'todo' });
+      }
+    }
+    const updated = ready.map(({ facts }) => facts.entry.id);
+    return { message: [`${updated.join(', ')} was updated.`, upToDate].filter(Boolean).join(' '), data: { run, updated, current } };
+  },
+};
+
+async function deployedIds(session: Session, world: FlowWorld, place: string): Promise<string[]> {
+  const { signal } = session;
+  const { deployments } = await listDeployments(world.hostOf(place), await world.stackFolderOf(place, signal), signal);
+  return deployments.filter(({ component, record }) => record && world.catalog.get(component)).map(({ component }) => component);
+}
+
+async function planUpdate(session: Session, world: FlowWorld, place: string, id: string): Promise<ReadyPlan> {
+  const { facts, answers } = await standing(session, world, place, id);
+  const newer = await newerServices(session, facts);
+  const ready = await planComponent(session, world, facts, answers, { kind: 'update', newer });
+  const { notes = [], steps = [], rollback = 'unsafe' } = facts.entry.upgrade ?? {};
+  const more = [
+    ...notes,
+    ...steps.map((step) => `Step: ${step}`),
+    rollback === 'safe'
+      ? 'Going back afterwards is safe.'
+      : 'Once the new image has run, going back means restoring a backup: take one first.',
+  ];
+  return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
+}
+
+/** Services whose tag means another image in the registry than here. Where a registry cannot be asked, the image is fetched to find out. */
+async function newerServices(session: Session, { entry, engine, images, deployment }: StackFacts): Promise<Set<string>> {
+  const limit = pLimit(askedAtOnce);
+  const newer = new Set<string>();
+  await Promise.all(
+    entry.services.map((service) =>
+      limit(async () => {
+        const reference = interpolate(service.image, deployment?.env);
+        const here = images.get(reference);
+        // One that was built here, or fixed to a digest, has nothing to compare with.
+        if (here && here.digests.length === 0) return;
+        const signal = AbortSignal.any([session.signal, AbortSignal.timeout(askLimitMs)]);
+        const there = await engine.registryDigest(reference, signal).catch((thrown: unknown) => {
+          if (session.signal.aborted) throw thrown;
+          return undefined;
+        });
+        if (there === undefined || !here?.digests.some((digest) => digest.endsWith(`@${there}`))) newer.add(service.name);
+      }),
+    ),
+  );
+  return newer;
+}
+
+/** One review for all: each component's sections under its name. */
+function reviewOfAll(ready: readonly ReadyPlan[]): Review {
+  const reviews = ready.map(({ plan, findings }) => reviewOf(plan, findings));
+  const [first] = reviews;
+  if (first && reviews.length === 1) return { ...first, actions: first.actions.filter(({ id }) => id !== 'edit') };
+  const blocked = reviews.flatMap(({ actions }) => actions.flatMap((action) => action.blocked ?? []))[0];
+  return {
+    id: 'update',
+    title: `Update ${ready.length} components`,
+    sections: reviews.flatMap(({ sections }, index) =>
+      sections.map((section) => ({ ...section, title: `${ready[index]?.facts.entry.id ?? ''}: ${section.title}` })),
+    ),
+    findings: reviews.flatMap(({ findings }, index) =>
+      findings.map(({ remedy: _, ...finding }) => ({ ...finding, id: `${ready[index]?.facts.entry.id ?? ''}:${finding.id}` })),
+    ),
+    actions: [
+      { id: 'apply', label: 'Update all', ...(blocked !== undefined && { blocked }) },
+      { id: 'cancel', label: 'Leave it' },
+    ],
+  };
+}
