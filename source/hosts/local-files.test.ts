@@ -122,3 +122,47 @@ describe('write', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 });
+
+describe('folders and removing', () => {
+  const modeOf = async (name: string) => ((await stat(at(name))).mode & 0o777).toString(8);
+
+  test('a folder is made with those above it, for the operator alone where that is asked, and an existing one stays as it is', async () => {
+    await files.makeFolder(grant(), at('stack/web/files'), { mode: 0o700 });
+    expect([await modeOf('stack'), await modeOf('stack/web'), await modeOf('stack/web/files')]).toEqual(['700', '700', '700']);
+    await mkdir(at('open'), { mode: 0o755 });
+    await files.makeFolder(grant(), at('open'), { mode: 0o700 });
+    expect(await modeOf('open')).toBe('755');
+    // Whatever the umask takes away.
+    const umask = process.umask(0o077);
+    await files.makeFolder(grant(), at('shared'), { mode: 0o755 }).finally(() => process.umask(umask));
+    expect(await modeOf('shared')).toBe('755');
+  });
+
+  test('a file in its way is said', async () => {
+    await writeFile(at('taken'), '');
+    for (const path of [at('taken'), at('taken/below')])
+      await expect(files.makeFolder(grant(), path, { mode: 0o700 })).rejects.toMatchObject({ code: 'failed.file', where: { file: path } });
+  });
+
+  test('a file and an empty folder go, a full one stays, what is not there is fine', async () => {
+    await mkdir(at('full'));
+    await writeFile(at('full/kept'), 'x');
+    await symlink(at('full'), at('link'));
+    await mkdir(at('empty'));
+    for (const name of ['link', 'empty', 'none', 'full/kept/below']) await files.remove(grant(), at(name));
+    await expect(files.remove(grant(), at('full'))).rejects.toMatchObject({
+      code: 'failed.file',
+      message: expect.stringContaining('not empty'),
+    });
+    expect(await readdir(folder)).toEqual(['full']);
+    await files.remove(grant(), at('full/kept'));
+    await files.remove(grant(), at('full'));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('a grant that is over opens nothing', async () => {
+    const over = grant(AbortSignal.abort(new Error('over')));
+    await expect(files.makeFolder(over, at('a'), { mode: 0o700 })).rejects.toThrow('over');
+    await expect(files.remove(over, at('a'))).rejects.toThrow('over');
+  });
+});

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { mintGrant } from '../grants/mint.ts';
 import { openLocalHost } from './local-host.ts';
 
 let folder: string;
@@ -70,5 +71,34 @@ describe('dial', () => {
     leaving.abort();
     await expect(dialling).rejects.toBe(leaving.signal.reason);
     await expect(host.dial({ socket: join(folder, 's') }, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('run', () => {
+  const host = openLocalHost();
+  const options = () => ({ signal: signal(), limitMs: 5_000 });
+
+  test('a secret reaches the program through its input or environment, never its arguments', async () => {
+    const argv = ['sh', '-c', 'read -r given; echo "$given $SECRET"; tr "\\0" " " </proc/$$/cmdline'];
+    const { exitCode, stdout } = await host.run(mintGrant('test', 'operate', signal()), argv, {
+      ...options(),
+      stdin: 'over-stdin\n',
+      env: { SECRET: 'in-environment' },
+    });
+    const [said, argued] = Buffer.from(stdout).toString().split('\n');
+    expect({ exitCode, said }).toEqual({ exitCode: 0, said: 'over-stdin in-environment' });
+    expect(argued).not.toMatch(/over-stdin|in-environment/);
+  });
+
+  test('ends with the grant, and with the signal', async () => {
+    const over = new AbortController();
+    const running = host.run(mintGrant('test', 'operate', over.signal), ['sleep', '30'], options());
+    over.abort(new Error('the act is over'));
+    await expect(running).rejects.toThrow('the act is over');
+    await expect(host.run(mintGrant('test', 'operate', over.signal), ['true'], options())).rejects.toThrow('the act is over');
+    const given = new AbortController();
+    const asked = host.run(mintGrant('test', 'operate', signal()), ['sleep', '30'], { ...options(), signal: given.signal });
+    given.abort(new Error('stopped'));
+    await expect(asked).rejects.toThrow('stopped');
   });
 });
