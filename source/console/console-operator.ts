@@ -9,6 +9,9 @@ import { fieldOf } from './text-field.ts';
 
 type Answer = string | readonly string[] | boolean | FormValues;
 
+/** Of what programs write while a flow runs. */
+const keptLines = 40;
+
 /** What an operator has at hand beside the screen. */
 export interface OperatorDesk {
   lender: TerminalLender;
@@ -96,6 +99,7 @@ export class ConsoleOperator implements Operator {
 
   progress(progress: Progress): void {
     this.#change((run) => {
+      if (progress.output) return { tail: [...run.tail.slice(1 - keptLines), progress.label] };
       const known = run.progress.findIndex((other) => other.id === progress.id);
       const others = run.progress.filter((other) => other.id !== progress.id);
       // Each keeps its place: rows that swap cannot be read.

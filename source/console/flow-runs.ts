@@ -231,6 +231,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
         dialog: undefined,
         shown: [],
         progress: [],
+        tail: [],
         outcome: undefined,
         fault: undefined,
         scroll: 0,

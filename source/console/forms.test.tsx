@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Fault } from '../faults/fault.ts';
 import type { Operator } from '../session/session.ts';
 import type { FlowBody } from './rig/fake-deck.ts';
 import { misfits, openRig, type RigOptions } from './rig/rig.tsx';
@@ -273,7 +274,7 @@ describe('long work', () => {
     operator.progress({ id: 'a', label: 'vaultwarden/server:latest', fraction: 0.58 });
     operator.progress({ id: 'b', label: 'postgres:17', fraction: 0.04 });
     operator.progress({ id: 'a', label: 'vaultwarden/server:latest', fraction: 0.6 });
-    operator.show({ kind: 'text', text: Array.from({ length: 40 }, (_, index) => `output ${index}`).join('\n') });
+    for (let index = 0; index < 60; index++) operator.progress({ id: 'output', label: `output ${index}\x1b[2J`, output: true });
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     return '';
   };
@@ -283,14 +284,14 @@ describe('long work', () => {
     await screen.press('r');
     await screen.sees(
       'running  Pull the images',
-      /vaultwarden\/server:latest +█+░+ +60 %/,
-      /postgres:17 +█░+ +4 %/,
+      /vaultwarden\/server:latest +━+─+ +60 %/,
+      /postgres:17 +━─+ +4 %/,
       'todo     Start the containers',
-      'output 39',
+      'output 59',
     );
     const frame = screen.frame();
     expect(frame.indexOf('vaultwarden')).toBeLessThan(frame.indexOf('postgres'));
-    expect(frame).not.toContain('output 1 ');
+    expect(frame).not.toContain('output 40');
   });
 
   test('Esc hides it and it goes on; 0 shows it again; Ctrl-C cancels it', async () => {
@@ -308,6 +309,21 @@ describe('long work', () => {
     await screen.sees('Cancelled.');
     await screen.misses('Pull the images');
   });
+});
+
+test('where it fails, its steps and the last lines stay with the reason', async () => {
+  const screen = await openRig({
+    size: { columns: 80, rows: 24 },
+    flows: {
+      restart: async (operator) => {
+        operator.show({ kind: 'item', id: 'start', title: 'Start the containers', state: 'blocked' });
+        operator.progress({ id: 'output', label: 'cannot open /data: permission denied', output: true });
+        throw new Fault({ code: 'failed.apply', message: 'vault did not start.', remedy: 'Look at its log.' });
+      },
+    },
+  });
+  await screen.press('r');
+  await screen.sees('Start the containers: blocked', 'cannot open /data: permission denied', '✖ vault did not start.', 'Look at its log.');
 });
 
 describe('a secret that is shown', () => {

@@ -47,6 +47,8 @@ export interface RunView {
   dialog: Dialog | undefined;
   shown: readonly Shown[];
   progress: readonly Progress[];
+  /** The last lines that programs wrote while it runs. */
+  tail: readonly string[];
   outcome: string | undefined;
   fault: { message: string; remedy: string } | undefined;
   /** Whether it is looked at while it runs: from its first step on by itself, unless it was hidden. */

@@ -120,8 +120,8 @@ const bindings = [
 
   { id: 'next-field', keys: ['tab', 'down'], context: 'form', title: 'Next field; Enter too' },
   { id: 'previous-field', keys: ['shift+tab', 'up'], context: 'form', title: 'Previous field' },
-  { id: 'next-choice', keys: ['right', 'space'], context: 'form', title: 'Next choice of a field; with j and k the list of them' },
-  { id: 'previous-choice', keys: ['left'], context: 'form', title: 'Previous choice of a field' },
+  { id: 'next-choice', keys: ['right', 'space'], context: 'form', title: 'Next choice of a field; l too' },
+  { id: 'previous-choice', keys: ['left'], context: 'form', title: 'Previous choice of a field; h too' },
   { id: 'apply-form', keys: ['ctrl+s'], context: 'form', title: 'Go on with these answers' },
 
   { id: 'fold', keys: ['space'], context: 'review', title: 'Fold or unfold the section' },

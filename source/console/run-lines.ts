@@ -31,7 +31,7 @@ export interface SecretsShown {
 }
 
 /** The value while it may be seen. A secret without one was masked again. */
-function secretLines({ label, value }: ShownSecret, theme: Theme, room: number, secrets: SecretsShown | undefined): string[] {
+function secretLines({ label, value, secondsLeft }: ShownSecret, theme: Theme, room: number, secrets: SecretsShown | undefined): string[] {
   const head = wrap(cleanLine(label), room).map((line) => theme.paint('strong', line));
   if (value === '')
     return [
@@ -44,7 +44,7 @@ function secretLines({ label, value }: ShownSecret, theme: Theme, room: number, 
   const shown = secrets?.drawn
     ? cleanLines(value).flatMap((line) => wrap(line, room).map((part) => theme.paint('accent', part)))
     : [theme.glyphs.mask.repeat(8)];
-  const left = `${secrets?.secondsLeft ?? 0} s`;
+  const left = `${Math.min(secondsLeft, secrets?.secondsLeft ?? 0)} s`;
   return [
     ...head,
     '',
@@ -160,6 +160,10 @@ function questionLines(dialog: Extract<Dialog, { kind: 'question' }>, theme: The
   return lines;
 }
 
+function tailLines({ tail }: RunView, theme: Theme, room: number): string[] {
+  return tail.flatMap((line) => wrap(cleanLine(line), room).map((part) => theme.paint('faint', part)));
+}
+
 export interface RunScreen {
   lines: string[];
   /** Of what was shown, for scrolling. */
@@ -180,7 +184,7 @@ export function runScreen(
   };
   const linesOf = (shown: readonly Shown[]) => shown.flatMap((each) => shownLines(each, theme, room, secrets));
   if (run.state === 'running' && !run.dialog) {
-    const told = linesOf(run.shown.filter(({ kind }) => kind !== 'item'));
+    const told = [...linesOf(run.shown.filter(({ kind }) => kind !== 'item')), ...tailLines(run, theme, room)];
     const lines = runningLines(run, { theme, room, height, step, told });
     return { lines, shown: { height: lines.length, total: lines.length } };
   }
@@ -198,7 +202,9 @@ export function runScreen(
       ? wrap(`${theme.glyphs.tone.good} ${run.outcome}`, room).map((line) => theme.paint('good', line))
       : [];
   const bottom = [...ask, ...end].slice(0, height);
-  const all = [...linesOf(run.shown), ...scrolled];
+  // How it went wrong is mostly in what was said last.
+  const tail = run.state === 'failed' ? tailLines(run, theme, room) : [];
+  const all = [...linesOf(run.shown), ...tail, ...scrolled];
   const shownRoom = Math.max(0, height - bottom.length - (bottom.length > 0 && all.length > 0 ? 1 : 0));
   const shownHeight = Math.min(all.length, shownRoom);
   const top = Math.max(0, Math.min(run.scroll, all.length - shownHeight));

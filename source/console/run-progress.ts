@@ -7,6 +7,8 @@ import type { Theme } from './theme.ts';
 
 type ShownItem = Extract<Shown, { kind: 'item' }>;
 
+/** So that a bar does not stand too far from what it is about. */
+const longestLabel = 60;
 const itemTones = { todo: 'idle', running: 'busy', ok: 'good', warning: 'warn', blocked: 'bad', skipped: 'idle' } as const;
 
 /** `● Pull images: ok`, and what tells so below it. */
@@ -35,17 +37,25 @@ export function progressBar(fraction: number, theme: Theme, columns: number): st
   return bar.full.repeat(full) + bar.empty.repeat(columns - full);
 }
 
+function thinBar(fraction: number, theme: Theme, columns: number): string {
+  const full = Math.round(Math.min(1, Math.max(0, fraction)) * columns);
+  const { thinBar: line } = theme.glyphs;
+  return theme.paint(full === columns ? 'good' : 'busy', line.full.repeat(full)) + theme.paint('border', line.empty.repeat(columns - full));
+}
+
 /** One row for each thing that is under way, its figures in columns. */
 function progressLines(progress: readonly Progress[], theme: Theme, room: number, spinner: string): string[] {
   const labels = progress.map(({ label }) => cleanLine(label));
-  const bar = room >= 60 ? 20 : 10;
-  const labelWidth = Math.min(Math.max(0, ...labels.map(textWidth)), Math.max(10, room - bar - 9));
+  const bar = room >= 60 ? 24 : 10;
+  // In steps of eight: figures in a label that grow by a digit do not move the bars.
+  const widest = Math.ceil(Math.max(0, ...labels.map(textWidth)) / 8) * 8;
+  const labelWidth = Math.min(widest, Math.max(10, room - bar - 9), longestLabel);
   return progress.map(({ fraction }, index) => {
     const label = labels[index] ?? '';
-    if (fraction === undefined) return cutStyled(`${theme.paint('busy', spinner)} ${label}`, room, theme.glyphs.ellipsis);
+    if (fraction === undefined) return cutStyled(`${label} ${theme.paint('busy', spinner)}`, room, theme.glyphs.ellipsis);
     const named = pad(label, labelWidth, 'left', theme.glyphs.ellipsis);
     const percent = `${Math.round(Math.min(1, Math.max(0, fraction)) * 100)} %`.padStart(5);
-    return `${named} ${theme.paint('busy', progressBar(fraction, theme, bar))} ${percent}`;
+    return `${named}  ${thinBar(fraction, theme, bar)} ${percent}`;
   });
 }
 

@@ -86,6 +86,8 @@ export interface Glyphs {
   mark: string;
   ellipsis: string;
   bar: { full: string; empty: string };
+  /** A bar that others stand right above and below. */
+  thinBar: { full: string; empty: string };
 }
 
 export interface Frame {
@@ -109,6 +111,7 @@ const unicodeGlyphs: Glyphs = {
   mark: '◆',
   ellipsis: '…',
   bar: { full: '█', empty: '░' },
+  thinBar: { full: '━', empty: '─' },
 };
 
 const asciiGlyphs: Glyphs = {
@@ -123,6 +126,7 @@ const asciiGlyphs: Glyphs = {
   mark: '*',
   ellipsis: '>',
   bar: { full: '#', empty: '.' },
+  thinBar: { full: '#', empty: '.' },
 };
 
 const frames = {

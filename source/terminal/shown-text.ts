@@ -15,6 +15,7 @@ const itemTones = { todo: 'idle', running: 'busy', ok: 'good', warning: 'warn', 
 export class TextSink implements ShownSink {
   readonly #output: Output;
   #any = false;
+  #alone = false;
 
   constructor(output: Output) {
     this.#output = output;
@@ -36,6 +37,7 @@ export class TextSink implements ShownSink {
         break;
       }
       case 'item': {
+        if (shown.state === 'todo') break;
         const tone = itemTones[shown.state];
         const evidence = shown.evidence === undefined ? '' : output.paint('faint', `  ${cleanLine(shown.evidence)}`);
         output.line(`${output.paint(tone, `${output.glyph(tone)} ${shown.state.padEnd(7)}`)}  ${cleanLine(shown.title)}${evidence}`);
@@ -61,11 +63,18 @@ export class TextSink implements ShownSink {
     this.#any = true;
   }
 
+  /** A value was written that must stay alone on stdout. */
+  get valueAlone(): boolean {
+    return this.#alone;
+  }
+
   /** Once, on a terminal. Into a pipe only when that was asked for: then the value alone. */
   #secret({ label, value, plain, copyOnly }: ShownSecret): void {
     const output = this.#output;
-    if (plain) output.secret(value);
-    else if (!output.interactive) throw intoPipe(label);
+    if (plain) {
+      output.secret(value);
+      this.#alone = true;
+    } else if (!output.interactive) throw intoPipe(label);
     else if (copyOnly) {
       output.copy(value);
       output.note(`${cleanLine(label)} was handed to the clipboard of this terminal; not every terminal takes it.`);

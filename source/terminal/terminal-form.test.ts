@@ -296,3 +296,21 @@ describe('a secret that is shown', () => {
     expect(stderr.text).toContain('Admin token was handed to the clipboard');
   });
 });
+
+test('steps are printed when they are over; until then they and what goes on at once are one line that changes', () => {
+  const operator = operatorWith();
+  operator.show({ kind: 'item', id: 'pull', title: 'Pull the images', state: 'todo' });
+  operator.show({ kind: 'item', id: 'pull', title: 'Pull the images', state: 'running' });
+  operator.progress({ id: 'a', label: 'Fetching a', fraction: 0.6 });
+  operator.progress({ id: 'b', label: 'Fetching b', fraction: 0.2 });
+  operator.progress({ id: 'a', label: 'Fetched a', done: true });
+  operator.progress({ id: 'b', label: 'Fetching b', fraction: 0.4 });
+  operator.show({ kind: 'item', id: 'pull', title: 'Pull the images', state: 'ok' });
+  expect(stderr.text.split('\r\x1b[K').filter(Boolean)).toEqual([
+    'Pull the images',
+    ' 60 %  Fetching a',
+    ' 40 %  2 at once  Fetching b',
+    ' 40 %  Fetching b',
+  ]);
+  expect(stdout.text).toBe('● ok       Pull the images\n');
+});

@@ -26,6 +26,8 @@ export interface TerminalOperatorOptions {
 export class TerminalOperator implements Operator {
   readonly kind = 'terminal';
   readonly #options: TerminalOperatorOptions;
+  /** How far what is under way is, by its id. */
+  readonly #going = new Map<string, number | undefined>();
 
   constructor(options: TerminalOperatorOptions) {
     this.#options = options;
@@ -107,20 +109,31 @@ export class TerminalOperator implements Operator {
   }
 
   show(shown: Shown): void {
+    // A step that is under way is a line that changes; it is printed when it is over.
+    if (shown.kind === 'item' && (shown.state === 'running' || shown.state === 'todo')) {
+      if (shown.state === 'running') this.progress({ id: `item ${shown.id}`, label: shown.title });
+      return;
+    }
+    if (shown.kind === 'item') this.#going.delete(`item ${shown.id}`);
     this.#options.output.endProgress();
     this.#options.sink.show(shown);
   }
 
-  progress({ label, fraction, done }: Progress): void {
+  /** One line for all that is under way: of several things how many, how far they are together, and the one that moved last. */
+  progress({ id, label, fraction, done }: Progress): void {
     const { output } = this.#options;
-    if (done) output.endProgress();
-    else
-      output.progress(
-        cut(
-          `${fraction === undefined ? '' : `${String(Math.round(fraction * 100)).padStart(3)} %  `}${cleanLine(label)}`,
-          output.progressColumns,
-        ),
-      );
+    if (done) this.#going.delete(id);
+    else this.#going.set(id, fraction);
+    if (this.#going.size === 0) {
+      output.endProgress();
+      return;
+    }
+    if (done) return;
+    const fractions = [...this.#going.values()].filter((each) => each !== undefined);
+    const together = fractions.reduce((sum, each) => sum + each, 0) / fractions.length;
+    const percent = fractions.length === 0 ? '' : `${String(Math.round(together * 100)).padStart(3)} %  `;
+    const count = fractions.length > 1 ? `${fractions.length} at once  ` : '';
+    output.progress(cut(`${percent}${count}${cleanLine(label)}`, output.progressColumns));
   }
 
   async lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {

@@ -90,6 +90,8 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     return { near, always: [of('accept', 'continue'), of('cancel', 'cancel')] };
   }
   if (front?.state === 'running') return { near: [], always: [of('hide-run', 'hide, it goes on'), of('stop-run', 'cancel it')] };
+  const secret = front?.shown.findLast((shown) => shown.kind === 'secret');
+  if (secret) return { near: secret.value === '' ? [] : [of('copy-secret', 'copy')], always: [of('accept', 'close')] };
   if (front)
     return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
   if (state.editing) {
