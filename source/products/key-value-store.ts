@@ -79,7 +79,7 @@ export class KeyValueStore {
 
   /** All paths below a folder that hold values. */
   async paths(folder: string, signal: AbortSignal): Promise<readonly string[]> {
-    const answer = await this.#send('LIST', `${encodePath(this.#access.mount)}/metadata/${encodePath(folder)}`, undefined, signal);
+    const answer = await this.#send('GET', `${encodePath(this.#access.mount)}/metadata/${encodePath(folder)}?list=true`, undefined, signal);
     if (answer.status === 404) return [];
     const keys = (answer.json as { data?: { keys?: string[] } } | undefined)?.data?.keys;
     if (answer.status !== 200 || !keys) throw refusal(answer, `list ${cleanLine(folder)}`);
@@ -91,7 +91,7 @@ export class KeyValueStore {
     return found;
   }
 
-  async #send(method: 'GET' | 'POST' | 'LIST', path: string, json: unknown, signal: AbortSignal): Promise<Answer> {
+  async #send(method: 'GET' | 'POST', path: string, json: unknown, signal: AbortSignal): Promise<Answer> {
     const { host, token } = this.#access;
     const tls = this.#url.protocol === 'https:';
     const name = hostnameOf(this.#url);
