@@ -113,6 +113,13 @@ export class ComposeEditor {
       this.#changed = true;
     }
     if (!joined) return;
+    // podman-compose refuses a file that declares networks and does not declare this one.
+    if (!this.#document.hasIn(['networks', 'default'])) this.#document.setIn(['networks', 'default'], this.#document.createNode({}));
+    // podman-compose puts services into the only network there is, and knows no default beside others that are named.
+    if (!this.#document.hasIn(['networks', 'default'])) {
+      this.#document.setIn(['networks', 'default'], this.#document.createNode({}));
+      this.#changed = true;
+    }
     const declared = this.#document.getIn(['networks', network]);
     if (isMap(declared) && declared.get('external') === true) return;
     this.#document.setIn(['networks', network], this.#document.createNode({ external: true }));
@@ -140,7 +147,8 @@ export class ComposeEditor {
       declared.delete(network);
       this.#changed = true;
     }
-    if (declared.items.length === 0) this.#document.delete('networks');
+    if (Object.keys(declared.toJSON()).every((name) => name === 'default') && JSON.stringify(declared.toJSON().default ?? {}) === '{}')
+      this.#document.delete('networks');
   }
 
   #networksOf(service: YAMLMap): YAMLMap {

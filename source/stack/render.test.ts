@@ -216,7 +216,11 @@ describe('renderComponent', () => {
       'quarterdeck-llm-proxy': { aliases: ['llm-proxy'] },
     });
     expect(read.services.db.networks).toBeUndefined();
-    expect(read.networks).toEqual({ 'quarterdeck-model-runtime': { external: true }, 'quarterdeck-llm-proxy': { external: true } });
+    expect(read.networks).toEqual({
+      default: {},
+      'quarterdeck-model-runtime': { external: true },
+      'quarterdeck-llm-proxy': { external: true },
+    });
     if (hasCompose) config('joined', rendered, secretsOf(entry, source));
     const left = renderComponent(entry, source, answers, { ...docker, base: { compose: rendered.compose } });
     expect(left.compose).toBe(source.compose);
