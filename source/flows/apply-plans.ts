@@ -179,11 +179,34 @@ export function tellApplying(session: Session, event: ApplyEvent): void {
         ...(event.done && { done: true }),
       });
       break;
-    case 'step':
-      session.show({ kind: 'item', id: `step ${event.component ?? ''} ${event.step}`, title: event.label, state: itemStates[event.state] });
+    case 'step': {
+      const label = stepLabel(event);
+      if (label !== undefined) session.show({ kind: 'item', id: `step ${event.step}`, title: label, state: itemStates[event.state] });
       break;
+    }
     case 'output':
       session.progress({ id: 'output', label: event.text, output: true });
       break;
+  }
+}
+
+/** What a person wants to see of the journal; the rest is bookkeeping. */
+function stepLabel({ step, component }: Extract<ApplyEvent, { kind: 'step' }>): string | undefined {
+  const kind = step.split(':', 1)[0];
+  switch (kind) {
+    case 'stage':
+      return 'Keeping what is there now';
+    case 'place':
+      return `Writing the files of ${component}`;
+    case 'up':
+      return `Starting ${component}`;
+    case 'down':
+      return `Removing the containers of ${component}`;
+    case 'after':
+      return 'Putting the changed rules of the reverse proxy in force';
+    case 'undo':
+      return component === undefined ? undefined : `Putting ${component} back`;
+    default:
+      return undefined;
   }
 }

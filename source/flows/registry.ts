@@ -1,3 +1,4 @@
+import { compose } from './compose.ts';
 import { copy } from './copy.ts';
 import { deploy } from './deploy.ts';
 import { diskUsage } from './disk-usage.ts';
@@ -35,6 +36,7 @@ export const flows: readonly Flow[] = [
   shell,
   exec,
   copy,
+  compose,
   secretsList,
   secretsSet,
   secretsReveal,
