@@ -19,6 +19,8 @@ export interface FlowWorld {
   stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
   /** Where backups of that host go, as the settings say (`backups`): a folder there, or `restic:REPOSITORY`. Undefined where they say nothing. */
   backupTargetOf?(place: string): string | undefined;
+  /** How this program is started, absolute: for what starts it later (a timer). */
+  program?: readonly string[];
   /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
   applySecrets?(session: Session, place: string, changes: readonly SecretChange[]): Promise<{ restarted: readonly string[] }>;
   /** In practice only: what can be made to go wrong there. */
