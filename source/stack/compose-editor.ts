@@ -113,8 +113,6 @@ export class ComposeEditor {
       this.#changed = true;
     }
     if (!joined) return;
-    // podman-compose refuses a file that declares networks and does not declare this one.
-    if (!this.#document.hasIn(['networks', 'default'])) this.#document.setIn(['networks', 'default'], this.#document.createNode({}));
     // podman-compose puts services into the only network there is, and knows no default beside others that are named.
     if (!this.#document.hasIn(['networks', 'default'])) {
       this.#document.setIn(['networks', 'default'], this.#document.createNode({}));
@@ -210,8 +208,20 @@ export class ComposeEditor {
     }
   }
 
-  /** podman-compose 1.0 leaves `${NAME:-}` as it stands; without a default it becomes nothing, which is the same. */
+  /**
+   * What podman-compose 1.0 takes otherwise: it leaves `${NAME:-}` as it stands (without a default it becomes nothing, which is the same), reads the networks
+   * of a service as a list of names, and knows no aliases. Podman finds containers by their own names too.
+   */
   spellForPodmanCompose(): void {
+    for (const [, service] of this.#services()) {
+      const networks = service.get('networks');
+      if (!isMap(networks)) continue;
+      const named = networks.toJSON() as Record<string, { aliases?: string[] } | null>;
+      service.set('networks', this.#document.createNode(Object.keys(named)));
+      const alias = Object.values(named).flatMap((network) => network?.aliases ?? [])[0];
+      if (alias !== undefined && !service.has('container_name')) service.set('container_name', alias);
+      this.#changed = true;
+    }
     for (const [, service] of this.#services()) {
       for (const entry of environmentOf(service)) {
         const spelled = entry.value.replaceAll(/\$\{([A-Za-z_]\w*):?-\}/g, '$${$1}');

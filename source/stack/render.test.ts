@@ -222,6 +222,11 @@ describe('renderComponent', () => {
       'quarterdeck-llm-proxy': { external: true },
     });
     if (hasCompose) config('joined', rendered, secretsOf(entry, source));
+    const other = parse(renderComponent(entry, source, answers, { ...podman, tool: { kind: 'podman-compose' }, networks }).compose);
+    expect(other.services.litellm).toMatchObject({
+      networks: ['default', 'quarterdeck-model-runtime', 'quarterdeck-llm-proxy'],
+      container_name: 'llm-proxy',
+    });
     const left = renderComponent(entry, source, answers, { ...docker, base: { compose: rendered.compose } });
     expect(left.compose).toBe(source.compose);
   });
