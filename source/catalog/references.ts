@@ -146,6 +146,17 @@ function* checkFields(draft: Draft): Generator<RuleFinding> {
     for (const [other, name] of field.excludes.entries()) {
       if (!names.includes(name)) yield unknown([...path, 'excludes', other], 'field', name, names);
     }
+    for (const [part, declared] of [['rotate', field.rotate] as const, ['proves', field.proves] as const]) {
+      if (declared && 'service' in declared && compose && !compose.services.has(declared.service))
+        yield unknown([...path, part, 'service'], 'service called', declared.service, compose.services.keys());
+    }
+    if (field.proves && 'call' in field.proves) {
+      const { call, input } = field.proves;
+      const inputs = component.calls[call]?.inputs;
+      if (!inputs) yield unknown([...path, 'proves', 'call'], 'call', call, Object.keys(component.calls));
+      else if (!inputs[input]?.secret)
+        yield unknown([...path, 'proves', 'input'], `secret input of ${call} called`, input, Object.keys(inputs));
+    }
     if (field.goes !== 'environment') continue;
     const wanted = variableOf(field);
     if (wanted === undefined) {
