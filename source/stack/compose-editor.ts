@@ -3,6 +3,7 @@ import { interpolate, readInterpolation, variablesIn } from '../catalog/interpol
 import { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
 import { composeDocument } from './compose-document.ts';
+import { environmentOf, mountsOf } from './compose-service.ts';
 import type { NetworkUse } from './networks.ts';
 
 /** Where podman-compose finds secrets while it runs: a folder in memory, one file for each service. */
@@ -265,62 +266,4 @@ function templateOf(text: string, secrets: ReadonlySet<string>, values: Readonly
       return interpolate(written, values).replaceAll('$', '$$$$');
     })
     .join('');
-}
-
-interface EnvironmentEntry {
-  name: string;
-  value: string;
-  write(value: string): void;
-  remove(): void;
-}
-
-/** Both forms: a map of names, and a list of NAME=value. */
-function environmentOf(service: YAMLMap): EnvironmentEntry[] {
-  const environment = service.get('environment');
-  if (isMap(environment)) {
-    return environment.items.flatMap((pair): EnvironmentEntry[] => {
-      const { key, value } = pair;
-      if (!isScalar(value) || typeof value.value !== 'string') return [];
-      return [
-        {
-          name: String(isScalar(key) ? key.value : key),
-          value: value.value,
-          write: (text) => {
-            value.value = text;
-          },
-          remove: () => {
-            environment.items.splice(environment.items.indexOf(pair), 1);
-          },
-        },
-      ];
-    });
-  }
-  if (!isSeq(environment)) return [];
-  return environment.items.flatMap((item): EnvironmentEntry[] => {
-    if (!isScalar(item) || typeof item.value !== 'string' || !item.value.includes('=')) return [];
-    const equals = item.value.indexOf('=');
-    const name = item.value.slice(0, equals);
-    return [
-      {
-        name,
-        value: item.value.slice(equals + 1),
-        write: (text) => {
-          item.value = `${name}=${text}`;
-        },
-        remove: () => {
-          environment.items.splice(environment.items.indexOf(item), 1);
-        },
-      },
-    ];
-  });
-}
-
-function mountsOf(service: YAMLMap): string[] {
-  const volumes = service.get('volumes');
-  if (!isSeq(volumes)) return [];
-  return (volumes.toJSON() as unknown[]).flatMap((volume) => {
-    if (typeof volume === 'string') return [volume.split(':')[0] ?? ''];
-    const source = (volume as { source?: unknown } | null)?.source;
-    return typeof source === 'string' ? [source] : [];
-  });
 }
