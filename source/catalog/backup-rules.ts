@@ -1,4 +1,3 @@
-import { nameRemedy } from '../text/nearest-name.ts';
 import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, unknown } from './draft.ts';
 
 /** A variable that is a secret by its name, handed to a program as an argument: everybody on the host could read it there. */
@@ -20,7 +19,9 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
   if (!compose) return;
   const services = servicesOf(draft);
   const mounts = services.flatMap(({ name, mounts: all }) =>
-    all.filter(({ source }) => !isOwnFile(source)).map((mount) => ({ ...mount, service: name, volume: volumeNameOf(mount) })),
+    all
+      .filter(({ source }) => !isOwnFile(source) && !/(?:^|\/)\.\.(?:\/|$)/.test(source))
+      .map((mount) => ({ ...mount, service: name, volume: volumeNameOf(mount) })),
   );
   const volumes = [...new Set(mounts.map(({ volume }) => volume))];
   const names = services.map(({ name }) => name);
@@ -49,7 +50,7 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
         yield inComponent(
           [...path, kind, told],
           'A secret would be seen in the arguments of a program.',
-          'Give it in the environment of that program: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump …',
+          'Give it in the environment of that program: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump.',
         );
     }
   }
@@ -62,11 +63,7 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
       ...inCompose(
         path,
         `Nothing says how "${volume}" is backed up.`,
-        nameRemedy(
-          volume,
-          [...covered],
-          `Add it in component.yaml: backup: [{id: data, volume: ${volume}, way: stop}], or way: skip and why.`,
-        ),
+        `Add it in component.yaml: backup: [{id: data, volume: ${volume}, way: stop}], or way: skip and why.`,
       ),
       level: draft.own ? 'warning' : 'error',
     };

@@ -27,6 +27,9 @@ fields:
 volumes:
   /data: {meaning: everything}
 
+backup:
+  - {id: data, volume: data, way: stop}
+
 calls:
   health:
     title: Is it up?

@@ -94,6 +94,7 @@ export function catalogEntry(
     errors: [],
     events: [],
     firstRun: [],
+    backup: [],
     dependsOn: [],
     notes: [],
     justifies: {},
