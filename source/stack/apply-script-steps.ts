@@ -163,7 +163,9 @@ export function undoSteps(plans: readonly Plan[], number: NumberOf, { undo }: Sc
     plans.every((plan) => plan.component !== component || plan.kind === 'remove' || !isNew(plan)),
   );
   return [
-    ...plans.map(({ component }, index) => `qd_step undo:${component} qd_undo_${index}`).toReversed(),
+    ...plans
+      .flatMap(({ component }, index) => (undo?.touched.has(component) ? [`qd_step undo:${component} qd_undo_${index}`] : []))
+      .toReversed(),
     ...(undo && undo.started.size > 0 ? begun.map(({ step, ...program }) => `qd_step undo:${step} ${execOf(program, plans, number)}`) : []),
     'qd_step undone :',
   ];

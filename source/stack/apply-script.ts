@@ -20,8 +20,11 @@ export interface ScriptOptions {
   records: Readonly<Record<string, string>>;
   /** How many lines the run's journal has for whoever planned this: another number, and somebody else has been at it. */
   seenLines: number;
-  /** Of `undo`: which components have to be brought up or down again, and compose files with the old images pinned. */
-  undo?: { started: ReadonlySet<string>; pinned: Readonly<Record<string, string>> };
+  /**
+   * Of `undo`: components whose files may have been changed, those among them that have to be brought up or down again, and compose files with the old images
+   * pinned. What was never changed must be left alone: before everything is staged there is nothing to restore it from.
+   */
+  undo?: { touched: ReadonlySet<string>; started: ReadonlySet<string>; pinned: Readonly<Record<string, string>> };
   /** Longest that one compose command may take. */
   stepLimitSeconds?: number;
 }

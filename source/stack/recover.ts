@@ -14,6 +14,7 @@ import type { DeployRecord, Plan } from './model.ts';
 import { imagesToPull, pullImages } from './pull-images.ts';
 import { readDeployment } from './read-deployment.ts';
 import { readJournal, readRun, readRuns } from './run-journal.ts';
+import { readLock } from './stack-lock.ts';
 import type { ApplyEvent, JournalEntry, RunOnHost, Transaction } from './transaction.ts';
 
 const limitMs = 10_000;
@@ -33,7 +34,7 @@ export async function finishRun(
   tell: (event: ApplyEvent) => void,
 ): Promise<RunOnHost> {
   const run = await readAgain(grant, host, transaction);
-  if (run.state === 'applied' || run.state === 'verified') return run;
+  if ((run.state === 'applied' || run.state === 'verified') && !(await isLockLeft(grant, host, transaction))) return run;
   if (run.entries.some(({ step }) => step === 'undo')) {
     throw new Fault({
       code: 'refused.undoBegun',
@@ -63,7 +64,7 @@ export async function undoRun(
   tell: (event: ApplyEvent) => void,
 ): Promise<RunOnHost> {
   const run = await readAgain(grant, host, transaction);
-  if (run.state === 'undone') return run;
+  if (run.state === 'undone' && !(await isLockLeft(grant, host, transaction))) return run;
   await refuseWhenSuperseded(grant, host, run);
   const { plans } = run.transaction;
   const started = startedComponents(run.entries);
@@ -96,7 +97,7 @@ export async function undoRun(
     records: {},
     composeTexts,
     seenLines: lines,
-    undo: { started, pinned },
+    undo: { touched: touchedComponents(run.entries), started, pinned },
     ...(options.stepLimitSeconds !== undefined && { stepLimitSeconds: options.stepLimitSeconds }),
   });
   await startScript(grant, host, run.transaction, script);
@@ -152,6 +153,11 @@ async function readAgain(grant: Grant, host: Host, transaction: Transaction): Pr
   return run;
 }
 
+/** A script that died between its last entry and letting go of the lock has only that left to do. */
+async function isLockLeft(grant: Grant, host: Host, { plans }: Transaction): Promise<boolean> {
+  return (await readLock(host, stackFolderOf(plans), grant.signal)) !== undefined;
+}
+
 /** What came later stands on what this run left: its files would be lost. */
 async function refuseWhenSuperseded(grant: Grant, host: Host, { transaction }: RunOnHost): Promise<void> {
   const mine = new Set(transaction.plans.flatMap(({ component, files }) => [component, ...files.map(({ path }) => path)]));
@@ -168,6 +174,11 @@ async function refuseWhenSuperseded(grant: Grant, host: Host, { transaction }: R
     message: `The run ${later.transaction.run} of ${cleanLine(later.transaction.by)} has changed the same since.`,
     remedy: 'Take that one back first, or plan a new change.',
   });
+}
+
+/** Components whose files this run has changed, or may have. */
+function touchedComponents(entries: readonly JournalEntry[]): ReadonlySet<string> {
+  return new Set(entries.flatMap(({ step }) => /^(?:place|down):(.*)$/s.exec(step)?.[1] ?? []));
 }
 
 /** Components whose containers this run has touched, or may have. */

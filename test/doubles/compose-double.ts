@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { ComposeTool } from '../../source/engine/compose-tool.ts';
@@ -39,12 +40,12 @@ case $command in
 esac
 `;
 
-/** Kills the apply script before (date) or after (sync) the entry of its journal that \`KILL_AT\` names: \`before:3\`. */
+/** Kills the apply script before (date) or after (sync) the entry of its journal that `KILL_AT` names: `before:3`. */
 const shim = (program: string, moment: string, counts: string) => `#!/bin/sh
 case "$*" in ${counts})
-  n=$(cat "$COMPOSE_WORLD/../${moment}" 2>/dev/null || echo 0); n=$((n + 1)); echo $n >"$COMPOSE_WORLD/../${moment}"
+  n=0; [ ! -s "$COMPOSE_WORLD/../${moment}" ] || read -r n <"$COMPOSE_WORLD/../${moment}"; n=$((n + 1)); echo $n >"$COMPOSE_WORLD/../${moment}"
   if [ "$KILL_AT" = "${moment}:$n" ]; then
-    read -r line </proc/$$/stat; set -- $line; kill -9 -- "-$5"; sleep 5
+    read -r line </proc/$$/stat; set -- $line; : >"$COMPOSE_WORLD/../killed"; kill -9 "-$5"; sleep 5
   fi ;;
 esac
 exec ${program} "$@"
@@ -61,6 +62,8 @@ export interface ComposeWorld {
   killAll(): Promise<number>;
   /** Until nothing that was started here runs. */
   settled(): Promise<void>;
+  /** Did it die there? */
+  wasKilled(): boolean;
   /** Dies at this moment of the next scripts: `before:3`, `after:3`; undefined lets them live. */
   killAt(moment: string | undefined): Promise<void>;
 }
@@ -135,9 +138,10 @@ export async function makeComposeWorld(base: string, { shell = [] as readonly st
     settled: async () => {
       while ((await marked()).length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
     },
+    wasKilled: () => existsSync(join(base, 'killed')),
     killAt: async (moment) => {
       killAt = moment ?? '';
-      spawnSync('rm', ['-f', join(base, 'before'), join(base, 'after')]);
+      spawnSync('rm', ['-f', ...['before', 'after', 'killed'].map((name) => join(base, name))]);
     },
   };
 }

@@ -1,5 +1,4 @@
-import type { DeployRecord, FileChange, Plan } from '../../source/stack/model.ts';
-import { hashOf } from '../../source/stack/read-deployment.ts';
+import type { FileChange, Plan } from '../../source/stack/model.ts';
 import type { Transaction } from '../../source/stack/transaction.ts';
 
 /** A plan with the least that one needs. */
