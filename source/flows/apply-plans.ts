@@ -15,7 +15,7 @@ import { variablesOf } from '../stack/variables.ts';
 import type { FlowWorld } from './flow.ts';
 import type { ReadyPlan } from './plan-component.ts';
 import { secretValues } from './secret-values.ts';
-import { secretName } from './stack-facts.ts';
+import { type StackFacts, secretName } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
 export interface Applied {
@@ -70,6 +70,46 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
     run: (grant) => markVerified(grant, host, transaction),
   });
   return { run, component };
+}
+
+/** Takes a component away, with the confirmation that `destroy` wants; volumes of the plan go last, when nothing uses them any more. Answers the run. */
+export async function applyRemoval(
+  session: Session,
+  world: FlowWorld,
+  facts: StackFacts,
+  plan: Plan,
+  consequences: readonly string[],
+): Promise<string> {
+  const { host, engine, tool, place } = facts;
+  if (!tool) throw blocked([]);
+  const run = newRun();
+  const { user, machine } = identityOf();
+  const transaction: Transaction = { schema: 1, run, by: `${user}@${machine}`, startedAt: new Date().toISOString(), plans: [plan] };
+  const secrets: Record<string, Record<string, string>> = { [plan.component]: {} };
+  for (const { component } of plan.after)
+    secrets[component] ??= await secretValues(session, world, place, component, recordedSecrets(facts.others, component));
+  const target = { host: place, component: plan.component };
+  await session.act({
+    id: 'remove',
+    right: 'destroy',
+    title: `Remove ${plan.component}`,
+    request: [
+      `${tool.argv.join(' ')} down in ${plan.stackFolder}/${plan.component}`,
+      ...plan.volumes.map((name) => `DELETE /volumes/${name}`),
+      ...plan.after.map(({ component, argv }) => `${argv.join(' ')} in ${component}`),
+    ].join(', '),
+    target,
+    consequences,
+    limitMs: Number.POSITIVE_INFINITY,
+    run: async (grant) => {
+      await applyTransaction(grant, host, { transaction, tool, secrets, engine, networkLabels: labelsOfNetwork }, (event) =>
+        tellApplying(session, event),
+      );
+      for (const name of plan.volumes) await engine.writer(grant).removeVolume(name);
+    },
+  });
+  world.fleet.refresh();
+  return run;
 }
 
 function blocked(ready: readonly ReadyPlan[]): Fault {

@@ -2,6 +2,7 @@ import { compose } from './compose.ts';
 import { copy } from './copy.ts';
 import { deploy } from './deploy.ts';
 import { diskUsage } from './disk-usage.ts';
+import { edit } from './edit.ts';
 import { exec } from './exec.ts';
 import type { Flow } from './flow.ts';
 import { pause, unpause } from './pause.ts';
@@ -24,6 +25,7 @@ import { update } from './update.ts';
 /** Every flow there is, in the order of the help. Verbs, palette, help and rights are made of this; nothing else names a flow. */
 export const flows: readonly Flow[] = [
   deploy,
+  edit,
   update,
   rollback,
   recover,

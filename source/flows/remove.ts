@@ -3,6 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
+import { deployedEntry, removeDeployed } from './remove-deployed.ts';
 import { componentOf, hasContainer, namesText, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { serviceFlag } from './start.ts';
 import { isStopped, stop } from './stop.ts';
@@ -13,18 +14,22 @@ const seenLimitMs = 30_000;
 export const remove: Flow = {
   id: 'remove',
   verb: 'remove',
-  title: "Remove the component's containers",
-  summary: 'Removes the containers of a component. Images and named volumes stay; what is lost is listed before it is confirmed.',
+  title: 'Remove the component',
+  summary:
+    'Removes the containers of a component, and of one that was deployed from here the files that nobody changed and its site. Images and data stay, unless its name is typed for that; what is lost is listed before it is confirmed.',
   right: 'destroy',
   about: 'component',
   flags: {
     ...serviceFlag,
     force: { meaning: 'also remove running containers: their programs are killed' },
     volumes: { meaning: 'also remove their unnamed volumes, with what is in them' },
+    data: { meaning: 'of one that was deployed from here: delete its data too; the name again, to be sure', value: 'COMPONENT' },
   },
   offered: (component) => component.services.some(hasContainer),
   async run(session, input, world) {
     const component = componentOf(input);
+    const deployed = await deployedEntry(session, input, world);
+    if (deployed) return removeDeployed(session, input, world, deployed);
     const engine = world.engineOf(input.place);
     let force = input.options.force === true;
     const volumes = input.options.volumes === true;

@@ -1,0 +1,121 @@
+import { Fault } from '../faults/fault.ts';
+import { editText } from '../hosts/local-editor.ts';
+import type { Session } from '../session/session.ts';
+import { answersOfDeployment } from '../stack/answers.ts';
+import { readEnv } from '../stack/env-file.ts';
+import type { Answers } from '../stack/model.ts';
+import { isEmpty } from '../stack/plan.ts';
+import { planJson, reviewOf } from '../stack/plan-text.ts';
+import { cleanLine } from '../text/clean.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
+import { applyPlans } from './apply-plans.ts';
+import { formContextOf } from './deploy.ts';
+import type { Flow, FlowWorld } from './flow.ts';
+import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { componentOf } from './service-targets.ts';
+import { type Standing, standing } from './standing.ts';
+
+export const edit: Flow = {
+  id: 'edit',
+  verb: 'edit',
+  title: 'Edit its files',
+  summary:
+    'Opens compose.yaml, .env or a configuration file of a component in your editor, then shows what the change would do and applies it like any other. With --stdin the new text is piped in.',
+  right: 'operate',
+  about: 'component',
+  usage: '[FILE]',
+  flags: { stdin: { meaning: 'take the new text from what is piped in' } },
+  offered: (component) => component.known,
+  async run(session, input, world) {
+    const component = componentOf(input);
+    const one = await standing(session, world, input.place, component.id);
+    const texts = textsOf(one);
+    const path = await chosenFile(session, input.words[0], texts);
+    const before = texts[path] ?? '';
+    let text = before;
+    for (let round = 1; ; round++) {
+      text = input.stdin ? new TextDecoder().decode(input.stdin) : await edited(session, path, text);
+      if (text === before) return { message: `${component.id}/${path}: nothing was changed.` };
+      let ready: ReadyPlan;
+      try {
+        ready = await planComponent(session, world, one.facts, answersWith(world, one, path, text), {
+          kind: 'change',
+          edited: { [path]: text },
+        });
+      } catch (thrown) {
+        // What was typed is not lost over a colon.
+        if (!(thrown instanceof Fault) || input.stdin || !session.attended) throw thrown;
+        if (!(await again(session, thrown, round))) throw thrown;
+        continue;
+      }
+      const review = reviewOf(ready.plan, ready.findings);
+      const choice = await session.review({ ...review, id: `edit-${round}` });
+      if (session.rehearsing)
+        return { message: 'Rehearsed: nothing was changed.', data: planJson(ready.plan, ready.findings, isEmpty(ready.plan)) };
+      if (choice === 'edit' && !input.stdin) continue;
+      if (choice !== 'apply') throw given(component.id);
+      const { run, component: seen } = await applyPlans(session, world, [ready]);
+      return {
+        message: `${component.id}/${path} is in force: ${seen?.word ?? 'not seen yet'}.`,
+        data: { component: component.id, host: input.place, run, file: path },
+      };
+    }
+  },
+};
+
+/** What stands in an edited .env is what is wanted, not what stood there. */
+function answersWith(world: FlowWorld, { facts, answers }: Standing, path: string, text: string): Answers {
+  const { deployment, entry } = facts;
+  if (path !== '.env' || !deployment) return answers;
+  const env = readEnv(text, `${deployment.folder}/.env`).values;
+  return answersOfDeployment(entry, formContextOf(world, { ...facts, deployment: { ...deployment, env } }, {}));
+}
+
+function textsOf({ facts }: Standing): Record<string, string> {
+  const { compose = '', envText = '', files = {} } = facts.deployment ?? {};
+  return { 'compose.yaml': compose, '.env': envText, ...files };
+}
+
+async function chosenFile(session: Session, written: string | undefined, texts: Readonly<Record<string, string>>): Promise<string> {
+  const names = Object.keys(texts);
+  if (written !== undefined) {
+    const found = names.find((name) => name === written || name === `files/${written}`);
+    if (found) return found;
+    throw new Fault({
+      code: 'usage.file',
+      message: `It has no file "${cleanLine(written)}".`,
+      remedy: nameRemedy(written, names, 'It has no files.'),
+    });
+  }
+  if (!session.attended) {
+    throw new Fault({ code: 'usage.file', message: 'Which file?', remedy: `Name one of ${names.join(', ')}.` });
+  }
+  return session.ask.choice({ id: 'file', label: 'Which file?', choices: names.map((name) => ({ value: name, label: name })) });
+}
+
+async function edited(session: Session, path: string, text: string): Promise<string> {
+  return session.lend(() => editText(text, { name: path, env: process.env, signal: session.signal }));
+}
+
+async function again(session: Session, fault: Fault, round: number): Promise<boolean> {
+  const { where } = fault;
+  const place = where?.line === undefined ? '' : ` (line ${where.line}${where.column === undefined ? '' : `, column ${where.column}`})`;
+  const choice = await session.ask.choice({
+    id: `again-${round}`,
+    label: `${fault.message}${place}`,
+    help: fault.remedy,
+    choices: [
+      { value: 'again', label: 'Edit it again' },
+      { value: 'drop', label: 'Give the change up' },
+    ],
+  });
+  return choice === 'again';
+}
+
+function given(id: string): Fault {
+  return new Fault({
+    code: 'interrupted.cancelled',
+    message: `Nothing was changed: ${id} is as before.`,
+    remedy: 'Start it again whenever you like.',
+  });
+}
