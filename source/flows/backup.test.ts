@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pack } from 'tar-stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { catalogEntry } from '../../test/doubles/container-facts.ts';
+import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
+import { cronLine, unitTexts } from '../stack/backup-schedule.ts';
+import { backup } from './backup.ts';
+import { backupList, backupVerify } from './backup-list.ts';
+import type { FlowWorld } from './flow.ts';
+import { restore } from './restore.ts';
+
+const hasTools = (() => {
+  try {
+    execFileSync('flock', ['--version'], { stdio: 'ignore' });
+    execFileSync('sha256sum', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+async function tarOf(content: string): Promise<Buffer> {
+  const archive = pack();
+  archive.entry({ name: 'data/', type: 'directory' });
+  archive.entry({ name: 'data/notes.txt' }, content);
+  archive.finalize();
+  const chunks: Buffer[] = [];
+  for await (const chunk of archive) chunks.push(Buffer.from(chunk as Buffer));
+  return Buffer.concat(chunks);
+}
+
+describe.skipIf(!hasTools)('backup and restore', () => {
+  let stage: FlowStage;
+  let world: FlowWorld;
+  let to: string;
+
+  const entry: CatalogEntry = {
+    ...catalogEntry('notes', { app: { image: 'notes/notes', main: true } }),
+    backup: [
+      { id: 'data', volume: 'data', way: 'stop', with: [], exclude: [] },
+      { id: 'cache', volume: 'cache', way: 'skip', with: [], exclude: [], why: 'made anew' },
+    ],
+    fields: [{ name: 'APP_SECRET', type: 'secret-string', secret: true, required: true, goes: 'environment', excludes: [] }],
+  };
+  const withMounts: CatalogEntry = {
+    ...entry,
+    services: entry.services.map((service) => ({ ...service, mounts: [{ source: 'data', target: '/data', readOnly: false }] })),
+  };
+  const view = () => {
+    const [detail] = [...stage.engine.containers.values()];
+    return componentView('notes', {
+      id: 'notes',
+      project: 'stack',
+      services: [serviceView('app', { containerId: detail?.id, main: true })],
+    });
+  };
+
+  beforeEach(async () => {
+    stage = await FlowStage.open();
+    to = join(stage.folder, 'backups');
+    await mkdir(join(stage.folder, 'stack', 'notes'), { recursive: true });
+    await writeFile(join(stage.folder, 'stack', 'notes', 'compose.yaml'), 'services: {}\n');
+    stage.engine.add('app', { state: 'running', mounts: [{ kind: 'volume', source: 'notes_data', target: '/data', readOnly: false }] });
+    stage.engine.archives.set('/data', await tarOf('what was written'));
+    const host = openLocalHost();
+    world = {
+      ...stage.world,
+      hostOf: () => host,
+      catalog: { entries: [withMounts], get: (id: string) => (id === 'notes' ? withMounts : undefined), problems: [] },
+      vault: async () => ({ list: async () => [{ name: 'local/notes/APP_SECRET', versions: [] }], read: async () => undefined }) as never,
+      stackFolderOf: async () => join(stage.folder, 'stack'),
+    };
+    Object.defineProperty(stage, 'world', { get: () => world });
+  });
+  afterEach(() => stage.close());
+
+  it('saves what is declared, with the files of the component, and says what a restore would lack', async () => {
+    stage.operator.answers['backup-passphrase'] = [''];
+    const outcome = await stage.run(backup, view(), { options: { to } });
+    expect(outcome.message).toMatch(/notes is backed up.*Restore is impossible without these: APP_SECRET/);
+    const [stamp = ''] = await readdir(join(to, 'notes'));
+    expect(await readdir(join(to, 'notes', stamp))).toEqual(['SHA256SUMS', 'data.tar.gz', 'manifest.json', 'project.tar']);
+    expect(JSON.parse(await readFile(join(to, 'notes', stamp, 'manifest.json'), 'utf8'))).toMatchObject({
+      skipped: [{ volume: 'cache', why: 'made anew' }],
+      secrets: { names: ['APP_SECRET'], sealed: false },
+    });
+    expect(stage.engine.requests).toEqual(['stop app', 'start app']);
+    expect((await stage.run(backupList, undefined, { options: { to } })).message).toBe(`1 backup in ${to} on local.`);
+    expect((await stage.run(backupVerify, undefined, { options: { to }, words: ['notes'] })).message).toMatch(/as it was written/);
+  });
+
+  it('a restore is confirmed with what is lost, empties the volume, fills it, and starts what ran', async () => {
+    stage.operator.answers['backup-passphrase'] = [''];
+    await stage.run(backup, view(), { options: { to } });
+    stage.engine.requests.length = 0;
+    const outcome = await stage.run(restore, view(), { options: { to } });
+    expect(outcome.message).toMatch(/notes is restored to/);
+    const [confirmation] = stage.operator.confirmations;
+    expect(confirmation?.consequences.join('\n')).toMatch(/Everything in notes_data .* is deleted/);
+    expect(stage.engine.requests.map((request) => request.split(' ').slice(0, 2).join(' '))).toEqual([
+      'stop app',
+      'beside notes_data',
+      'exec beside',
+      'exec beside',
+      'put app',
+      'start app',
+    ]);
+    expect(stage.engine.put[0]?.archive.toString()).toContain('what was written');
+  });
+
+  it('read-only and a rehearsal change nothing', async () => {
+    stage.policy = { ...stage.policy, rehearsing: true };
+    expect((await stage.run(backup, view(), { options: { to } })).message).toMatch(/Rehearsed/);
+    stage.policy = { ...stage.policy, rehearsing: false, readOnly: true };
+    stage.operator.answers['backup-passphrase'] = [''];
+    await expect(stage.run(backup, view(), { options: { to } })).rejects.toMatchObject({ code: 'refused.readOnly' });
+    expect(stage.engine.requests).toEqual([]);
+    await expect(readdir(to)).rejects.toThrow();
+  });
+
+  it('a place that is no path is refused, and one that nobody named', async () => {
+    await expect(stage.run(backupList, undefined, { options: { to: 'somewhere' } })).rejects.toMatchObject({ code: 'usage.backup' });
+  });
+});
+
+describe('the timer', () => {
+  const schedule = { place: 'local', argv: ['/opt/my tools/quarterdeck', 'backup', 'all', '--to', '/srv/100%'], at: '03:15' };
+
+  it('runs the command that was shown, whatever is in its words', () => {
+    const { service, timer } = unitTexts(schedule);
+    expect(service).toContain('ExecStart="/opt/my tools/quarterdeck" backup all --to /srv/100%%');
+    expect(timer).toContain('OnCalendar=*-*-* 03:15:00');
+  });
+
+  it('has a line for cron, where a percent sign would end the command', () => {
+    expect(cronLine(schedule)).toBe("15 3 * * * '/opt/my tools/quarterdeck' backup all --to '/srv/100\\%'");
+  });
+});
