@@ -24,9 +24,10 @@ export interface FormDialog {
 
 export function openForm(form: Form): FormDialog {
   const values = initialValues(form);
+  const problems = formProblems(form, values);
   const at = Math.max(
     0,
-    form.fields.findIndex((field) => fieldProblem(field, field.value) !== undefined),
+    form.fields.findIndex(({ id }) => problems[id] !== undefined),
   );
   return {
     kind: 'form',

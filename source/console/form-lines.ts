@@ -55,7 +55,8 @@ function textOf(dialog: FormDialog, field: FormField, here: boolean, theme: Them
   }
   const hide = (text: string) => (field.kind === 'secret' ? theme.glyphs.mask.repeat(characters(text).length) : text);
   // A long value shows its end, where the cursor mostly is.
-  const all = characters(dialog.field.text);
+  // What stood there before may come from anywhere; what is typed is clean already.
+  const all = characters(cleanLine(dialog.field.text));
   const from = Math.max(0, dialog.field.cursor - (room - 3));
   let typed = '';
   let shown = from;

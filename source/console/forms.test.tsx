@@ -159,6 +159,25 @@ describe('a form', () => {
     }
   });
 
+  test('what comes from outside cannot draw: labels, values, choices, sentences', async () => {
+    const evil = '\x1b[2J\x1b]0;title\x07\u202eevil';
+    const field = { required: false, section: evil, help: evil, label: evil, value: evil };
+    const fields = [
+      { ...field, id: 'a', kind: 'text' as const, check: () => evil },
+      { ...field, id: 'b', kind: 'choice' as const, choices: [{ value: evil, label: evil, detail: evil }] },
+    ];
+    const { open } = stageOf(async (operator, signal) => {
+      await operator.fill({ id: 'x', title: evil, fields }, signal);
+    });
+    const screen = await open();
+    await screen.press('r');
+    await screen.sees('<U+202E>evil');
+    await screen.press('tab', 'ctrl+s');
+    await screen.sees('✖ <U+202E>evil');
+    expect(screen.raw()).not.toMatch(/[\x07\u202e]|\x1b(?!\[[0-9;:]*m)/);
+    expect(misfits(screen.frame(), { columns: 80, rows: 24 })).toEqual([]);
+  });
+
   test('survives a terminal that is too small for it, and takes no key there', async () => {
     const { answers, open } = formStage();
     const screen = await open();
@@ -251,6 +270,39 @@ describe('a review', () => {
     await screen.sees('the page');
     await screen.press('g', 'tab', 'tab', ' ', 'G', 'pageup', 'pageup', 'pageup');
     await screen.sees('+ line 19');
+  });
+
+  test('what comes from outside cannot draw: titles, lines, findings, ways on', async () => {
+    const evil = '\x1b[2J\x1b]0;title\x07\u202eevil';
+    const review = {
+      id: 'x',
+      title: evil,
+      sections: [{ title: evil, lines: [{ mark: 'added' as const, text: evil }, { text: evil }] }],
+      findings: [{ id: 'f', level: 'blocking' as const, message: evil, advice: evil, remedy: evil }],
+      actions: [
+        { id: 'apply', label: evil, blocked: evil },
+        { id: 'edit', label: evil },
+      ],
+    };
+    const screen = await reviewStage(review).open();
+    await screen.press('r');
+    await screen.sees('blocking  <U+202E>evil', '+ <U+202E>evil', 'is blocked');
+    await screen.press('enter');
+    await screen.sees('Not now');
+    expect(screen.raw()).not.toMatch(/[\x07\u202e]|\x1b(?!\[[0-9;:]*m)/);
+    expect(misfits(screen.frame(), { columns: 80, rows: 24 })).toEqual([]);
+  });
+
+  test('a long line is not cut: it goes on below', async () => {
+    const text = `    command: ["serve", "--listen=127.0.0.1:8180", "--data=/data", "--log-level=info", "--public-name=vault.lan", "--last"]`;
+    const screen = await reviewStage({
+      ...sampleReview,
+      findings: [],
+      sections: [{ title: 'x', lines: [{ mark: 'added', text }] }],
+    }).open();
+    await screen.press('r');
+    await screen.sees('+     command: ["serve",', '"--last"]');
+    expect(screen.frame().match(/\+ {5}/g)).toHaveLength(1);
   });
 
   test('Enter that was pressed before it could be seen applies nothing', async () => {

@@ -46,6 +46,16 @@ function findingRows({ review }: ReviewDialog, theme: Theme, width: number): Pla
   });
 }
 
+/** What is about to happen is never cut: a long line goes on below, further in. */
+function lineRows(line: ReviewLine, theme: Theme, width: number): string[] {
+  const clean = cleanLine(line.text);
+  const indent = /^ */.exec(clean)?.[0].slice(0, Math.floor(width / 3)) ?? '';
+  return wrap(clean.trimStart(), width - indent.length - 6).map((part, index) => {
+    const text = `${indent}${index === 0 ? '' : '  '}${part}`;
+    return `  ${reviewLine({ ...line, text }, (paint, told) => theme.paint(paint, told), index > 0)}`;
+  });
+}
+
 function sectionRows({ review, folded }: ReviewDialog, theme: Theme, width: number): PlacedRow[] {
   const [open, closed] = theme.ascii ? ['v', '>'] : ['▾', '▸'];
   let previous: number | undefined;
@@ -53,9 +63,7 @@ function sectionRows({ review, folded }: ReviewDialog, theme: Theme, width: numb
     if (lines.length === 0) return [];
     const isFolded = folded.has(section);
     const head = `${theme.paint('accent', (isFolded ? closed : open) ?? '')} ${theme.paint('heading', cut(cleanLine(title), width - 16, theme.glyphs.ellipsis))}  ${figures(lines, theme)}`;
-    const rows = isFolded
-      ? []
-      : lines.map((line): PlacedRow => ({ text: `  ${reviewLine(line, (paint, text) => theme.paint(paint, text))}`, section }));
+    const rows = isFolded ? [] : lines.flatMap((line) => lineRows(line, theme, width).map((text): PlacedRow => ({ text, section })));
     // A heading stands free of the lines before it.
     const gap: PlacedRow[] = previous !== undefined && !folded.has(previous) ? [{ text: '' }] : [];
     previous = section;

@@ -318,7 +318,7 @@ function hostileDeck() {
 }
 
 // Hundreds of frames each.
-describe('every screen at every size', { timeout: 90_000 }, () => {
+describe('every screen at every size', { timeout: 180_000 }, () => {
   for (const size of sizes) {
     test(`${size.columns}x${size.rows}: fits, has its footer, shows the selection`, async () => {
       const decks = size.columns > 150 || size.rows === 28 ? [createFakeDeck({ flows })] : [createFakeDeck({ flows }), hostileDeck()];

@@ -71,7 +71,7 @@ export interface Review {
   /** The ways on, first the one that Enter takes. `blocked`: why it cannot be taken now. */
   actions: readonly { id: string; label: string; blocked?: string }[];
 }
-/** `added` and `removed` are lines of a diff. Text is cleaned by whoever shows it. */
+/** `added` and `removed` are lines of a diff, without its signs: whoever shows it marks and cleans it. */
 export interface ReviewLine {
   mark?: 'added' | 'removed' | 'same' | 'warning' | 'heading';
   text: string;

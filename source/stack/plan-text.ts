@@ -130,7 +130,7 @@ export function diffLines({ path, before = '', after = '' }: Pick<FileChange, 'p
   return hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }): Line[] => [
     { mark: 'heading', text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@` },
     ...lines.map((line): Line => {
-      const text = `${line.charAt(0)}${maskLine(line.slice(1))}`;
+      const text = maskLine(line.slice(1));
       if (line.startsWith('\\')) return { mark: 'same', text: line };
       return { mark: line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'same', text };
     }),

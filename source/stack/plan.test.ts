@@ -327,8 +327,8 @@ describe('reviewOf', () => {
     ]);
     expect(review.sections.at(-1)?.lines).toEqual(
       expect.arrayContaining([
-        { mark: 'added', text: '+WEB_PORT=18090' },
-        { mark: 'added', text: '+BASE_URL=http://localhost:18090' },
+        { mark: 'added', text: 'WEB_PORT=18090' },
+        { mark: 'added', text: 'BASE_URL=http://localhost:18090' },
       ]),
     );
     expect(review.actions[0]).toEqual({ id: 'apply', label: 'Change', blocked: 'One finding has to be dealt with first.' });

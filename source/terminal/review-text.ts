@@ -10,16 +10,17 @@ export interface ReviewStyle {
   columns: number;
 }
 
-/** A line of a diff says what it is without colour too. */
-export function reviewLine({ mark, text }: ReviewLine, paint: ReviewStyle['paint']): string {
+/** A line of a diff says what it is without colour too. `continued`: the rest of one that was broken. */
+export function reviewLine({ mark, text }: ReviewLine, paint: ReviewStyle['paint'], continued = false): string {
   const clean = cleanLine(text);
+  const sign = (character: string) => `${continued ? ' ' : character} ${clean}`;
   switch (mark) {
     case 'added':
-      return paint('good', `+ ${clean}`);
+      return paint('good', sign('+'));
     case 'removed':
-      return paint('bad', `- ${clean}`);
+      return paint('bad', sign('-'));
     case 'warning':
-      return paint('warn', `! ${clean}`);
+      return paint('warn', sign('!'));
     case 'heading':
       return paint('strong', clean);
     case 'same':
