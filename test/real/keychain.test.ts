@@ -1,0 +1,104 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { KeychainSession, keychainMissing } from './keychain.ts';
+import { runProgram } from './scripts.ts';
+
+const missing = keychainMissing();
+if (missing !== undefined && process.env.QUARTERDECK_REQUIRE_REAL === '1')
+  throw new Error(`the keychain must be tested, and cannot: ${missing}`);
+
+const marked = 'marked-secret-5c1d-ü';
+const name = 'nas/password-vault/ADMIN_TOKEN';
+
+describe.skipIf(missing)(`a real keychain${missing ? ` (${missing})` : ''}`, () => {
+  let session: KeychainSession;
+  beforeEach(() => {
+    session = new KeychainSession();
+  });
+  afterEach(() => session.close());
+
+  const open = async () => {
+    await session.startBus();
+    await session.startKeyring('keyring password');
+  };
+
+  test('keeps a secret and its versions over processes; it is in no argv and in no file in clear', async () => {
+    await open();
+    const trace = join(session.folder, 'trace');
+    const written = await session.use(['write', name], {
+      input: marked,
+      before: ['strace', '-f', '-qq', '-e', 'trace=execve,execveat', '-s', '65536', '-o', trace],
+    });
+    expect(written).toEqual({ answer: expect.stringMatching(/^[a-z0-9]{6}$/) });
+    await session.use(['write', name], { input: `${marked} 2` });
+    expect(await session.use(['read', name])).toEqual({ answer: { value: `${marked} 2`, kind: 'keychain' } });
+    expect(await session.use(['list'])).toEqual({ answer: [[name, 2]] });
+    expect(await readFile(trace, 'utf8')).not.toContain('marked-secret');
+    for (const file of await readdir(session.folder, { recursive: true, withFileTypes: true })) {
+      if (file.isFile()) expect(await readFile(join(file.parentPath, file.name), 'latin1'), file.name).not.toContain('marked-secret');
+    }
+    await session.use(['remove', name]);
+    expect(await session.use(['list'])).toEqual({ answer: [] });
+  });
+
+  test('two processes at once lose no version, and neither does the sealed file', async () => {
+    await open();
+    for (const kind of ['keychain', 'file']) {
+      const key = join(session.folder, 'key');
+      await runProgram(['sh', '-c', 'umask 077; head -c 32 /dev/urandom | base64 > "$0"', key]);
+      const env = { QUARTERDECK_SECRETS: kind, QUARTERDECK_SECRETS_KEY_FILE: key };
+      await Promise.all([session.use(['write-many', 'one', '6'], { env }), session.use(['write-many', 'two', '6'], { env })]);
+      const { answer } = await session.use(['list'], { env });
+      const counts = Object.fromEntries(answer as [string, number][]);
+      expect(Object.keys(counts)).toHaveLength(13);
+      expect(counts['nas/shared/SECRET']).toBe(10);
+      for (const who of ['one', 'two']) {
+        expect(await session.use(['read', `nas/${who}-5/SECRET`], { env })).toMatchObject({ answer: { value: `value of ${who} 5`, kind } });
+      }
+    }
+  });
+
+  test('locked, it is a sentence within the limit, and works again once unlocked', async () => {
+    await open();
+    await session.use(['write', name], { input: marked });
+    await session.lock();
+    const begin = performance.now();
+    const { fault } = await session.use(['write', name], { input: 'x' });
+    expect(fault).toMatchObject({ code: 'failed.keychain', message: "The system's keychain does not answer: it is locked." });
+    expect(performance.now() - begin).toBeLessThan(15_000);
+    await session.startKeyring('keyring password');
+    expect(await session.use(['read', name])).toMatchObject({ answer: { value: marked } });
+  });
+
+  test('without a bus, a provider or a collection it says which', async () => {
+    const reason = async (env?: Record<string, string | undefined>) => (await session.use(['list'], env ? { env } : {})).fault?.message;
+    expect(await reason({ DBUS_SESSION_BUS_ADDRESS: undefined, XDG_RUNTIME_DIR: undefined })).toBe(
+      "The system's keychain does not answer: this session has no D-Bus.",
+    );
+    expect(await reason()).toBe("The system's keychain does not answer: this session has no D-Bus.");
+    await session.startBus();
+    expect(await reason()).toBe("The system's keychain does not answer: no program here keeps secrets.");
+    await session.startKeyring();
+    const { fault } = await session.use(['write', name], { input: 'x' });
+    expect(fault?.message).toBe("The system's keychain does not answer: it holds no keyring yet.");
+  });
+
+  test('secrets move to a sealed file and back, each read back before it is removed', async () => {
+    await open();
+    const key = join(session.folder, 'key');
+    await runProgram(['sh', '-c', 'umask 077; head -c 32 /dev/urandom | base64 > "$0"', key]);
+    const env = { QUARTERDECK_SECRETS: 'auto', QUARTERDECK_SECRETS_KEY_FILE: key };
+    await session.use(['write', name], { input: marked, env });
+    expect(await session.use(['migrate', 'file'], { env })).toEqual({ answer: { moved: 1 } });
+    // The keychain is not needed any more.
+    expect(await session.use(['read', name], { env: { ...env, DBUS_SESSION_BUS_ADDRESS: undefined, XDG_RUNTIME_DIR: undefined } })).toEqual(
+      {
+        answer: { value: marked, kind: 'file' },
+      },
+    );
+    expect(await session.use(['migrate', 'keychain'], { env })).toEqual({ answer: { moved: 1 } });
+    expect(await session.use(['read', name], { env })).toEqual({ answer: { value: marked, kind: 'keychain' } });
+    expect(await readdir(session.data)).not.toContain('secrets.sealed');
+  });
+});
