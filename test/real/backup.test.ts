@@ -72,6 +72,24 @@ for (const { kind, composer } of ways) {
       await rm(folder, { recursive: true, force: true });
     });
 
+    it('what must not be stopped is paused for its copy, and goes on', async () => {
+      const store = await stage.store(targets.folder());
+      const running = await start('intrusion-prevention');
+      const before = await stage.containerOf(running.project, 'crowdsec');
+      await stage.until(
+        'its database is there',
+        async () => (await stage.ask(before.id, ['test', '-s', '/var/lib/crowdsec/data/crowdsec.db'])) === '',
+      );
+      const { startedMs } = (await stage.engine.inspect(before.id, stage.signal)) ?? {};
+      const manifest = await stage.backUp(running, store);
+      expect(manifest.items.map(({ id, way }) => `${id} ${way}`)).toEqual(['config copy', 'data pause']);
+      const after = await stage.engine.inspect(before.id, stage.signal);
+      // The same process: it was never stopped.
+      expect(after).toMatchObject({ state: 'running', startedMs });
+      const [backup] = await store.list(stage.signal, 'intrusion-prevention');
+      expect(backup && (await store.verify(backup, stage.signal))).toEqual([]);
+    });
+
     for (const to of ['folder', 'restic'] as const) {
       it(`PostgreSQL, to a ${to}: every row from before it began, none torn, back in an empty volume`, async () => {
         const store = await stage.store(targets[to]());
