@@ -472,6 +472,40 @@ export function engineContract(kind: string, real: { url: string; socket: string
     });
   });
 
+  test('networks: made with labels, once, and gone again', async () => {
+    const name = `${tag}-net`;
+    const found = async () => (await engine.networks(signal())).find((network) => network.name === name);
+    await writer.createNetwork(name, { 'quarterdeck.provides': 'database' });
+    expect(await found()).toMatchObject({
+      id: expect.stringMatching(/^[0-9a-f]{64}$/),
+      driver: 'bridge',
+      labels: { 'quarterdeck.provides': 'database' },
+      subnets: [expect.stringMatching(/^(10|172|192)\.[\d.]+\/\d+$/)],
+    });
+    await expect(writer.createNetwork(name, {})).rejects.toMatchObject({ code: 'engine.nameTaken' });
+    await writer.removeNetwork(name);
+    expect(await found()).toBeUndefined();
+    await expect(writer.removeNetwork(name)).rejects.toMatchObject({ code: 'engine.missing' });
+  });
+
+  test('one image: by tag, by id and under a name that it is given', async () => {
+    const one = await engine.image(image, signal());
+    expect(one).toMatchObject({
+      id: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      architecture: expect.stringMatching(/^(amd64|arm64)$/),
+      tags: [expect.stringMatching(/busybox:latest$/)],
+    });
+    expect(one?.sizeBytes).toBeGreaterThan(0);
+    expect(one?.createdMs).toBeLessThanOrEqual(Date.now());
+    expect(await engine.image(one?.id ?? '', signal())).toEqual(one);
+    await writer.tagImage(one?.id ?? '', `${tag}/kept:before-1`);
+    expect((await engine.image(`${tag}/kept:before-1`, signal()))?.id).toBe(one?.id);
+    await writer.removeImage(`${tag}/kept:before-1`);
+    expect(await engine.image(`${tag}/kept:before-1`, signal())).toBeUndefined();
+    expect((await engine.image(image, signal()))?.id).toBe(one?.id);
+    await expect(writer.tagImage(`sha256:${'0'.repeat(64)}`, `${tag}/none:1`)).rejects.toMatchObject({ code: 'engine.missing' });
+  });
+
   test('images and disk usage', async () => {
     const images = await engine.images(signal());
     const busybox = images.find(({ tags }) => tags.some((name) => /(^|\/)busybox:latest$/.test(name)));
@@ -485,7 +519,12 @@ export function engineContract(kind: string, real: { url: string; socket: string
 
   test('volumes that nobody named are told apart from others, and go one by one', async () => {
     const name = `${tag}-kept`;
-    await api('POST', '/volumes/create', { Name: name });
+    await api('POST', '/volumes/create', { Name: name, Labels: { 'com.docker.compose.volume': 'data' } });
+    expect((await engine.volumes(signal())).find((volume) => volume.name === name)).toEqual({
+      name,
+      labels: { 'com.docker.compose.volume': 'data' },
+      mountpoint: expect.stringMatching(new RegExp(`^/.*${name}`)),
+    });
     const unnamed = JSON.parse((await api('POST', '/volumes/create', {})).body) as { Name: string };
     const anonymous = async () => new Map((await engine.diskUsage(signal())).volumes.map((volume) => [volume.name, volume.anonymous]));
     expect([(await anonymous()).get(unnamed.Name), (await anonymous()).get(name)]).toEqual([true, false]);

@@ -105,26 +105,3 @@ describeWithRegistry('pulling', (registry) => {
     });
   }
 });
-
-for (const kind of [...kinds, 'docker-rootless'] as const) {
-  describeReal(kind, 'networks and volumes', (real) => {
-    test('a network is made with its labels, once, and goes again', async () => {
-      const engine = openEngine({ url: real.url, origin: 'test' }, openLocalHost());
-      const writer = engine.writer(mintGrant('test', 'operate', signal()));
-      const network = `qd-net-${randomBytes(3).toString('hex')}`;
-      const found = async () => (await engine.networks(signal())).find((one) => one.name === network);
-      await writer.createNetwork(network, { 'quarterdeck.provides': 'database' });
-      expect(await found()).toMatchObject({
-        driver: 'bridge',
-        labels: { 'quarterdeck.provides': 'database' },
-        subnets: [expect.stringMatching(/^10\.|^172\.|^192\./)],
-      });
-      await expect(writer.createNetwork(network, {})).rejects.toMatchObject({ code: 'engine.nameTaken' });
-      await writer.removeNetwork(network);
-      expect(await found()).toBeUndefined();
-      await expect(writer.removeNetwork(network)).rejects.toMatchObject({ code: 'engine.missing' });
-      for (const volume of await engine.volumes(signal())) expect(volume.mountpoint).toMatch(/^\//);
-      engine.close();
-    });
-  });
-}
