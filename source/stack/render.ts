@@ -73,7 +73,11 @@ export function renderComponent(entry: CatalogEntry, source: ComponentSource, an
     editor.moveSecrets(secrets, values);
     editor.spellForPodmanCompose();
   }
-  return { compose: editor.text(), env: renderEnv(entry, variables, values, options.base?.env), files };
+  return {
+    compose: editor.text(),
+    env: renderEnv(entry, variables, values, options.base?.env, options.tool.kind === 'podman-compose'),
+    files,
+  };
 }
 
 /** An image by digest or by id: exactly this one. */
@@ -86,6 +90,7 @@ function renderEnv(
   variables: readonly ComponentVariable[],
   values: Readonly<Record<string, string>>,
   existing: string | undefined,
+  withDefaults: boolean,
 ): string {
   const set: Record<string, string> = {};
   const plain = variables.filter(({ kind }) => kind !== 'secret');
@@ -103,6 +108,9 @@ function renderEnv(
     }
     set[name] = value;
   }
+  // podman-compose leaves `NAME: "${NAME:-default}"` as it stands where .env does not know NAME.
+  if (withDefaults)
+    for (const { name, default: fallback } of plain) if (fallback !== '' && values[name] === undefined) set[name] = fallback;
   // What stands there already and is the default says so on purpose: it stays.
   const stays = existing === undefined ? {} : readEnv(existing).values;
   for (const { name, default: fallback } of plain) if (stays[name] === fallback && set[name] === undefined) set[name] = fallback;

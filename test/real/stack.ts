@@ -127,7 +127,7 @@ async function giveTo(path: string, owner: { uid: number; gid: number }): Promis
   if ((await stat(path)).isDirectory()) for (const name of await readdir(path)) await giveTo(join(path, name), owner);
 }
 
-async function prepareComposer(
+export async function prepareComposer(
   composer: Composer,
   engine: RealEngine,
   home: string,
