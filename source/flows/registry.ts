@@ -11,8 +11,10 @@ import { recover } from './recover.ts';
 import { remove } from './remove.ts';
 import { restart } from './restart.ts';
 import { rollback } from './rollback.ts';
+import { secretsExport } from './secrets-export.ts';
+import { secretsImport } from './secrets-import.ts';
 import { secretsList } from './secrets-list.ts';
-import { secretsMigrate } from './secrets-migrate.ts';
+import { secretsMigrate, secretsReseal } from './secrets-migrate.ts';
 import { secretsRemove } from './secrets-remove.ts';
 import { secretsReveal } from './secrets-reveal.ts';
 import { secretsRotate } from './secrets-rotate.ts';
@@ -44,7 +46,10 @@ export const flows: readonly Flow[] = [
   secretsReveal,
   secretsRotate,
   secretsRemove,
+  secretsExport,
+  secretsImport,
   secretsMigrate,
+  secretsReseal,
   diskUsage,
   prune,
 ];
