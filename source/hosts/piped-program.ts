@@ -10,15 +10,19 @@ const graceMs = 500;
 
 /**
  * Starts a program of this machine whose input and output flow: nothing is collected, so that what goes through it may be larger than memory. It ends with the
- * grant, and with us: its input closes then. `stdin` must be ended by the caller, `stdout` read.
+ * grant, and with us: its input closes then. `bare`: without anything of our own environment. `stdin` must be ended by the caller, `stdout` read.
  */
-export async function pipeProgram(grant: Grant, argv: readonly string[], { env, cwd }: PipeOptions = {}): Promise<PipedProgram> {
+export async function pipeProgram(
+  grant: Grant,
+  argv: readonly string[],
+  { env, cwd, bare = false }: PipeOptions & { bare?: boolean } = {},
+): Promise<PipedProgram> {
   const { signal } = grant;
   signal.throwIfAborted();
   const [program = '', ...args] = argv;
   const child = spawn(program, args, {
     cwd,
-    env: env ? { ...process.env, ...env } : process.env,
+    env: bare ? { ...env } : env ? { ...process.env, ...env } : process.env,
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     windowsHide: true,

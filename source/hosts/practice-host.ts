@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
 import type { DialAddress, Host, HostFacts, HostFiles, Listener } from './host.ts';
 import { localFiles } from './local-files.ts';
-import { changeWithPracticeProgram, runPracticeProgram } from './practice-programs.ts';
+import { changeWithPracticeProgram, pipePracticeProgram, runPracticeProgram } from './practice-programs.ts';
 
 /** An answer that a practice engine gives from memory. */
 const answerLimitMs = 5_000;
@@ -25,13 +25,7 @@ export function openPracticeHost(folder: string): Host {
     files: filesWithin(folder),
     exec: (argv, options) => runPracticeProgram(folder, argv, options),
     run: (grant, argv, options) => changeWithPracticeProgram(folder, grant, argv, options),
-    pipe: async (_grant, argv) => {
-      throw new Fault({
-        code: 'refused.practice',
-        message: `The practice machine has no program ${argv[0] ?? ''}.`,
-        remedy: 'Nothing is written outside of the practice stack.',
-      });
-    },
+    pipe: (grant, argv, options) => pipePracticeProgram(folder, grant, argv, options),
     dial: (address, signal) => dialWithin(folder, address, signal),
     facts: async (signal) => {
       signal.throwIfAborted();

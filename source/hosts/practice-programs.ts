@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import type { ExecOptions, ExecOutcome } from './host.ts';
+import type { ExecOptions, ExecOutcome, PipedProgram, PipeOptions } from './host.ts';
+import { pipeProgram } from './piped-program.ts';
 import { runProgram } from './program.ts';
 
 /**
@@ -13,35 +14,42 @@ const programs: ReadonlySet<string> = new Set(['sh', 'df', 'tail', 'ps', 'sysctl
 /** Where the practice machine keeps programs of its own. */
 export const practicePrograms = (folder: string): string => join(folder, 'bin');
 
-export function runPracticeProgram(folder: string, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
-  const [program = '', ...words] = argv;
-  const own = join(practicePrograms(folder), program);
-  const path = program === 'docker-compose' ? own : programs.has(program) ? program : undefined;
+interface Placed {
+  argv: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+}
+
+/** Where the program is and what it is given. Throws `unreachable.program` for what the practice machine does not have. */
+function placed(folder: string, [program = '', ...words]: readonly string[], { cwd, env }: Pick<ExecOptions, 'cwd' | 'env'>): Placed {
+  const path = program === 'docker-compose' ? join(practicePrograms(folder), program) : programs.has(program) ? program : undefined;
   if (path === undefined) {
-    return Promise.reject(
-      new Fault({
-        code: 'unreachable.program',
-        message: `The practice machine has no program ${program}.`,
-        remedy: 'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
-      }),
-    );
+    throw new Fault({
+      code: 'unreachable.program',
+      message: `The practice machine has no program ${program}.`,
+      remedy: 'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
+    });
   }
   const home = join(folder, 'home');
-  return runProgram([path, ...words], {
-    ...options,
-    cwd: options.cwd ?? home,
-    bare: true,
+  return {
+    argv: [path, ...words],
+    cwd: cwd ?? home,
     env: {
       PATH: `${practicePrograms(folder)}:/usr/local/bin:/usr/bin:/bin`,
       HOME: home,
       LANG: 'C.UTF-8',
       QUARTERDECK_HOME: join(folder, 'quarterdeck'),
-      ...options.env,
+      ...env,
     },
-  });
+  };
 }
 
-export function changeWithPracticeProgram(
+export async function runPracticeProgram(folder: string, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
+  const { argv: found, ...around } = placed(folder, argv, options);
+  return runProgram(found, { ...options, ...around, bare: true });
+}
+
+export async function changeWithPracticeProgram(
   folder: string,
   grant: Grant,
   argv: readonly string[],
@@ -49,4 +57,14 @@ export function changeWithPracticeProgram(
 ): Promise<ExecOutcome> {
   grant.signal.throwIfAborted();
   return runPracticeProgram(folder, argv, { ...options, signal: AbortSignal.any([grant.signal, options.signal]) });
+}
+
+export async function pipePracticeProgram(
+  folder: string,
+  grant: Grant,
+  argv: readonly string[],
+  options: PipeOptions = {},
+): Promise<PipedProgram> {
+  const { argv: found, ...around } = placed(folder, argv, options);
+  return pipeProgram(grant, found, { ...around, bare: true });
 }
