@@ -29,7 +29,7 @@ describe('loadSettings', () => {
 
   it('reads every setting and keeps the defaults of the others', async () => {
     const settings = await load(
-      'theme: light\nascii: true\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nproductionHosts: [nas]\n',
+      'theme: light\nascii: true\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nbackups: {nas: "restic:/srv/restic"}\nproductionHosts: [nas]\n',
     );
     expect(settings).toEqual({
       theme: 'light',
@@ -38,6 +38,7 @@ describe('loadSettings', () => {
       catalogFolder: '/home/ann/catalog',
       probeIntervalMs: 120_000,
       stackFolder: '~/stack',
+      backups: { nas: 'restic:/srv/restic' },
       productionHosts: ['nas'],
     });
   });
