@@ -36,25 +36,13 @@ export const secretsList: Flow = {
         message: `No secret ${wanted === undefined ? '' : `of ${cleanLine(wanted)} `}is kept in ${vault.where}.`,
         data: { secrets },
       };
-    session.show({
-      kind: 'table',
-      title: 'Secrets',
-      columns: ['NAME', 'VERSIONS', 'NEWEST', 'RESTS IN', 'WHO CAN READ IT THERE'],
-      align: ['left', 'right'],
-      rows: secrets.flatMap(({ name, versions, rests }) =>
-        rests.map(({ where, readableBy }, index) =>
-          index > 0
-            ? ['', '', '', where, readableBy]
-            : [
-                name,
-                String(versions.length),
-                `${agoText(now - (versions.at(-1)?.createdMs ?? now))}, ${versions.at(-1)?.origin ?? ''}`,
-                where,
-                readableBy,
-              ],
-        ),
-      ),
-    });
+    // Not a table: where and who are sentences, and none of them may be cut.
+    for (const { name, versions, rests } of secrets) {
+      const newest = versions.at(-1);
+      const age = newest ? `, the newest ${newest.origin} ${agoText(now - newest.createdMs)}` : '';
+      const places = rests.map(({ where, readableBy }) => `  ${where}: ${readableBy}`);
+      session.show({ kind: 'text', text: [`${cleanLine(name)}  ${countText(versions.length, 'version')}${age}`, ...places].join('\n') });
+    }
     const away = snapshot.places.filter(({ engine }) => !engine.reachable).map(({ name }) => name);
     const note = away.length > 0 ? ` What the engine of ${away.map(cleanLine).join(', ')} keeps is not known: it does not answer.` : '';
     return { message: `${countText(secrets.length, 'secret')} in ${vault.where}.${note}`, data: { secrets } };
