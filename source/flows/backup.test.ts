@@ -113,6 +113,19 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     expect(stage.engine.put[0]?.archive.toString()).toContain('what was written');
   });
 
+  it('a cancel in the middle starts what was stopped, and leaves no backup', async () => {
+    const ending = new AbortController();
+    const getArchive = stage.engine.getArchive.bind(stage.engine);
+    stage.engine.getArchive = async (id, path) => {
+      ending.abort(new Error('enough'));
+      return getArchive(id, path);
+    };
+    stage.operator.answers['backup-passphrase'] = [''];
+    await expect(stage.run(backup, view(), { options: { to } }, ending.signal)).rejects.toMatchObject({ code: 'interrupted.act' });
+    expect(stage.engine.requests).toEqual(['stop app', 'start app']);
+    expect((await stage.run(backupList, undefined, { options: { to } })).message).toMatch(/There is no backup/);
+  });
+
   it('read-only and a rehearsal change nothing', async () => {
     stage.policy = { ...stage.policy, rehearsing: true };
     expect((await stage.run(backup, view(), { options: { to } })).message).toMatch(/Rehearsed/);
