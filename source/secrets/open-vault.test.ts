@@ -234,6 +234,11 @@ describe('which place', () => {
     expect(await (await open()).read(token, signal)).toBe('x');
   });
 
+  test('is not begun in a file because the keychain is locked today', async () => {
+    keychain.fault = 'Cannot create an item in a locked collection';
+    await expect(open()).rejects.toMatchObject({ code: 'failed.keychain', remedy: 'Unlock it, and try again.' });
+  });
+
   test('is nothing that is made up', async () => {
     await expect(open({ QUARTERDECK_SECRETS: 'cloud' })).rejects.toMatchObject({ code: 'usage.secrets' });
   });

@@ -85,7 +85,8 @@ class Vault implements SecretVault {
       await this.#places.keychain.list(signal);
       return 'keychain';
     } catch (thrown) {
-      if (!(thrown instanceof Fault) || thrown.code !== 'failed.keychain') throw thrown;
+      // One that is only locked is there: what it holds may be the secrets of this installation.
+      if (!(thrown instanceof Fault) || thrown.code !== 'failed.keychain' || /locked\.$/.test(thrown.message)) throw thrown;
       this.#away = thrown;
       return 'file';
     }
