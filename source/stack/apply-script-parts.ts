@@ -212,7 +212,7 @@ qd_exec() {
   done
 }
 
-# The folder in memory for env files, and nothing else's.
+# A folder in memory for the env files of podman-compose, which name what it passes on.
 qd_make_secrets() {
   qd_drop_secrets
   for qd_base in "\${XDG_RUNTIME_DIR:-}" /dev/shm; do

@@ -1,8 +1,9 @@
+import { interpolate } from '../catalog/interpolation.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import { Fault } from '../faults/fault.ts';
-import type { ScriptOptions, SecretValues } from './apply-script.ts';
+import type { ScriptOptions } from './apply-script.ts';
 import { plainName, shellCommand, shellWord, stackPath, variableName } from './apply-shell.ts';
-import { fillSecretFile, secretFilesOf } from './compose-editor.ts';
+import { secretFilesOf } from './compose-editor.ts';
 import type { FileChange, Plan, PlannedService } from './model.ts';
 
 /** How often a program in a container is tried that this run has only just started. */
@@ -20,19 +21,41 @@ export function exportsOf(values: Readonly<Record<string, string>>): string {
 }
 
 /** `qd_secrets_N` exports what one compose process is to know; `qd_bare_N` gives anything to variables that only have to be there. */
-export function secretFunctions(component: string, number: number, tool: ComposeTool, secrets: SecretValues): string {
-  // podman-compose would copy them into argv; there they are in files (`qd_files_N`), and a compose file that asks for them here fails loudly.
-  const values = tool.kind === 'podman-compose' ? {} : (secrets[plainName(component)] ?? {});
+export function secretFunctions(component: string, number: number, tool: ComposeTool, options: ScriptOptions): string {
+  const podman = tool.kind === 'podman-compose';
+  const values = podman ? environmentForPodman(component, options) : (options.secrets[plainName(component)] ?? {});
   for (const name of Object.keys(values)) variableName(name);
   return `qd_secrets_${number}() {
 qd_reach
 ${exportsOf(values)}
 }
 qd_bare_${number}() {
-qd_secrets_${number}
+${podman ? 'qd_reach' : `qd_secrets_${number}`}
 qd_stand_in
 }
 `;
+}
+
+/**
+ * Older versions of podman-compose hand an env file to podman, newer ones read it themselves and write its lines into podman's arguments. So the file has names
+ * alone, which both make podman take from its environment, under the names that they have inside the containers.
+ */
+function environmentForPodman(component: string, { secrets, composeTexts }: ScriptOptions): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const [service, templates] of Object.entries(secretFilesOf(composeTexts[component] ?? ''))) {
+    for (const [name, template] of Object.entries(templates)) {
+      const value = interpolate(template, secrets[component] ?? {});
+      if (environment[name] !== undefined && environment[name] !== value) {
+        throw new Fault({
+          code: 'refused.podmanCompose',
+          message: `Two services of ${component} want another ${name} each, and podman-compose cannot give ${service} its own without showing it in its arguments.`,
+          remedy: 'Use docker-compose with Podman for this component.',
+        });
+      }
+      environment[name] = value;
+    }
+  }
+  return environment;
 }
 
 /** What is done for one component, forward and back. */
@@ -123,18 +146,12 @@ function podmanLines({ project, services }: Plan): string[] {
   );
 }
 
-/** What `x-quarterdeck-secrets` of the compose file lists, filled in. */
-function envFilesFunction(plan: Plan, index: number, { secrets, composeTexts }: ScriptOptions): string {
-  const values = secrets[plan.component] ?? {};
+/** The env files that the compose file names, for as long as it runs. */
+function envFilesFunction(plan: Plan, index: number, { composeTexts }: ScriptOptions): string {
   const lines = Object.entries(secretFilesOf(composeTexts[plan.component] ?? '')).map(([service, templates]) => {
-    const text = fillSecretFile(templates, values);
-    if (text.includes('\r') || text.split('\n').length - 1 !== Object.keys(templates).length) {
-      throw new Fault({
-        code: 'refused.secretLines',
-        message: `A secret of ${plan.component} has more than one line, which cannot be given to ${service} through podman-compose.`,
-        remedy: 'Use docker-compose with Podman, or a value of one line.',
-      });
-    }
+    const text = Object.keys(templates)
+      .map((name) => `${variableName(name)}\n`)
+      .join('');
     return `printf '%s' ${shellWord(text)} >"$qd_secrets_at/"${shellWord(plainName(service))}.env || return 1`;
   });
   return `qd_files_${index}() {

@@ -14,7 +14,7 @@ export interface ScriptOptions {
   /** `apply` begins a run or goes on with one: what its journal says is done is left out. `undo` takes it back. */
   mode: 'apply' | 'undo';
   secrets: SecretValues;
-  /** compose.yaml as it will stand there when compose runs, by component: podman-compose needs to know which secrets go to which file. */
+  /** compose.yaml as it will stand there when compose runs, by component: for podman-compose it says which secrets go where. */
   composeTexts: Readonly<Record<string, string>>;
   /** Text of `.quarterdeck/components/<id>.json`, by component; without one it is deleted. */
   records: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ qd_reach() {
 :
 ${exportsOf(tool.env)}
 }
-${components.map((component) => secretFunctions(component, number(component), tool, options.secrets)).join('')}
+${components.map((component) => secretFunctions(component, number(component), tool, options)).join('')}
 ${plans.map((plan, index) => planFunctions(plan, index, number(plan.component), tool, options)).join('')}
 qd_stage() {
 rm -rf "$qd_folder/before" "$qd_folder/after" && mkdir "$qd_folder/before" "$qd_folder/after" || return 1

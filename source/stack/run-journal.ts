@@ -98,13 +98,8 @@ export function stateOf(entries: readonly JournalEntry[], alive: boolean): RunSt
   return entries.some(({ step, state }) => step !== 'stage' && state === 'begun') ? 'stopped' : 'staged';
 }
 
-/** The step a run is at, or ended at. */
-export function lastStep(entries: readonly JournalEntry[]): JournalEntry | undefined {
-  return entries.at(-1);
-}
-
 function sentenceOf(transaction: Transaction, state: RunState, entries: readonly JournalEntry[]): string {
-  const last = lastStep(entries);
+  const last = entries.at(-1);
   const what = last ? doing(transaction, last.step) : 'it was being prepared';
   const back = entries.some(({ step }) => step === 'undo');
   switch (state) {

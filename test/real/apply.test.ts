@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 /** This machine, with one compose program before all others in its PATH. */
-async function hostWith(machine: Machine): Promise<Host> {
+async function hostWith(machine: Machine): Promise<Host & { argumentsOfPodman(): Promise<string> }> {
   const folder = await mkdtemp(join(root, 'bin-'));
   const put = (name: string, target: string) => symlink(target, join(folder, name));
   const script = (name: string, text: string) => writeFile(join(folder, name), text, { mode: 0o755 });
@@ -52,9 +52,13 @@ async function hostWith(machine: Machine): Promise<Host> {
     await script('podman-compose', `#!/bin/sh\nexec /usr/bin/python3 '${join(inject('composeFolder'), 'podman-compose')}' "$@"\n`);
   else if (machine === 'podman-compose 1.0') await put('podman-compose', '/usr/bin/podman-compose');
   else await script('podman-compose', absent);
+  // podman-compose passes on what it interpolates, to a program whose arguments everybody on the machine can read.
+  const seen = join(folder, 'arguments');
+  await script('podman', `#!/bin/sh\nprintf '%s\\n' "$*" >>'${seen}'\nPATH='${process.env.PATH}' exec podman "$@"\n`);
   const env = { PATH: `${folder}:${process.env.PATH}`, DOCKER_CONFIG: join(root, 'config'), WORD: 'of the operator’s own shell' };
   return {
     ...local,
+    argumentsOfPodman: () => readFile(seen, 'utf8'),
     exec: (argv, options) => local.exec(argv, { ...options, env: { ...env, ...options.env } }),
     run: (given, argv, options) => local.run(given, argv, { ...options, env: { ...env, ...options.env } }),
   };
@@ -169,6 +173,12 @@ for (const { kind, machines } of ways) {
         for (const folder of [process.env.XDG_RUNTIME_DIR, '/dev/shm'])
           if (folder && existsSync(folder))
             expect((await readdir(folder)).filter((name) => /^quarterdeck-[0-9a-f]{16}$/.test(name))).toEqual([]);
+
+        if (tool.kind === 'podman-compose') {
+          const passed = await host.argumentsOfPodman();
+          expect(passed).toMatch(machine === 'podman-compose' ? / -e TOKEN / : / --env-file /);
+          expect(passed).not.toContain('marked-');
+        }
 
         // A program that cannot be had: the step fails, and says what compose said.
         const broken = planOf(project, stackFolder, [
