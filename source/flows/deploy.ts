@@ -1,17 +1,18 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
-import { answersOfContainers } from '../stack/adopt-answers.ts';
 import { answersOf, parseSet } from '../stack/answers.ts';
 import type { Finding } from '../stack/finding.ts';
-import { type FormContext, formOf } from '../stack/form.ts';
-import { usedAddresses } from '../stack/networks.ts';
+import { formOf } from '../stack/form.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
 import { cleanLine } from '../text/clean.ts';
 import { applyPlans } from './apply-plans.ts';
+import { planDependants } from './dependants.ts';
 import { dutiesText } from './first-run.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { formContextOf } from './form-context.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { reviewTogether } from './review-together.ts';
 import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
 
 /** From "I want one" to a healthy one: a form, a plan to look at, and then all of it or nothing. For one that is there already: the same, with what stands there. */
@@ -45,27 +46,6 @@ export function entryOf(input: FlowInput) {
   });
 }
 
-/** What the form begins with. Where containers run, their secrets are taken over; where nobody of us made the folder, their plain values too. */
-export function formContextOf(world: FlowWorld, facts: StackFacts, values: Readonly<Record<string, string>>): FormContext {
-  const { entry, source, deployment, others, secretsKnown, hasData, engineFacts } = facts;
-  const running = answersOfContainers(entry, source, facts.details);
-  return {
-    source,
-    ...(deployment && { deployment }),
-    others,
-    secretsKnown,
-    imported: running.secrets,
-    hasData,
-    runtime: engineFacts.kind,
-    suggested: usedAddresses(
-      entry,
-      world.catalog,
-      others.map(({ component }) => component),
-    ),
-    values: deployment ? values : { ...running.values, ...values },
-  };
-}
-
 async function deployWith(
   session: Session,
   world: FlowWorld,
@@ -93,9 +73,18 @@ async function deployWith(
     if (isEmpty(plan) && findings.every(({ level }) => level !== 'blocking')) {
       return { message: `${entry.id}: there is nothing to change, it is so already.`, data: planJson(plan, findings, isEmpty(plan)) };
     }
-    const choice = await session.review({ ...reviewOf(plan, findings), id: `plan-${round}` });
+    const others = await planDependants(session, world, ready);
+    const { title } = reviewOf(plan, findings);
+    const review =
+      others.length === 0
+        ? reviewOf(plan, findings)
+        : reviewTogether([ready, ...others], {
+            title: `${title}, and with it ${others.map((other) => other.plan.component).join(', ')}`,
+            label: 'Apply all of it',
+          });
+    const choice = await session.review({ ...review, id: `plan-${round}` });
     if (session.rehearsing) return { message: 'Rehearsed: nothing was changed.', data: planJson(plan, findings, isEmpty(plan)) };
-    if (choice === 'apply') return finish(session, world, ready);
+    if (choice === 'apply') return finish(session, world, [ready, ...others]);
     if (choice === 'edit') {
       values = { ...values, ...plainOf(form, answered) };
       answered = undefined;
@@ -161,12 +150,14 @@ async function remedy(
   return undefined;
 }
 
-async function finish(session: Session, world: FlowWorld, ready: ReadyPlan): Promise<FlowOutcome> {
-  const { run, component } = await applyPlans(session, world, [ready]);
+async function finish(session: Session, world: FlowWorld, all: readonly [ReadyPlan, ...ReadyPlan[]]): Promise<FlowOutcome> {
+  const { run, component } = await applyPlans(session, world, all);
+  const [ready, ...others] = all;
   const { entry, place } = ready.facts;
   const url = ready.answers.site ? `https://${ready.answers.site}` : component?.url;
   const parts = [
     `${entry.id} is deployed: ${component?.word ?? 'not seen yet'}${url ? `, at ${cleanLine(url)}` : ''}.`,
+    others.length > 0 ? `Changed with it: ${others.map((other) => other.plan.component).join(', ')}.` : '',
     dutiesText(entry, component),
   ].filter(Boolean);
   return {

@@ -65,6 +65,14 @@ export async function planComponent(
       secretsKnown: facts.secretsKnown,
       signal: session.signal,
     })),
+    ...facts.unfinished
+      .filter(({ transaction }) => transaction.plans.some((other) => other.component === entry.id))
+      .map(({ transaction, sentence }) => ({
+        id: `unfinished:${transaction.run}`,
+        level: 'blocking' as const,
+        message: `An earlier change of it, by ${transaction.by}, broke off. ${sentence}`,
+        advice: 'Finish it or take it back first: quarterdeck recover.',
+      })),
     ...facts.problems.map(({ message, remedy }, index) => ({
       id: `stack-folder:${index + 1}`,
       level: 'warning' as const,

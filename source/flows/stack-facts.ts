@@ -13,6 +13,8 @@ import type { Session } from '../session/session.ts';
 import { type ComponentSource, readComponentSource } from '../stack/component-source.ts';
 import type { Deployment } from '../stack/model.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
+import { readRuns } from '../stack/run-journal.ts';
+import type { RunOnHost } from '../stack/transaction.ts';
 import { variablesOf } from '../stack/variables.ts';
 import type { FlowWorld } from './flow.ts';
 
@@ -40,6 +42,8 @@ export interface StackFacts {
   networksThere: ReadonlySet<string>;
   /** Newest version in the vault, by variable. */
   secretsKnown: Readonly<Record<string, string>>;
+  /** Changes of this stack that broke off, and are neither finished nor taken back. */
+  unfinished: readonly RunOnHost[];
   /** Is there a volume, a container or a secret of it? Then nothing is made up anew. */
   hasData: boolean;
 }
@@ -82,13 +86,14 @@ export async function gatherStackFacts(session: Session, world: FlowWorld, place
     world.stackFolderOf(place, signal),
   ]);
   const wantsSecrets = variablesOf(entry, source).some(({ kind }) => kind === 'secret');
-  const [tool, { deployments, problems }, listed, volumes, networks, secretsKnown] = await Promise.all([
+  const [tool, { deployments, problems }, listed, volumes, networks, secretsKnown, runs] = await Promise.all([
     composeToolOf(world, place, signal),
     listDeployments(host, stackFolder, signal),
     engine.list(signal),
     engine.volumes(signal),
     engine.networks(signal),
     wantsSecrets ? knownSecrets(session, world, place, entry.id) : {},
+    readRuns(host, stackFolder, signal),
   ]);
   const containers = listed.filter((container) => composeLabel(container, 'project') === entry.id);
   const deployment = deployments.find(({ component }) => component === entry.id);
@@ -117,6 +122,7 @@ export async function gatherStackFacts(session: Session, world: FlowWorld, place
     images: new Map(images.flatMap(([reference, image]) => (image ? [[reference, image]] : []))),
     networksThere: new Set(networks.map(({ name }) => name)),
     secretsKnown,
+    unfinished: runs.filter(({ state }) => state === 'stopped' || state === 'failed'),
     hasData:
       containers.length > 0 ||
       Object.keys(secretsKnown).length > 0 ||

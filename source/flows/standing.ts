@@ -2,8 +2,8 @@ import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { answersOfDeployment } from '../stack/answers.ts';
 import type { Answers } from '../stack/model.ts';
-import { formContextOf } from './deploy.ts';
 import type { FlowWorld } from './flow.ts';
+import { formContextOf } from './form-context.ts';
 import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
 
 /** A component that was deployed from here, with the answers that are in force. */

@@ -1,13 +1,14 @@
 import pLimit from 'p-limit';
 import { interpolate } from '../catalog/interpolation.ts';
 import { Fault } from '../faults/fault.ts';
-import type { Review, Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
-import { planJson, reviewOf } from '../stack/plan-text.ts';
+import { planJson } from '../stack/plan-text.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowWorld } from './flow.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { reviewTogether } from './review-together.ts';
 import type { StackFacts } from './stack-facts.ts';
 import { standing } from './standing.ts';
 
@@ -39,7 +40,9 @@ export const update: Flow = {
     session.progress({ id: 'look', label: 'Asked for newer images', fraction: 1, done: true });
     const upToDate = current.length > 0 ? `${current.join(', ')}: up to date.` : '';
     if (ready.length === 0) return { message: upToDate, data: { updated: [], current } };
-    const choice = await session.review(reviewOfAll(ready));
+    const choice = await session.review(
+      reviewTogether(ready, { title: titleOf(ready), label: ready.length === 1 ? 'Update' : 'Update all' }),
+    );
     if (session.rehearsing)
       return {
         message: 'Rehearsed: nothing was changed.',
@@ -103,24 +106,7 @@ async function newerServices(session: Session, { entry, engine, images, deployme
   return newer;
 }
 
-/** One review for all: each component's sections under its name. */
-function reviewOfAll(ready: readonly ReadyPlan[]): Review {
-  const reviews = ready.map(({ plan, findings }) => reviewOf(plan, findings));
-  const [first] = reviews;
-  if (first && reviews.length === 1) return { ...first, actions: first.actions.filter(({ id }) => id !== 'edit') };
-  const blocked = reviews.flatMap(({ actions }) => actions.flatMap((action) => action.blocked ?? []))[0];
-  return {
-    id: 'update',
-    title: `Update ${ready.length} components`,
-    sections: reviews.flatMap(({ sections }, index) =>
-      sections.map((section) => ({ ...section, title: `${ready[index]?.facts.entry.id ?? ''}: ${section.title}` })),
-    ),
-    findings: reviews.flatMap(({ findings }, index) =>
-      findings.map(({ remedy: _, ...finding }) => ({ ...finding, id: `${ready[index]?.facts.entry.id ?? ''}:${finding.id}` })),
-    ),
-    actions: [
-      { id: 'apply', label: 'Update all', ...(blocked !== undefined && { blocked }) },
-      { id: 'cancel', label: 'Leave it' },
-    ],
-  };
+function titleOf(ready: readonly ReadyPlan[]): string {
+  const [first] = ready;
+  return first && ready.length === 1 ? `Update ${first.plan.component}` : `Update ${ready.length} components`;
 }

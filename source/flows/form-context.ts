@@ -1,0 +1,26 @@
+import { answersOfContainers } from '../stack/adopt-answers.ts';
+import type { FormContext } from '../stack/form.ts';
+import { usedAddresses } from '../stack/networks.ts';
+import type { FlowWorld } from './flow.ts';
+import type { StackFacts } from './stack-facts.ts';
+
+/** What a form begins with. Where containers run, their secrets are taken over; where nobody of us made the folder, their plain values too. */
+export function formContextOf(world: FlowWorld, facts: StackFacts, values: Readonly<Record<string, string>>): FormContext {
+  const { entry, source, deployment, others, secretsKnown, hasData, engineFacts } = facts;
+  const running = answersOfContainers(entry, source, facts.details);
+  return {
+    source,
+    ...(deployment && { deployment }),
+    others,
+    secretsKnown,
+    imported: running.secrets,
+    hasData,
+    runtime: engineFacts.kind,
+    suggested: usedAddresses(
+      entry,
+      world.catalog,
+      others.map(({ component }) => component),
+    ),
+    values: deployment ? values : { ...running.values, ...values },
+  };
+}
