@@ -1,3 +1,6 @@
+import { backup, backupAll } from './backup.ts';
+import { backupList, backupVerify } from './backup-list.ts';
+import { backupSchedule, backupUnschedule } from './backup-schedule.ts';
 import { compose } from './compose.ts';
 import { copy } from './copy.ts';
 import { deploy } from './deploy.ts';
@@ -10,6 +13,7 @@ import { prune } from './prune.ts';
 import { recover } from './recover.ts';
 import { remove } from './remove.ts';
 import { restart } from './restart.ts';
+import { restore } from './restore.ts';
 import { rollback } from './rollback.ts';
 import { secretsExport } from './secrets-export.ts';
 import { secretsImport } from './secrets-import.ts';
@@ -41,6 +45,13 @@ export const flows: readonly Flow[] = [
   exec,
   copy,
   compose,
+  backup,
+  backupAll,
+  backupList,
+  backupVerify,
+  backupSchedule,
+  backupUnschedule,
+  restore,
   secretsList,
   secretsSet,
   secretsReveal,

@@ -1,8 +1,10 @@
+import { interpolate } from '../catalog/interpolation.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
+import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host, PipedProgram } from '../hosts/host.ts';
-import { shellCommand, shellWord } from './apply-shell.ts';
-import { fillSecretFile, secretFilesOf } from './compose-editor.ts';
+import { plainName, shellCommand, shellWord } from './apply-shell.ts';
+import { secretFilesOf } from './compose-editor.ts';
 
 export interface ComposeCommand {
   /** Absolute, of the component. */
@@ -16,18 +18,24 @@ export interface ComposeCommand {
 }
 
 /**
- * Runs one compose command in a component's folder, with its secrets. docker-compose has them in its environment; podman-compose, which copies interpolated
- * values into argv, in files on a filesystem in memory that are gone when it has ended.
+ * Runs one compose command in a component's folder, with its secrets in its environment. podman-compose copies what it interpolates, and from 1.1 on what stands in
+ * an `env_file`, into podman's argv: there the files hold names alone, podman takes the values out of its environment, and the files are gone when it has ended.
+ * Throws `refused.podmanCompose` where two services want different values under one name.
  */
 export async function runComposeCommand(grant: Grant, host: Host, command: ComposeCommand): Promise<PipedProgram> {
   const { folder, compose, tool, secrets, words } = command;
   const argv = [...tool.argv, ...words];
   if (tool.kind !== 'podman-compose') return host.pipe(grant, argv, { cwd: folder, env: { ...tool.env, ...secrets } });
-  const files = Object.entries(secretFilesOf(compose)).map(
-    ([service, templates]) =>
-      `printf '%s' ${shellWord(fillSecretFile(templates, secrets))} >"$qd_folder/"${shellWord(`${service}.env`)} || exit 1`,
+  const templates = secretFilesOf(compose);
+  const files = Object.entries(templates).map(
+    ([service, names]) =>
+      `printf '%s' ${shellWord(
+        Object.keys(names)
+          .map((name) => `${name}\n`)
+          .join(''),
+      )} >"$qd_folder/"${shellWord(`${plainName(service)}.env`)} || exit 1`,
   );
-  const program = await host.pipe(grant, ['sh', '-s'], { cwd: folder, env: tool.env });
+  const program = await host.pipe(grant, ['sh', '-s'], { cwd: folder, env: { ...tool.env, ...containerValues(templates, secrets) } });
   // Read whole before it begins: what stands behind it is never taken for the program's input.
   program.stdin.end(`qd_main() {
 umask 077
@@ -45,4 +53,26 @@ QUARTERDECK_SECRETS=$qd_folder ${shellCommand(argv)} </dev/null
 qd_main
 `);
   return program;
+}
+
+/** What containers get, by the name inside. */
+function containerValues(
+  templates: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  secrets: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const names of Object.values(templates)) {
+    for (const [name, template] of Object.entries(names)) {
+      const value = interpolate(template, secrets);
+      if (values[name] !== undefined && values[name] !== value) {
+        throw new Fault({
+          code: 'refused.podmanCompose',
+          message: `Two services want different values of ${name}, and podman-compose can be given only one without showing it to other users.`,
+          remedy: 'Install docker-compose on that host: it serves Podman too.',
+        });
+      }
+      values[name] = value;
+    }
+  }
+  return values;
 }

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { installationFolder } from '../config/installation.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
 import { defaultSettings } from '../config/settings.ts';
 import type { Engine, EngineAddress, EngineFacts } from '../engine/engine.ts';
@@ -96,6 +97,10 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         throw thrown;
       });
       return vault;
+    },
+    backupTargetOf: (place) => settings.backups[place],
+    get program() {
+      return [join(installationFolder(), 'bin', 'quarterdeck')];
     },
     async applySecrets(session, place, changes) {
       const { applySecrets } = await import('../flows/apply-secrets.ts');
