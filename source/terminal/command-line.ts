@@ -141,7 +141,12 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     command
       .configureHelp({
         visibleArguments: () => [],
-        subcommandTerm: (sub) => `${sub.name()} ${sub.usage().replace('[options]', '').trim()}`.trim(),
+        subcommandTerm: (sub) => {
+          const own = sub.usage().replace('[options]', '').trim();
+          // A verb of its own that others begin with too: `backup COMPONENT`, `backup list`.
+          const others = own === 'VERB' ? [] : sub.commands.map((command) => command.name());
+          return `${sub.name()} ${[own, ...others].filter(Boolean).join(' | ')}`.trim();
+        },
         subcommandDescription: (sub) => sub.summary() || sub.description(),
       })
       .exitOverride()
@@ -213,7 +218,7 @@ function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb
     .command(`${second ?? first} [words...]`)
     .summary(firstLower(flow.title))
     .description(flow.summary)
-    .usage(`${flow.about !== 'host' && !flow.subject ? 'COMPONENT' : ''}${words} [options]`.trim())
+    .usage(`${flow.about !== 'host' && !flow.subject ? `COMPONENT${flow.all ? '|all' : ''}` : ''}${words} [options]`.trim())
     .action((given: string[], flags: FlowInput['options']) =>
       choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags)),
     );
