@@ -144,8 +144,8 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
         subcommandTerm: (sub) => {
           const own = sub.usage().replace('[options]', '').trim();
           // A verb of its own that others begin with too: `backup COMPONENT`, `backup list`.
-          const others = own === 'VERB' ? [] : sub.commands.map((command) => command.name());
-          return `${sub.name()} ${[own, ...others].filter(Boolean).join(' | ')}`.trim();
+          const shared = own !== 'VERB' && sub.commands.length > 0;
+          return `${sub.name()} ${[own, shared ? 'VERB' : ''].filter(Boolean).join('|')}`.trim();
         },
         subcommandDescription: (sub) => sub.summary() || sub.description(),
       })
