@@ -65,6 +65,33 @@ test('keys that never end hold up no log', async () => {
   frames.close();
 });
 
+test('a log that is slow to draw is hardly drawn while somebody types, and as often as before behind that', async () => {
+  const frames = createFrames();
+  let logs = 0;
+  const log = () => {
+    logs++;
+    setTimeout(() => frames.written(0.1, 2000), 20);
+  };
+  const second = async (typing: boolean): Promise<number> => {
+    logs = 0;
+    for (let ms = 0; ms < 2000; ms++) {
+      frames.ask(log, 'log');
+      if (typing && ms % 150 === 0) frames.ask(() => {}, 'key');
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    return logs / 2;
+  };
+  await second(false);
+  const before = await second(false);
+  expect(before).toBeGreaterThanOrEqual(4);
+  const typing = await second(true);
+  expect(typing).toBeGreaterThanOrEqual(0.5);
+  expect(typing).toBeLessThanOrEqual(1.5);
+  await second(false);
+  expect(await second(false)).toBe(before);
+  frames.close();
+});
+
 test('where drawing a log takes long, it is drawn less often, and as often as before when it no longer does', async () => {
   const frames = createFrames();
   const drawnMs: number[] = [];

@@ -42,6 +42,11 @@ const fastMsPerByte = 1 / 10_000;
 /** A key that comes while log lines are drawn waits for that: where it takes long, it is done less often, for a tenth of the time. */
 const logShare = 10;
 const mostLogGapMs = 330;
+/** Whoever pressed a key so recently is about to press another one: where drawing the log is slow enough to be felt, it is left for that, all but a little. */
+const typingMs = 400;
+const feltMs = 8;
+const typingLogShare = 50;
+const mostTypingLogGapMs = 1000;
 /** Of the cost of the log frame before. */
 const remembering = 0.8;
 
@@ -63,7 +68,12 @@ export function createFrames(): Frames {
   let dueMs = Number.POSITIVE_INFINITY;
   let closed = false;
 
-  const gapFor = (haste: Haste) => Math.max(gapMs[haste], haste === 'log' ? Math.min(mostLogGapMs, logShare * logCostMs) : 0);
+  function gapFor(haste: Haste): number {
+    if (haste !== 'log') return gapMs[haste];
+    const isTyping = logCostMs > feltMs && performance.now() - last.key < typingMs;
+    const wantedMs = isTyping ? Math.min(mostTypingLogGapMs, typingLogShare * logCostMs) : Math.min(mostLogGapMs, logShare * logCostMs);
+    return Math.max(gapMs.log, wantedMs);
+  }
 
   function drawKeys(): void {
     clearTimeout(keyTimer);
@@ -72,6 +82,10 @@ export function createFrames(): Frames {
     const drawing = [...keyed];
     keyed.clear();
     lastMs = last.key = performance.now();
+    // What waits for its turn waits for the next key too.
+    const logMs = last.log + gapFor('log');
+    for (const [draw, { haste, wantedMs }] of waiting)
+      if (haste === 'log' && wantedMs < logMs) waiting.set(draw, { haste, wantedMs: logMs });
     for (const draw of drawing) draw();
   }
 
