@@ -1,3 +1,4 @@
+import type { Entries } from '../fleet/entry-list.ts';
 import type { LogEdge, LogEntry, LogReading, LogSource, Logs } from '../fleet/log-store.ts';
 import { type LogFilter, loadLogFilter, parseLogFilter } from '../text/log-filter.ts';
 import { loaded, locate, reach } from './log-locate.ts';
@@ -22,7 +23,7 @@ export interface LogHub {
   source(): LogSource | undefined;
   /** What is on the screen: the filtered log, or the neighbours of one of its lines. */
   reading(): LogReading | undefined;
-  entries(): readonly LogEntry[];
+  entries(): Entries<LogEntry>;
   edges(): { back: LogEdge; forth: LogEdge };
   /** Applied, for highlighting. */
   filter(): LogFilter | undefined;
@@ -275,11 +276,11 @@ export function createLogHub(logs: Logs): LogHub {
       const entries = target.entries();
       const step = direction === 'back' ? -1 : 1;
       for (let position = positionOf(entries, from.index) + step; position >= 0 && position < entries.length; position += step) {
-        const entry = entries[position];
+        const entry = entries.at(position);
         if (entry && passes(entry)) return entry.index;
       }
       const edge = target.edges()[direction];
-      const beyond = direction === 'back' ? entries[0] : entries.at(-1);
+      const beyond = entries.at(direction === 'back' ? 0 : -1);
       if (!beyond || (edge.state === 'reached' && target.waiting() === 0)) return undefined;
       endSearch();
       const { source } = open;

@@ -1,5 +1,7 @@
+import { type Entries, entryAt } from '../fleet/entry-list.ts';
 import type { LogEntry, LogReading, LogSource } from '../fleet/log-store.ts';
 import { markOf } from './log-line-text.ts';
+import { positionOf } from './log-view.ts';
 
 /** Lines to either side of one that was looked for far away. */
 const neighbours = 200;
@@ -36,13 +38,13 @@ export async function locate(source: LogSource, reading: LogReading, entry: LogE
   const mark = markOf(entry);
   const isIt = (one: LogEntry) => one === entry || (one.timeMs === entry.timeMs && markOf(one) === mark);
   const isHere = reading.entries().some(isIt);
-  if (!isHere && entry.timeMs !== undefined && !source.entries().includes(entry)) {
+  if (!isHere && entry.timeMs !== undefined && !isKept(source.entries(), entry)) {
     await reading.jump(entry.timeMs, signal);
     for (let pages = 0; pages < momentPages && !reading.following; pages++) {
       const found = reading.entries().find(isIt);
       if (found) {
         reading.more('back', neighbours);
-        if (reading.entries().at(-1) === found) reading.more('forth', neighbours);
+        if (reading.entries().at(-1)?.index === found.index) reading.more('forth', neighbours);
         return found.index;
       }
       const last = reading.entries().at(-1)?.timeMs;
@@ -75,4 +77,10 @@ export async function reach(options: {
     }
   }
   return locate(source, reading, found, signal);
+}
+
+/** Is this line one that the ring has, under the same index? */
+function isKept(entries: Entries<LogEntry>, entry: LogEntry): boolean {
+  const kept = entryAt(entries, positionOf(entries, entry.index));
+  return kept?.index === entry.index && kept.timeMs === entry.timeMs && kept.text === entry.text;
 }

@@ -1,3 +1,4 @@
+import type { Entries } from '../fleet/entry-list.ts';
 import type { LogEntry } from '../fleet/log-store.ts';
 import { saveLogs } from '../flows/save-logs.ts';
 import { countText } from '../text/quantities.ts';
@@ -17,7 +18,7 @@ export interface LogMarks {
 }
 
 interface Options extends Pick<LogMovesOptions, 'store' | 'measured' | 'selected' | 'say' | 'copy' | 'startFlow' | 'now'> {
-  entries: () => readonly LogEntry[];
+  entries: () => Entries<LogEntry>;
   cursorEntry: () => LogEntry | undefined;
   /** Where the log stands; it stands still from now on. */
   standing: () => LogPlace | undefined;

@@ -76,7 +76,7 @@ export function createLogMoves(options: LogMovesOptions): LogMoves {
   function cursorEntry(): LogEntry | undefined {
     const { at } = store.get().logs;
     const all = entries();
-    return at ? all[Math.max(0, positionOf(all, at.cursor))] : all.at(-1);
+    return all.at(at ? Math.max(0, positionOf(all, at.cursor)) : -1);
   }
 
   /** Where the log stands; it stands still from now on. */

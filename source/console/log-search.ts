@@ -1,3 +1,4 @@
+import type { Entries } from '../fleet/entry-list.ts';
 import type { LogEdge, LogEntry, LogSource } from '../fleet/log-store.ts';
 import { markOf } from './log-line-text.ts';
 
@@ -17,7 +18,7 @@ export interface LogSearch {
 export function searchBeyond(options: {
   source: LogSource;
   /** What is loaded; at least one line. */
-  entries: readonly LogEntry[];
+  entries: Entries<LogEntry>;
   direction: 'back' | 'forth';
   passes: (entry: LogEntry) => boolean;
   signal: AbortSignal;
@@ -26,7 +27,7 @@ export function searchBeyond(options: {
 }): LogSearch {
   const { source, entries, direction, passes, signal, tell } = options;
   const reading = source.read(passes);
-  const beyond = direction === 'back' ? entries[0] : entries.at(-1);
+  const beyond = entries.at(direction === 'back' ? 0 : -1);
   const time = beyond?.timeMs ?? 0;
   // Of the lines of one moment those count that are not on the screen already.
   const known = new Set(entries.filter(({ timeMs }) => timeMs === time).map(markOf));
@@ -65,7 +66,7 @@ export function searchBeyond(options: {
 
   void (async () => {
     // From the ring a reading goes back by itself, and faster than engines find a time; only what is apart from the ring has to be found.
-    const oldest = source.entries()[0]?.timeMs ?? Number.POSITIVE_INFINITY;
+    const oldest = source.entries().at(0)?.timeMs ?? Number.POSITIVE_INFINITY;
     const apart = (entries.at(-1)?.timeMs ?? 0) < oldest;
     if (direction === 'forth' || apart) await reading.jump(time, signal).catch(() => undefined);
     begun = true;

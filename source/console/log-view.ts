@@ -1,3 +1,4 @@
+import { type Entries, entryAt } from '../fleet/entry-list.ts';
 import type { LogEntry } from '../fleet/log-store.ts';
 
 /** Where a log stands still. Lines are named by their index, so that nothing moves when others come or go. */
@@ -23,19 +24,19 @@ export interface PlacedRow {
 }
 
 /** Position of the last line whose index is not beyond this one; -1 when all are. */
-export function positionOf(entries: readonly LogEntry[], index: number): number {
+export function positionOf(entries: Entries<LogEntry>, index: number): number {
   let low = 0;
   let high = entries.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((entries[middle]?.index ?? 0) <= index) low = middle + 1;
+    if ((entryAt(entries, middle)?.index ?? 0) <= index) low = middle + 1;
     else high = middle;
   }
   return low - 1;
 }
 
-function rowsAt(entries: readonly LogEntry[], position: number, geometry: LogGeometry): number {
-  const entry = entries[position];
+function rowsAt(entries: Entries<LogEntry>, position: number, geometry: LogGeometry): number {
+  const entry = entryAt(entries, position);
   return entry ? Math.max(1, geometry.rowsOf(entry)) : 1;
 }
 
@@ -43,12 +44,12 @@ function rowsAt(entries: readonly LogEntry[], position: number, geometry: LogGeo
  * What is on the screen, from the top: work for what is visible, however long the log is. Without a place the end is shown. A log that does not
  * fill the screen stands at its top.
  */
-export function placedRows(entries: readonly LogEntry[], place: LogPlace | undefined, geometry: LogGeometry): PlacedRow[] {
+export function placedRows(entries: Entries<LogEntry>, place: LogPlace | undefined, geometry: LogGeometry): PlacedRow[] {
   if (entries.length === 0) return [];
   const { height } = geometry;
   const bottom = place ? Math.max(0, positionOf(entries, place.bottom)) : entries.length - 1;
   // Where the lowest line is no longer there, the one that stands in its place is shown whole.
-  const skip = place && entries[bottom]?.index === place.bottom ? Math.min(place.skip, rowsAt(entries, bottom, geometry) - 1) : 0;
+  const skip = place && entryAt(entries, bottom)?.index === place.bottom ? Math.min(place.skip, rowsAt(entries, bottom, geometry) - 1) : 0;
   const rows: PlacedRow[] = [];
   for (let position = bottom; position >= -1 && rows.length < height; position--) {
     const count = rowsAt(entries, position, geometry) - (position === bottom ? skip : 0);
@@ -62,18 +63,18 @@ export function placedRows(entries: readonly LogEntry[], place: LogPlace | undef
   return rows;
 }
 
-function placeOf(entries: readonly LogEntry[], rows: readonly PlacedRow[], cursor: number, geometry: LogGeometry): LogPlace {
+function placeOf(entries: Entries<LogEntry>, rows: readonly PlacedRow[], cursor: number, geometry: LogGeometry): LogPlace {
   const last = rows.at(-1) ?? { position: entries.length - 1, row: 0 };
   const position = Math.max(0, last.position);
   return {
-    bottom: entries[position]?.index ?? 0,
+    bottom: entryAt(entries, position)?.index ?? 0,
     skip: last.position < 0 ? rowsAt(entries, 0, geometry) - 1 : Math.max(0, rowsAt(entries, position, geometry) - 1 - last.row),
-    cursor: entries[Math.min(entries.length - 1, Math.max(0, cursor))]?.index ?? 0,
+    cursor: entryAt(entries, Math.min(entries.length - 1, Math.max(0, cursor)))?.index ?? 0,
   };
 }
 
 /** The rows downwards from a row that is to be the first one. */
-function rowsFrom(entries: readonly LogEntry[], first: PlacedRow, geometry: LogGeometry): PlacedRow[] {
+function rowsFrom(entries: Entries<LogEntry>, first: PlacedRow, geometry: LogGeometry): PlacedRow[] {
   const rows: PlacedRow[] = [];
   for (let position = first.position; position < entries.length && rows.length < geometry.height; position++) {
     const count = rowsAt(entries, position, geometry);
@@ -84,15 +85,15 @@ function rowsFrom(entries: readonly LogEntry[], first: PlacedRow, geometry: LogG
 }
 
 /** Where the end stands still, with the cursor on the last line. */
-export function placeAtEnd(entries: readonly LogEntry[]): LogPlace {
+export function placeAtEnd(entries: Entries<LogEntry>): LogPlace {
   const index = entries.at(-1)?.index ?? 0;
   return { bottom: index, skip: 0, cursor: index };
 }
 
 /** The place with the cursor on another line, moved as little as it takes to see that line. */
-export function withCursor(entries: readonly LogEntry[], place: LogPlace, target: number, geometry: LogGeometry): LogPlace {
+export function withCursor(entries: Entries<LogEntry>, place: LogPlace, target: number, geometry: LogGeometry): LogPlace {
   const cursor = Math.min(entries.length - 1, Math.max(0, target));
-  const index = entries[cursor]?.index ?? 0;
+  const index = entryAt(entries, cursor)?.index ?? 0;
   const rows = placedRows(entries, place, geometry);
   const [first] = rows;
   const last = rows.at(-1);
@@ -110,7 +111,7 @@ export function withCursor(entries: readonly LogEntry[], place: LogPlace, target
 }
 
 /** The place with this line in the upper part of the screen. */
-export function placeAround(entries: readonly LogEntry[], index: number, geometry: LogGeometry, share = 0.4): LogPlace {
+export function placeAround(entries: Entries<LogEntry>, index: number, geometry: LogGeometry, share = 0.4): LogPlace {
   const position = Math.max(0, positionOf(entries, index));
   let above = Math.floor(geometry.height * share);
   let first: PlacedRow = { position, row: 0 };
@@ -120,12 +121,12 @@ export function placeAround(entries: readonly LogEntry[], index: number, geometr
     above -= count;
   }
   const rows = rowsFrom(entries, first, geometry);
-  if (rows.length < geometry.height) return { ...placeAtEnd(entries), cursor: entries[position]?.index ?? 0 };
+  if (rows.length < geometry.height) return { ...placeAtEnd(entries), cursor: entryAt(entries, position)?.index ?? 0 };
   return placeOf(entries, rows, position, geometry);
 }
 
 /** Some rows down, or up where `amount` is negative; the cursor goes along. */
-export function scrolled(entries: readonly LogEntry[], place: LogPlace, amount: number, geometry: LogGeometry): LogPlace {
+export function scrolled(entries: Entries<LogEntry>, place: LogPlace, amount: number, geometry: LogGeometry): LogPlace {
   const rows = placedRows(entries, place, geometry);
   const [first] = rows;
   if (!first) return place;
@@ -138,7 +139,7 @@ export function scrolled(entries: readonly LogEntry[], place: LogPlace, amount: 
 }
 
 /** So many rows further, as far as there are some. */
-function walked(entries: readonly LogEntry[], from: PlacedRow, amount: number, geometry: LogGeometry): PlacedRow {
+function walked(entries: Entries<LogEntry>, from: PlacedRow, amount: number, geometry: LogGeometry): PlacedRow {
   let { position, row } = from;
   let left = Math.abs(amount);
   while (left > 0) {
@@ -161,11 +162,11 @@ function walked(entries: readonly LogEntry[], from: PlacedRow, amount: number, g
 }
 
 /** A line down or up. A line that is taller than the screen is scrolled through first. */
-export function stepped(entries: readonly LogEntry[], place: LogPlace, step: 1 | -1, geometry: LogGeometry): LogPlace {
+export function stepped(entries: Entries<LogEntry>, place: LogPlace, step: 1 | -1, geometry: LogGeometry): LogPlace {
   const cursor = Math.max(0, positionOf(entries, place.cursor));
   const rows = placedRows(entries, place, geometry);
   const own = rows.filter(({ position }) => position === cursor);
-  const index = entries[cursor]?.index ?? 0;
+  const index = entryAt(entries, cursor)?.index ?? 0;
   const count = rowsAt(entries, cursor, geometry);
   if (own.length > 0 && count > geometry.height) {
     const [first] = own;
@@ -175,7 +176,7 @@ export function stepped(entries: readonly LogEntry[], place: LogPlace, step: 1 |
       return { bottom: index, skip: Math.min(count - 1, count - last.row), cursor: index };
     }
   }
-  const before = entries[cursor - 1];
+  const before = entryAt(entries, cursor - 1);
   if (step < 0 && before && rowsAt(entries, cursor - 1, geometry) > geometry.height) {
     return { bottom: before.index, skip: 0, cursor: before.index };
   }

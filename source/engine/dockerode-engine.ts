@@ -17,7 +17,6 @@ import type {
   EngineWriter,
   ImageDetail,
   ImageFacts,
-  LogLine,
   LogOptions,
   NetworkFacts,
   StatsSample,
@@ -31,6 +30,7 @@ import { ImageLabels } from './image-labels.ts';
 import { wholeImageName } from './image-name.ts';
 import { type InspectedImage, imageDetail, imageFacts, type ListedImage } from './images.ts';
 import { JsonLines } from './json-lines.ts';
+import type { LogBatch } from './log-batch.ts';
 import { LogLines } from './log-lines.ts';
 import { atLeast, type EngineTraits, type Greeting, greet, traitsOf } from './negotiate.ts';
 import { type ListedNetwork, type ListedVolumes, networkFacts, volumeFacts } from './networks.ts';
@@ -188,7 +188,7 @@ class DockerodeEngine implements Engine {
     if (!signal.aborted) throw brokenFault(this.address);
   }
 
-  async *logs(id: string, { signal, follow, tail, sinceMs, untilMs, tty }: LogOptions): AsyncIterable<readonly LogLine[]> {
+  async *logs(id: string, { signal, follow, tail, sinceMs, untilMs, tty }: LogOptions): AsyncIterable<LogBatch> {
     const { kind: engine } = await this.#ready(signal);
     const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
       signal,

@@ -1,5 +1,6 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
+import type { LogBatch } from './log-batch.ts';
 
 export type EngineKind = 'docker' | 'podman';
 
@@ -283,7 +284,7 @@ export interface Engine {
   /** Endless until the signal; ends by throwing `unreachable.engine` when the connection breaks. */
   events(options: { sinceMs?: number; signal: AbortSignal }): AsyncIterable<EngineEvent>;
   /** Lines in batches as they arrive; ends when the container's log ends (or never, when following). */
-  logs(id: string, options: LogOptions): AsyncIterable<readonly LogLine[]>;
+  logs(id: string, options: LogOptions): AsyncIterable<LogBatch>;
   /** About one sample a second until the signal. Ends when the container stops, at once where the engine has no figures (rootless on cgroup v1). */
   stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample>;
   images(signal: AbortSignal): Promise<ImageFacts[]>;

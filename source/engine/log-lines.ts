@@ -1,6 +1,7 @@
-import type { EngineKind, LogLine } from './engine.ts';
+import type { EngineKind } from './engine.ts';
 import { FrameSplitter, type FrameStream } from './frames.ts';
-import { parseStamp, stampLimitBytes } from './log-stamp.ts';
+import { BatchMaker, type LogBatch } from './log-batch.ts';
+import { parseStamp, StampReader, stampLimitBytes } from './log-stamp.ts';
 
 /** A longer line is cut: nobody reads it, and one that never ends would fill the memory. */
 export const lineLimitBytes = 256 * 1024;
@@ -10,6 +11,7 @@ const dockerPieceBytes = 16 * 1024;
 const surePieceBytes = 1024;
 /** Podman's pieces have a time of their own each; one line is not written over a longer time than this. */
 const lineTakesMs = 10_000;
+const nothing = Buffer.alloc(0);
 const newline = 0x0a;
 const space = 0x20;
 /** `2026-11-20T09:46:26Z` */
@@ -25,17 +27,19 @@ const shortestStampBytes = 20;
 export class LogLines {
   readonly #frames: FrameSplitter | undefined;
   readonly #lines: Record<'stdout' | 'stderr' | 'plain', LineBuilder>;
-  #batch: LogLine[] = [];
+  readonly #batches = new BatchMaker();
   #engineSaid = '';
 
   constructor({ tty, engine }: { tty: boolean; engine: EngineKind }) {
     this.#frames = tty ? undefined : new FrameSplitter();
-    const emit = (line: LogLine) => this.#batch.push(line);
-    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder({ stream, raw, engine, emit });
+    const batches = this.#batches;
+    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder({ stream, raw, engine, batches });
     this.#lines = { stdout: lines('stdout', tty), stderr: lines('stderr', tty), plain: lines('stdout', true) };
   }
 
-  push(chunk: Buffer): LogLine[] {
+  /** The chunk belongs to the batch from now on. */
+  push(chunk: Buffer): LogBatch {
+    this.#batches.begin(chunk);
     if (this.#frames) {
       this.#frames.push(
         chunk,
@@ -49,7 +53,7 @@ export class LogLines {
     } else {
       this.#lines.stdout.push(chunk, false);
     }
-    return this.#take();
+    return this.#batches.end();
   }
 
   #linesOf(stream: FrameStream): LineBuilder {
@@ -57,22 +61,17 @@ export class LogLines {
   }
 
   /** What had no newline yet. */
-  end(): LogLine[] {
+  end(): LogBatch {
+    this.#batches.begin(nothing);
     this.#lines.stdout.end();
     this.#lines.stderr.end();
     this.#lines.plain.end();
-    return this.#take();
+    return this.#batches.end();
   }
 
   /** What the engine itself wrote into the log's stream: why it cannot go on. Empty otherwise. */
   get engineSaid(): string {
     return this.#engineSaid;
-  }
-
-  #take(): LogLine[] {
-    const batch = this.#batch;
-    this.#batch = [];
-    return batch;
   }
 }
 
@@ -80,11 +79,13 @@ class LineBuilder {
   readonly #stream: 'stdout' | 'stderr';
   readonly #raw: boolean;
   readonly #engine: EngineKind;
-  readonly #emit: (line: LogLine) => void;
+  readonly #batches: BatchMaker;
+  readonly #stamps = new StampReader();
   /** Bytes where a timestamp may stand, until it is known whether one does. Undefined in the middle of a line. */
   #head: Buffer[] | undefined = [];
   #headBytes = 0;
-  #stamp = '';
+  /** Undefined where it is the one that `#stamps` read last. */
+  #stamp: string | undefined = '';
   #timeMs: number | undefined;
   #kept: Buffer[] = [];
   #keptBytes = 0;
@@ -93,16 +94,11 @@ class LineBuilder {
   /** Is there an unfinished line? */
   #open = false;
 
-  constructor({
-    stream,
-    raw,
-    engine,
-    emit,
-  }: { stream: 'stdout' | 'stderr'; raw: boolean; engine: EngineKind; emit: (line: LogLine) => void }) {
+  constructor({ stream, raw, engine, batches }: { stream: 'stdout' | 'stderr'; raw: boolean; engine: EngineKind; batches: BatchMaker }) {
     this.#stream = stream;
     this.#raw = raw;
     this.#engine = engine;
-    this.#emit = emit;
+    this.#batches = batches;
   }
 
   push(bytes: Buffer, opensFrame: boolean): void {
@@ -123,12 +119,13 @@ class LineBuilder {
     if (this.#open || this.#headBytes > 0 || chunk.indexOf(newline, start) !== end - 1) return false;
     let stampEnd = start + shortestStampBytes;
     while (stampEnd < end && chunk[stampEnd] !== space) stampEnd++;
-    const timeMs = parseStamp(chunk, start, stampEnd);
-    if (timeMs === undefined || chunk[stampEnd] !== space) return false;
-    this.#stamp = chunk.toString('latin1', start, stampEnd);
-    this.#timeMs = timeMs;
-    this.#give(chunk.toString('utf8', stampEnd + 1, trimmedEnd(chunk, stampEnd + 1, end - 1)));
+    if (chunk[stampEnd] !== space || !this.#stamps.read(chunk, start, stampEnd)) return false;
+    const { timeMs, fraction } = this.#stamps;
+    const textEnd = trimmedEnd(chunk, stampEnd + 1, end - 1);
+    this.#batches.add(timeMs, fraction, start, stampEnd + 1, textEnd, this.#stream);
     this.#head = undefined;
+    this.#timeMs = timeMs;
+    this.#stamp = undefined;
     return true;
   }
 
@@ -195,7 +192,7 @@ class LineBuilder {
     }
     if (this.#kept.length === 0 && !this.#raw && end - at <= lineLimitBytes) {
       // The common case, without a copy in between.
-      this.#give(bytes.toString('utf8', at, trimmedEnd(bytes, at, end)));
+      this.#give(bytes.subarray(at, trimmedEnd(bytes, at, end)));
     } else {
       this.#keep(bytes.subarray(at, end));
       this.#finish();
@@ -221,15 +218,12 @@ class LineBuilder {
   #finish(): void {
     let bytes: Buffer = Buffer.concat(this.#kept);
     if (this.#raw) bytes = this.#withoutStampsWithin(bytes);
-    const text = bytes.toString('utf8', 0, trimmedEnd(bytes, 0, bytes.length));
-    // The limit may have cut through a character.
-    this.#give(this.#cut ? text.replace(/\ufffd$/, '') : text);
+    this.#give(bytes.subarray(0, trimmedEnd(bytes, 0, bytes.length)));
   }
 
-  #give(text: string): void {
-    const line: LogLine = { timeMs: this.#timeMs, stamp: this.#stamp, stream: this.#stream, text };
-    if (this.#cut) line.cut = true;
-    this.#emit(line);
+  #give(text: Buffer): void {
+    this.#stamp ??= this.#stamps.stamp;
+    this.#batches.addApart({ timeMs: this.#timeMs, stamp: this.#stamp, stream: this.#stream, cut: this.#cut }, text);
     this.#kept = [];
     this.#keptBytes = 0;
     this.#pieceBytes = 0;
@@ -261,7 +255,7 @@ class LineBuilder {
   #isOfThisLine(stamp: string): boolean {
     if (this.#engine === 'docker') return stamp === this.#stamp;
     const sinceMs = (parseStamp(Buffer.from(stamp, 'latin1')) ?? Number.NaN) - (this.#timeMs ?? Number.NaN);
-    return stamp.includes('.') === this.#stamp.includes('.') && sinceMs >= 0 && sinceMs <= lineTakesMs;
+    return stamp.includes('.') === this.#stamp?.includes('.') && sinceMs >= 0 && sinceMs <= lineTakesMs;
   }
 }
 

@@ -34,6 +34,74 @@ export function parseStamp(bytes: Uint8Array, from = 0, end = bytes.length): num
   return Number.isNaN(time) ? undefined : time;
 }
 
+const pointAt = 19;
+/** Of a timestamp in whole seconds. */
+export const noFraction = -1;
+
+/**
+ * What a timestamp says beyond its second, of `2026-11-20T09:46:26.152324560Z` 152,324,560: an engine writes as many digits each time, nine at most.
+ */
+export function fractionOf(stamp: string): number {
+  if (stamp.charCodeAt(pointAt) !== point) return noFraction;
+  let fraction = 0;
+  for (let at = pointAt + 1; at < stamp.length; at++) {
+    const digit = stamp.charCodeAt(at) - zero;
+    if (digit < 0 || digit > 9) break;
+    fraction = fraction * 10 + digit;
+  }
+  return fraction;
+}
+
+/** Reads timestamps that lie in bytes, one after the other: most of them differ from the one before behind the point only. */
+export class StampReader {
+  /** Up to the point, of the timestamp that `#secondMs` is the time of. */
+  readonly #second = new Uint8Array(pointAt);
+  #secondMs = Number.NaN;
+  /** Undefined where it follows from the second and the fraction. */
+  #stamp: string | undefined = '';
+  /** Of the timestamp that was read last; NaN where it was none. */
+  timeMs = Number.NaN;
+  /** The same as `fractionOf`. */
+  fraction = noFraction;
+
+  /** Is it one? */
+  read(bytes: Uint8Array, from: number, end: number): boolean {
+    if (this.#readFraction(bytes, from, end)) return true;
+    this.timeMs = parseStamp(bytes, from, end) ?? Number.NaN;
+    if (Number.isNaN(this.timeMs)) return false;
+    this.#stamp = Buffer.from(bytes.subarray(from, end)).toString('latin1');
+    this.fraction = fractionOf(this.#stamp);
+    if (bytes[end - 1] === letterZ) {
+      this.#second.set(bytes.subarray(from, from + pointAt));
+      this.#secondMs = Math.floor(this.timeMs / 1000) * 1000;
+    }
+    return true;
+  }
+
+  /** To the letter, the one that was read last. */
+  get stamp(): string {
+    return this.#stamp ?? `${Buffer.from(this.#second).toString('latin1')}.${String(this.fraction).padStart(9, '0')}Z`;
+  }
+
+  /** Where it is of the same second as the one before, with nine digits: Docker's always have them. */
+  #readFraction(bytes: Uint8Array, from: number, end: number): boolean {
+    if (end - from !== pointAt + 11 || bytes[from + pointAt] !== point || bytes[end - 1] !== letterZ || Number.isNaN(this.#secondMs))
+      return false;
+    // From its end: that is where another one differs.
+    for (let at = pointAt - 1; at >= 0; at--) if (bytes[from + at] !== this.#second[at]) return false;
+    let fraction = 0;
+    for (let at = from + pointAt + 1; at < end - 1; at++) {
+      const digit = (bytes[at] as number) - zero;
+      if (digit < 0 || digit > 9) return false;
+      fraction = fraction * 10 + digit;
+    }
+    this.#stamp = undefined;
+    this.fraction = fraction;
+    this.timeMs = this.#secondMs + Math.floor(fraction / 1e6);
+    return true;
+  }
+}
+
 const zero = 0x30;
 const dash = 0x2d;
 const colon = 0x3a;

@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import type { Entries } from './entry-list.ts';
 import { overlapLines } from './log-edge.ts';
 import { isSameLine, type KeptEntry } from './log-entry.ts';
 import { linesAfter, linesBefore } from './log-history.ts';
@@ -41,7 +42,7 @@ export class LogCursor {
   #search: Search | undefined;
 
   /** `edge` holds what is known at the edge, with nothing left out, oldest first; `timeMs` is for containers of which it has no line. */
-  constructor(ring: LogRing, direction: 'back' | 'forth', edge: readonly KeptEntry[], timeMs: number | undefined) {
+  constructor(ring: LogRing, direction: 'back' | 'forth', edge: Entries<KeptEntry>, timeMs: number | undefined) {
     this.#ring = ring;
     this.#direction = direction;
     this.#timeMs = timeMs;
@@ -72,11 +73,11 @@ export class LogCursor {
    */
   meet(): ReadonlyMap<string, number> | undefined {
     const all = this.#ring.entries();
-    const oldest = all[0];
+    const oldest = all.at(0);
     const met = new Map<string, number>();
     const last = new Map(this.#lanes.map(({ target, known }) => [target.container, known.at(-1)]));
     for (let at = all.length - 1; at >= 0 && met.size < last.size; at--) {
-      const entry = all[at] as KeptEntry;
+      const entry = all.at(at) as KeptEntry;
       const given = last.get(entry.container);
       if (given && !met.has(entry.container) && isSameLine(entry, given)) met.set(entry.container, entry.index);
     }
@@ -213,11 +214,11 @@ export class LogCursor {
 }
 
 /** The first or last lines of each container. */
-function knownLines(edge: readonly KeptEntry[], direction: 'back' | 'forth'): ReadonlyMap<string, readonly KeptEntry[]> {
+function knownLines(edge: Entries<KeptEntry>, direction: 'back' | 'forth'): ReadonlyMap<string, readonly KeptEntry[]> {
   const known = new Map<string, KeptEntry[]>();
   const step = direction === 'back' ? 1 : -1;
   for (let at = direction === 'back' ? 0 : edge.length - 1; at >= 0 && at < edge.length; at += step) {
-    const entry = edge[at] as KeptEntry;
+    const entry = edge.at(at) as KeptEntry;
     const lines = known.get(entry.container);
     if (!lines) known.set(entry.container, [entry]);
     else if (lines.length < overlapLines) lines.push(entry);

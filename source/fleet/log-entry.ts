@@ -19,7 +19,7 @@ export interface KeptEntry extends LogEntry {
 
 /** Cleaned, cut, and without anything that keeps its chunk in memory. */
 export function keptEntry(
-  line: LogLine,
+  line: Omit<LogLine, 'stamp'>,
   { component, container, service }: LogOrigin,
   index: number,
   ordinal: number | undefined,

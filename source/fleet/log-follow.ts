@@ -1,4 +1,5 @@
 import type { LogLine } from '../engine/engine.ts';
+import type { LogBatch } from '../engine/log-batch.ts';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import { LogPosition } from './log-position.ts';
@@ -37,7 +38,7 @@ export async function* followContainer(
   targets: LogTargets,
   container: string,
   options: FollowOptions,
-): AsyncGenerator<readonly LogLine[], void, void> {
+): AsyncGenerator<LogBatch, void, void> {
   const { follow, signal, retryMs } = options;
   const position = new LogPosition();
   const recent = { stdout: new RecentStamps(), stderr: new RecentStamps() };
@@ -82,7 +83,7 @@ async function* readOnce(
   target: LogTarget,
   { position, recent }: { position: LogPosition; recent: Record<LogLine['stream'], RecentStamps> },
   { follow, tail, sinceMs, untilMs, signal, opening, turns, opened, reading }: FollowOptions,
-): AsyncGenerator<readonly LogLine[], void, void> {
+): AsyncGenerator<LogBatch, void, void> {
   const stop = new AbortController();
   const forward = () => stop.abort(signal.reason);
   signal.addEventListener('abort', forward, { once: true });
@@ -114,10 +115,11 @@ async function* readOnce(
       begun();
       // What an abandoned stream still delivers, its successor reads again.
       if (stop.signal.aborted) return;
-      const isFresh = (line: LogLine) => !wasSeen?.(line) && !(resends && recent[line.stream].isAgain(line, targets.size));
+      const isFresh = (at: number) =>
+        !wasSeen?.(batch.timeMs(at), batch.fraction(at)) && !(resends && recent[batch.stream(at)].isAgain(batch, at, targets.size));
       const fresh = wasSeen || resends ? batch.filter(isFresh) : batch;
       // What is read once only is not taken up again.
-      if (follow) for (const line of fresh) position.take(line);
+      if (follow) for (let at = 0; at < fresh.length; at++) position.take(fresh.timeMs(at), fresh.fraction(at));
       if (fresh.length > 0) yield fresh;
       if (turns.isDue) await turns.next();
     }

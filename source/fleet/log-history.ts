@@ -1,4 +1,5 @@
 import type { LogLine } from '../engine/engine.ts';
+import type { LogBatch } from '../engine/log-batch.ts';
 import { type BackEdge, gluedLines, isSame, overlapLines } from './log-edge.ts';
 import { type KeptEntry, keptEntry } from './log-entry.ts';
 import type { LogTarget } from './log-targets.ts';
@@ -142,7 +143,7 @@ export async function linesAfter(target: LogTarget, edge: ForthEdge, count: numb
 
 type Window = { tail?: number; sinceMs?: number; untilMs?: number };
 
-async function* open(target: LogTarget, window: Window, signal: AbortSignal): AsyncGenerator<readonly LogLine[]> {
+async function* open(target: LogTarget, window: Window, signal: AbortSignal): AsyncGenerator<LogBatch> {
   if (target.engine) yield* target.engine.logs(target.container, { signal, follow: false, tty: target.tty, ...window });
 }
 

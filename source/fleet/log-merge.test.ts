@@ -1,21 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogLine } from '../engine/engine.ts';
+import { LogBatch } from '../engine/log-batch.ts';
 import { LogMerge } from './log-merge.ts';
 
 const line = (timeMs: number | undefined, text: string): LogLine => ({ timeMs, stamp: String(timeMs), stream: 'stdout', text });
 
-async function* inBatches(lines: readonly LogLine[], sizes: readonly number[]): AsyncGenerator<LogLine[]> {
+async function* inBatches(lines: readonly LogLine[], sizes: readonly number[]): AsyncGenerator<LogBatch> {
   for (let at = 0, batch = 0; at < lines.length; batch++) {
     const size = Math.max(1, sizes[batch % Math.max(1, sizes.length)] ?? 1);
     if (size % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
-    yield lines.slice(at, at + size);
+    yield LogBatch.of(lines.slice(at, at + size));
     at += size;
   }
 }
 
 async function mergeAll(lanes: readonly (readonly LogLine[])[], sizes: readonly number[], limit = 1_000): Promise<string[]> {
-  const merge = new LogMerge<number>({ holdMs: undefined, lines: limit, characters: 1_000_000 });
+  const merge = new LogMerge<number>({ holdMs: undefined, lines: limit, sizeBytes: 1_000_000 });
   for (const [index, lines] of lanes.entries()) void merge.add(index, () => inBatches(lines, sizes));
   const out: string[] = [];
   while (merge.lanes > 0) {
@@ -63,13 +64,13 @@ describe('merging logs', () => {
 
   test('a log that nobody takes from is not read on', async () => {
     let read = 0;
-    async function* endless(): AsyncGenerator<LogLine[]> {
+    async function* endless(): AsyncGenerator<LogBatch> {
       for (;;) {
         read += 100;
-        yield Array.from({ length: 100 }, () => line(read, 'x'));
+        yield LogBatch.of(Array.from({ length: 100 }, () => line(read, 'x')));
       }
     }
-    const merge = new LogMerge<string>({ holdMs: undefined, lines: 1_000, characters: 1_000_000 });
+    const merge = new LogMerge<string>({ holdMs: undefined, lines: 1_000, sizeBytes: 1_000_000 });
     void merge.add('endless', endless);
     await new Promise((resolve) => setImmediate(resolve));
     expect(read).toBe(1_000);
@@ -81,20 +82,20 @@ describe('merging logs', () => {
 
   test('while following, a quiet log holds the others back for a moment only', async () => {
     let nowMs = 0;
-    const merge = new LogMerge<string>({ holdMs: 250, lines: 1_000, characters: 1_000_000, nowMs: () => nowMs });
+    const merge = new LogMerge<string>({ holdMs: 250, lines: 1_000, sizeBytes: 1_000_000, nowMs: () => nowMs });
     const silence = new Promise<never>(() => undefined);
-    async function* quiet(): AsyncGenerator<LogLine[]> {
-      yield [line(5, 'quiet')];
+    async function* quiet(): AsyncGenerator<LogBatch> {
+      yield LogBatch.of([line(5, 'quiet')]);
       await silence;
     }
-    async function* busy(): AsyncGenerator<LogLine[]> {
-      yield [line(1, 'one'), line(5, 'five'), line(9, 'nine')];
+    async function* busy(): AsyncGenerator<LogBatch> {
+      yield LogBatch.of([line(1, 'one'), line(5, 'five'), line(9, 'nine')]);
       await silence;
     }
     void merge.add('quiet', quiet);
     void merge.add('busy', busy);
     await new Promise((resolve) => setImmediate(resolve));
-    const texts = () => merge.take().flatMap(({ lines }) => lines.map(({ text }) => text));
+    const texts = () => merge.take().flatMap(({ lines }) => Array.from(lines, ({ text }) => text));
     expect(texts()).toEqual(['one', 'five', 'quiet']);
     nowMs = 249;
     expect(texts()).toEqual([]);

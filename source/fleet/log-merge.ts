@@ -1,9 +1,9 @@
-import type { LogLine } from '../engine/engine.ts';
+import type { LogBatch } from '../engine/log-batch.ts';
 
 /** Lines of one origin, in the order of its log. */
 export interface LogRun<Origin> {
   origin: Origin;
-  lines: readonly LogLine[];
+  lines: LogBatch;
 }
 
 export interface MergeLimits {
@@ -11,15 +11,15 @@ export interface MergeLimits {
   holdMs: number | undefined;
   /** Of all lanes together. A lane whose share is full is not read on. */
   lines: number;
-  /** Characters of one lane. */
-  characters: number;
+  /** Of one lane. */
+  sizeBytes: number;
   nowMs?: () => number;
 }
 
 const fewestLines = 128;
 
 interface Portion {
-  lines: readonly LogLine[];
+  lines: LogBatch;
   arrivedMs: number;
 }
 
@@ -29,7 +29,7 @@ interface Lane<Origin> {
   /** The first line of the first portion that has not gone out. */
   at: number;
   lines: number;
-  characters: number;
+  sizeBytes: number;
   /** Time of the line that went out last, or of one before it where the clock was set back: never descends. */
   key: number;
   /** Has not had the time to send anything yet. */
@@ -60,13 +60,13 @@ export class LogMerge<Origin> {
    * Adds a log and reads it as fast as its lines go out; resolves when it has ended. `opened` is to be called when it has begun to send or has
    * nothing to send at the moment: nothing goes out before, so that what was written long ago is in order too.
    */
-  async add(origin: Origin, open: (opened: () => void) => AsyncIterable<readonly LogLine[]>): Promise<void> {
+  async add(origin: Origin, open: (opened: () => void) => AsyncIterable<LogBatch>): Promise<void> {
     const lane: Lane<Origin> = {
       origin,
       portions: [],
       at: 0,
       lines: 0,
-      characters: 0,
+      sizeBytes: 0,
       key: Number.NEGATIVE_INFINITY,
       opening: true,
       goOn: undefined,
@@ -83,7 +83,7 @@ export class LogMerge<Origin> {
         if (lines.length === 0) continue;
         lane.portions.push({ lines, arrivedMs: this.#now() });
         lane.lines += lines.length;
-        for (const { text } of lines) lane.characters += text.length;
+        for (let at = 0; at < lines.length; at++) lane.sizeBytes += lines.sizeBytes(at);
         opened();
         this.#tell();
         if (this.#isFull(lane)) {
@@ -112,13 +112,13 @@ export class LogMerge<Origin> {
     const first = this.#lanes.values().next().value;
     if (first && this.#lanes.size === 1) {
       for (const { lines } of first.portions) {
-        runs.push({ origin: first.origin, lines: first.at > 0 ? lines.slice(first.at) : lines });
+        runs.push({ origin: first.origin, lines: first.at > 0 ? lines.slice(first.at, lines.length) : lines });
         first.at = 0;
       }
-      first.key = Math.max(first.key, runs.at(-1)?.lines.at(-1)?.timeMs ?? first.key);
+      first.key = Math.max(first.key, lastTimeMs(runs.at(-1)?.lines) ?? first.key);
       first.portions = [];
       first.lines = 0;
-      first.characters = 0;
+      first.sizeBytes = 0;
       this.#settle(first);
       return runs;
     }
@@ -144,7 +144,7 @@ export class LogMerge<Origin> {
       }
       if (!lowest) return runs;
       const run = this.#takeRun(lowest, nextKey, watermark, cutoffMs);
-      if (run.length === 0) return runs;
+      if (!run || run.length === 0) return runs;
       runs.push({ origin: lowest.origin, lines: run });
       if (lowest.portions.length === 0 && !this.#ended.has(lowest)) watermark = Math.min(watermark, lowest.key);
       this.#settle(lowest);
@@ -152,18 +152,18 @@ export class LogMerge<Origin> {
   }
 
   /** Lines off the first portion of a lane, as far as nobody else's come before them. */
-  #takeRun(lane: Lane<Origin>, nextKey: number, watermark: number, cutoffMs: number): readonly LogLine[] {
+  #takeRun(lane: Lane<Origin>, nextKey: number, watermark: number, cutoffMs: number): LogBatch | undefined {
     const [portion] = lane.portions;
-    if (!portion) return [];
+    if (!portion) return undefined;
     const { lines } = portion;
     const most = portion.arrivedMs <= cutoffMs ? nextKey : Math.min(nextKey, watermark);
     let end = lane.at;
     let { key } = lane;
     for (; end < lines.length; end++) {
-      const next = Math.max(key, lines[end]?.timeMs ?? key);
+      const next = Math.max(key, lines.timeMs(end) ?? key);
       if (next > most) break;
       key = next;
-      lane.characters -= lines[end]?.text.length ?? 0;
+      lane.sizeBytes -= lines.sizeBytes(end);
     }
     const run = lane.at === 0 && end === lines.length ? lines : lines.slice(lane.at, end);
     lane.key = key;
@@ -232,7 +232,7 @@ export class LogMerge<Origin> {
   }
 
   #isFull(lane: Lane<Origin>): boolean {
-    return lane.lines >= Math.max(fewestLines, this.#limits.lines / this.#lanes.size) || lane.characters >= this.#limits.characters;
+    return lane.lines >= Math.max(fewestLines, this.#limits.lines / this.#lanes.size) || lane.sizeBytes >= this.#limits.sizeBytes;
   }
 
   #settle(lane: Lane<Origin>): void {
@@ -248,5 +248,9 @@ export class LogMerge<Origin> {
 }
 
 function headKey<Origin>({ key, portions, at }: Lane<Origin>): number {
-  return Math.max(key, portions[0]?.lines[at]?.timeMs ?? key);
+  return Math.max(key, portions[0]?.lines.timeMs(at) ?? key);
+}
+
+function lastTimeMs(lines: LogBatch | undefined): number | undefined {
+  return lines?.timeMs(lines.length - 1);
 }

@@ -1,3 +1,4 @@
+import type { Entries } from './entry-list.ts';
 import { LogCursor } from './log-cursor.ts';
 import type { KeptEntry } from './log-entry.ts';
 import type { LogRing } from './log-ring.ts';
@@ -41,7 +42,7 @@ export class LogPages {
     const shown = this.#lines.following ? this.#lines.current() : this.#lines.shown;
     let index =
       direction === 'back'
-        ? (shown[0]?.index ?? this.#lines.firstIndex) - passing.length
+        ? (shown.at(0)?.index ?? this.#lines.firstIndex) - passing.length
         : (shown.at(-1)?.index ?? this.#lines.firstIndex) + 1;
     for (const entry of passing) entry.index = index++;
     if (direction === 'forth') this.#lines.isRenumbered = true;
@@ -70,12 +71,12 @@ export class LogPages {
   }
 
   /** With what came after it: there are the first known lines of those that had not written for long. */
-  #backEdge(): readonly KeptEntry[] {
+  #backEdge(): Entries<KeptEntry> {
     const known = this.#lines.known.back;
     const all = this.#ring.entries();
     const last = known.at(-1)?.index ?? Number.POSITIVE_INFINITY;
-    const goesOn = this.#lines.jumpedMs === undefined && !this.#lines.isRenumbered && (all[0]?.index ?? last) <= last + 1;
-    return goesOn ? known.concat(all.slice(firstAfter(all, last))) : known;
+    const goesOn = this.#lines.jumpedMs === undefined && !this.#lines.isRenumbered && (all.at(0)?.index ?? last) <= last + 1;
+    return goesOn ? [...known, ...all.slice(firstAfter(all, last))] : known;
   }
 
   #forthEdge(): readonly KeptEntry[] {

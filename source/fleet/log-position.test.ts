@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LogDouble } from '../../test/doubles/log-double.ts';
 import type { LogLine } from '../engine/engine.ts';
+import { fractionOf } from '../engine/log-stamp.ts';
 import { LogPosition } from './log-position.ts';
 
 const startMs = Date.parse('2026-11-20T10:00:00Z');
@@ -42,8 +43,8 @@ for (const kind of ['docker', 'podman'] as const) {
         const takeAgain = async () => {
           const wasSeen = position.skipper();
           for (const line of await allOf(log, position.sinceMs)) {
-            if (wasSeen(line)) continue;
-            position.take(line);
+            if (wasSeen(line.timeMs, fractionOf(line.stamp))) continue;
+            position.take(line.timeMs, fractionOf(line.stamp));
             taken.push(line.text);
           }
         };
@@ -68,8 +69,8 @@ test('a clock that was set back: what is older in the log and newer in time is n
   const takeAgain = async () => {
     const wasSeen = position.skipper();
     for (const line of await allOf(log, position.sinceMs)) {
-      if (wasSeen(line)) continue;
-      position.take(line);
+      if (wasSeen(line.timeMs, fractionOf(line.stamp))) continue;
+      position.take(line.timeMs, fractionOf(line.stamp));
       taken.push(line.text);
     }
   };
@@ -80,7 +81,7 @@ test('a clock that was set back: what is older in the log and newer in time is n
     // The first of them is read while the stream is open.
     if (index === 0) {
       const [line] = (await allOf(log)).slice(-1);
-      position.take(line as LogLine);
+      position.take(line?.timeMs, fractionOf(line?.stamp ?? ''));
       taken.push((line as LogLine).text);
     } else if (index % 4 === 0) await takeAgain();
   }

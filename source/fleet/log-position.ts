@@ -1,12 +1,10 @@
-import type { LogLine } from '../engine/engine.ts';
+import { noFraction } from '../engine/log-stamp.ts';
 
 /** The lines of one second, each by what its timestamp says beyond that. Numbers alone: there can be 100,000 of them. */
 interface Seen {
   second: number;
   fractions: number[];
 }
-
-const noFraction = -1;
 
 /**
  * Where reading a log broke off: its last two seconds, and how many lines of them bore each timestamp. Engines are asked for whole seconds again,
@@ -29,8 +27,9 @@ export class LogPosition {
     return (this.#second - 1) * 1000;
   }
 
-  take({ timeMs, stamp }: LogLine): void {
-    if (timeMs === undefined || stamp === '') return;
+  /** `fraction`: see `fractionOf`. */
+  take(timeMs: number | undefined, fraction: number): void {
+    if (timeMs === undefined) return;
     const second = Math.floor(timeMs / 1000);
     if (second > this.#second) {
       if (this.#second === Number.NEGATIVE_INFINITY) this.#firstMs = timeMs;
@@ -51,33 +50,33 @@ export class LogPosition {
       seen = { second, fractions: [] };
       this.#seen.push(seen);
     }
-    seen.fractions.push(fractionOf(stamp));
+    seen.fractions.push(fraction);
   }
 
   /** Tells of the lines that an engine sends from `sinceMs` on, one after the other, whether each was seen before. */
-  skipper(): (line: LogLine) => boolean {
+  skipper(): (timeMs: number | undefined, fraction: number) => boolean {
     const left = countsOf(this.#seen);
     const before = countsOf(this.#before);
     const beforeEndMs = (this.#beforeSecond + 1) * 1000;
     const firstMs = this.#firstMs;
     let looking = before.size > 0;
     let found = false;
-    return (line) => {
+    return (timeMs, fraction) => {
       if (looking) {
-        if (countDown(before, line)) {
+        if (countDown(before, timeMs, fraction)) {
           found = true;
           return true;
         }
         // Where the log was rotated in between, those before are gone; only a fine timestamp tells.
-        const isAfter = found || (line.timeMs ?? 0) >= beforeEndMs || (fractionOf(line.stamp) !== noFraction && isCounted(left, line));
+        const isAfter = found || (timeMs ?? 0) >= beforeEndMs || (fraction !== noFraction && isCounted(left, timeMs, fraction));
         if (!isAfter) return true;
         looking = false;
       }
-      if (countDown(left, line)) {
+      if (countDown(left, timeMs, fraction)) {
         found = true;
         return true;
       }
-      return !found && line.timeMs !== undefined && line.timeMs < firstMs;
+      return !found && timeMs !== undefined && timeMs < firstMs;
     };
   }
 }
@@ -95,30 +94,15 @@ function countsOf(seen: readonly Seen[]): Counts {
   return counts;
 }
 
-const secondOf = ({ timeMs }: LogLine) => Math.floor((timeMs ?? Number.NaN) / 1000);
+const secondOf = (timeMs: number | undefined) => Math.floor((timeMs ?? Number.NaN) / 1000);
 
-function isCounted(counts: Counts, line: LogLine): boolean {
-  return counts.get(secondOf(line))?.has(fractionOf(line.stamp)) ?? false;
+function isCounted(counts: Counts, timeMs: number | undefined, fraction: number): boolean {
+  return counts.get(secondOf(timeMs))?.has(fraction) ?? false;
 }
 
-function countDown(counts: Counts, line: LogLine): boolean {
-  const here = counts.get(secondOf(line));
-  const fraction = fractionOf(line.stamp);
+function countDown(counts: Counts, timeMs: number | undefined, fraction: number): boolean {
+  const here = counts.get(secondOf(timeMs));
   const left = here?.get(fraction) ?? 0;
   if (left > 0) here?.set(fraction, left - 1);
   return left > 0;
 }
-
-/** Behind the point of `2026-11-20T09:46:26.152324560Z`: an engine writes as many digits each time, nine at most. */
-function fractionOf(stamp: string): number {
-  if (stamp.charCodeAt(pointAt) !== 0x2e) return noFraction;
-  let fraction = 0;
-  for (let at = pointAt + 1; at < stamp.length; at++) {
-    const digit = stamp.charCodeAt(at) - 0x30;
-    if (digit < 0 || digit > 9) break;
-    fraction = fraction * 10 + digit;
-  }
-  return fraction;
-}
-
-const pointAt = 19;

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LogDouble, type LoggingContainer, loggingFleet } from '../../test/doubles/log-double.ts';
 import type { EngineKind } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
+import type { Entries } from './entry-list.ts';
 import { type LogLimits, logLimits, openLogs } from './log-rings.ts';
 import type { LogEntry, LogReading } from './log-store.ts';
 
@@ -12,7 +13,7 @@ const never = new AbortController().signal;
 const small: LogLimits = { ...logLimits, tail: 6, lines: 10, frameMs: 1, holdMs: 1, retryMs: 5, searchPages: [3, 5], foundLines: 4 };
 
 const box = (kind: EngineKind = 'docker'): LoggingContainer => ({ log: new LogDouble(kind), running: true, startedMs: 1 });
-const texts = (reading: { entries(): readonly LogEntry[] }) => reading.entries().map(({ text }) => text);
+const texts = (reading: { entries(): Entries<LogEntry> }) => reading.entries().map(({ text }) => text);
 const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
 
 async function until(reached: () => boolean): Promise<void> {
@@ -323,7 +324,7 @@ describe('a reading', () => {
     filtered.more('back', 1);
     await until(() => texts(filtered).length === 1);
     const reading = source.read();
-    const index = await reading.around(filtered.entries()[0] as LogEntry, never);
+    const index = await reading.around(filtered.entries().at(0) as LogEntry, never);
     const at = reading.entries().findIndex((entry) => entry.index === index);
     expect(texts(reading).slice(at - 20, at + 21)).toEqual(numbered(1_480, 1_520));
     const recent = source.entries().at(-3) as LogEntry;

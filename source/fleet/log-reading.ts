@@ -1,4 +1,5 @@
 import { Fault, messageOf } from '../faults/fault.ts';
+import type { Entries } from './entry-list.ts';
 import { isSameLine } from './log-entry.ts';
 import { LogPages } from './log-pages.ts';
 import type { LogRing } from './log-ring.ts';
@@ -44,7 +45,7 @@ class RingReading implements LogReading {
     return this.#lines.following;
   }
 
-  entries(): readonly LogEntry[] {
+  entries(): Entries<LogEntry> {
     return this.#lines.following ? this.#lines.current() : this.#lines.shown;
   }
 
@@ -102,7 +103,7 @@ class RingReading implements LogReading {
 
   async jump(timeMs: number, signal: AbortSignal): Promise<number | undefined> {
     const isThere = (entry: LogEntry) => (entry.timeMs ?? Number.NEGATIVE_INFINITY) >= timeMs;
-    const [first] = this.entries();
+    const first = this.entries().at(0);
     const isBeyond = this.edges().back.state === 'reached' || (first !== undefined && !isThere(first));
     const here = isBeyond ? this.entries().find(isThere) : undefined;
     if (here) {
@@ -110,7 +111,8 @@ class RingReading implements LogReading {
       return here.index;
     }
     const ring = this.#ring.entries();
-    if (ring[0] && (this.#ring.isWhole || !isThere(ring[0]))) {
+    const oldest = ring.at(0);
+    if (oldest && (this.#ring.isWhole || !isThere(oldest))) {
       if (!ring.some((entry) => isThere(entry) && (this.#passes?.(entry) ?? true))) return undefined;
       this.follow();
       this.pause();

@@ -1,5 +1,8 @@
+import type { LogBatch } from '../engine/log-batch.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
-import { type KeptEntry, keptEntry, sizeOf } from './log-entry.ts';
+import type { Entries } from './entry-list.ts';
+import { KeptLines } from './kept-lines.ts';
+import type { KeptEntry } from './log-entry.ts';
 import { openReading } from './log-reading.ts';
 import type { LogLimits } from './log-rings.ts';
 import type { LogPredicate, LogReading, LogSource } from './log-store.ts';
@@ -25,13 +28,10 @@ export class LogRing implements LogSource {
   readonly #grown: () => void;
   readonly #unsubscribe: () => void;
   readonly #openedMs = Date.now();
-  /** What is kept begins at `#start`; the empty places before that are cut off now and then, not each time. */
-  #kept: (KeptEntry | undefined)[] = [];
-  #start = 0;
-  /** What is kept, as it was last asked for. */
-  #entries: readonly KeptEntry[] | undefined = [];
-  #pending: KeptEntry[] = [];
-  #characters = 0;
+  #kept = new KeptLines();
+  /** Arrived, and not shown yet. */
+  #pending: { lines: LogBatch; origin: LogOrigin; ordinal: number }[] = [];
+  #pendingLines = 0;
   #total = 0;
   #tail = 0;
   #completeMs = Number.NEGATIVE_INFINITY;
@@ -56,21 +56,20 @@ export class LogRing implements LogSource {
   }
 
   /** The same list until something comes or goes; a list does not change. */
-  entries(): readonly KeptEntry[] {
-    this.#entries ??= this.#kept.slice(this.#start) as KeptEntry[];
-    return this.#entries;
+  entries(): Entries<KeptEntry> {
+    return this.#kept.entries();
   }
 
   get length(): number {
-    return this.#kept.length - this.#start;
+    return this.#kept.length;
   }
 
   total(): number {
     return this.#total;
   }
 
-  get characters(): number {
-    return this.#characters;
+  get sizeBytes(): number {
+    return this.#kept.sizeBytes;
   }
 
   /** Lines of a container that arrived so far. */
@@ -94,19 +93,8 @@ export class LogRing implements LogSource {
   }
 
   /** Lets the oldest go until no more than this is kept. */
-  shrink(lines: number, characters: number): void {
-    const all = this.#kept;
-    const before = this.#start;
-    while (this.length > lines || (this.#characters > characters && this.length > 1)) {
-      this.#characters -= sizeOf(all[this.#start] as KeptEntry);
-      all[this.#start++] = undefined;
-    }
-    if (this.#start === before) return;
-    this.#entries = undefined;
-    this.isWhole = false;
-    if (this.#start <= this.length) return;
-    this.#kept = all.slice(this.#start);
-    this.#start = 0;
+  shrink(lines: number, sizeBytes: number): void {
+    if (this.#kept.shrink(lines, sizeBytes)) this.isWhole = false;
   }
 
   close(): void {
@@ -115,9 +103,7 @@ export class LogRing implements LogSource {
     this.targets.close();
     clearTimeout(this.#flush);
     this.#listeners.clear();
-    this.#kept = [];
-    this.#start = 0;
-    this.#entries = [];
+    this.#kept = new KeptLines();
     this.#pending = [];
   }
 
@@ -155,13 +141,14 @@ export class LogRing implements LogSource {
         for (const { origin, lines } of runs) {
           // Portions that a chunk of the network gives are small enough; what was held back for others can be large.
           const arrivals = this.#arrivalsOf(origin);
-          for (const line of lines) {
-            const ordinal = arrivals.count++;
-            arrivals.firstMs ??= line.timeMs;
-            if (arrivals.count === this.#tail) this.#noteTail(arrivals, line.timeMs);
-            this.#pending.push(keptEntry(line, origin, this.#total++, ordinal));
-          }
-          if (this.#pending.length >= this.limits.lines) this.#commit();
+          const ordinal = arrivals.count;
+          for (let at = 0; at < lines.length && arrivals.firstMs === undefined; at++) arrivals.firstMs = lines.timeMs(at);
+          arrivals.count += lines.length;
+          if (ordinal < this.#tail && arrivals.count >= this.#tail) this.#noteTail(arrivals, lines.timeMs(this.#tail - 1 - ordinal));
+          this.#pending.push({ lines, origin, ordinal });
+          this.#pendingLines += lines.length;
+          this.#total += lines.length;
+          if (this.#pendingLines >= this.limits.lines) this.#commit();
           if (turns.isDue) await turns.next();
           if (signal.aborted) return;
         }
@@ -203,21 +190,18 @@ export class LogRing implements LogSource {
     const added = this.#pending;
     if (added.length === 0) return;
     this.#pending = [];
-    for (const entry of added) {
-      this.#characters += sizeOf(entry);
-      this.#kept.push(entry);
-    }
-    this.#entries = undefined;
+    this.#pendingLines = 0;
+    for (const { lines, origin, ordinal } of added) this.#kept.add(lines, origin, ordinal);
     if (Number.isFinite(this.#completeMs)) {
       const all = this.entries();
       const start = all.findIndex((entry) => (entry.timeMs ?? Number.NEGATIVE_INFINITY) >= this.#completeMs);
       this.#completeMs = Number.NEGATIVE_INFINITY;
       if (start > 0) {
         this.shrink(all.length - start, Number.POSITIVE_INFINITY);
-        this.completeIndex = all[start]?.index ?? 0;
+        this.completeIndex = all.at(start)?.index ?? 0;
       }
     }
-    this.shrink(this.limits.lines, this.limits.characters);
+    this.shrink(this.limits.lines, this.limits.sizeBytes);
     this.#grown();
   }
 }

@@ -141,7 +141,7 @@ describe('the log of a component', () => {
     for (let number = 0; number < 600; number++) box.log.write(second(1), 'x'.repeat(90_000));
     await settle();
     const characters = texts(source).reduce((sum, text) => sum + text.length, 0);
-    expect(characters).toBeLessThanOrEqual(logLimits.characters);
+    expect(characters).toBeLessThanOrEqual(logLimits.sizeBytes);
     expect(texts(source)[0]).toHaveLength(lineLimitCharacters + 1);
   });
 

@@ -8,10 +8,10 @@ export interface LogLimits extends StreamLimits {
   tail: number;
   /** Kept in one ring. */
   lines: number;
-  characters: number;
+  sizeBytes: number;
   /** Kept in all rings. */
   allLines: number;
-  allCharacters: number;
+  allBytes: number;
   /** Pages of a search, nearest first; then it reads what lies before them in one go from the start of the log. */
   searchPages: readonly number[];
   /** Lines that such a reading finds at once; more are looked for when they are asked for. */
@@ -24,9 +24,9 @@ export const logLimits: LogLimits = {
   ...streamLimits,
   tail: 2_000,
   lines: 50_000,
-  characters: 8_000_000,
+  sizeBytes: 8_000_000,
   allLines: 200_000,
-  allCharacters: 32_000_000,
+  allBytes: 32_000_000,
   searchPages: [1_000, 4_000],
   foundLines: 10_000,
   frameMs: 66,
@@ -39,28 +39,28 @@ export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs 
   /** Rings that nobody reads give first, then the largest. */
   function keepToBudget(): void {
     let lines = 0;
-    let characters = 0;
+    let sizeBytes = 0;
     for (const { ring } of rings.values()) {
       lines += ring.length;
-      characters += ring.characters;
+      sizeBytes += ring.sizeBytes;
     }
-    if (lines <= limits.allLines && characters <= limits.allCharacters) return;
-    const share = (ring: LogRing) => Math.max(ring.length / limits.allLines, ring.characters / limits.allCharacters);
+    if (lines <= limits.allLines && sizeBytes <= limits.allBytes) return;
+    const share = (ring: LogRing) => Math.max(ring.length / limits.allLines, ring.sizeBytes / limits.allBytes);
     const givers = [...rings.values()]
       .map(({ ring }) => ring)
       .sort((one, other) => Number(one.readers > 0) - Number(other.readers > 0) || share(other) - share(one));
     for (const ring of givers) {
       const linesBefore = ring.length;
-      const charactersBefore = ring.characters;
+      const bytesBefore = ring.sizeBytes;
       // Half at most, so that the next largest gives too.
       const keep = ring.readers > 0 ? 0.5 : 0.1;
       ring.shrink(
         Math.max(Math.ceil(linesBefore * keep), linesBefore - Math.max(0, lines - limits.allLines)),
-        Math.max(Math.ceil(charactersBefore * keep), charactersBefore - Math.max(0, characters - limits.allCharacters)),
+        Math.max(Math.ceil(bytesBefore * keep), bytesBefore - Math.max(0, sizeBytes - limits.allBytes)),
       );
       lines -= linesBefore - ring.length;
-      characters -= charactersBefore - ring.characters;
-      if (lines <= limits.allLines && characters <= limits.allCharacters) return;
+      sizeBytes -= bytesBefore - ring.sizeBytes;
+      if (lines <= limits.allLines && sizeBytes <= limits.allBytes) return;
     }
   }
 

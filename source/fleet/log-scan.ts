@@ -46,7 +46,7 @@ export async function scanBefore(
         if (passes(entry)) found.add(entry, finder.position - 1);
       }
       found.trim(finder);
-      onProgress(batch.length, batch.at(-1)?.timeMs);
+      onProgress(batch.length, batch.timeMs(batch.length - 1));
       if (finder.isSure) break;
       if (turns.isDue) await turns.next();
       if (signal.aborted) break;

@@ -1,3 +1,4 @@
+import { type Entries, JoinedEntries } from './entry-list.ts';
 import type { LogCursor } from './log-cursor.ts';
 import type { KeptEntry } from './log-entry.ts';
 import type { LogRing } from './log-ring.ts';
@@ -19,12 +20,12 @@ export class ShownLines {
   readonly #passes: LogPredicate | undefined;
   readonly #stop: () => void;
   following = true;
-  shown: readonly KeptEntry[] = [];
+  shown: Entries<KeptEntry> = [];
   /** The ring as it was last looked at. */
-  seen: readonly KeptEntry[] | undefined;
-  history: readonly KeptEntry[] = [];
+  seen: Entries<KeptEntry> | undefined;
+  history: Entries<KeptEntry> = [];
   /** Without gaps, from the first line on that is known, and up to the last one: there the history meets what is shown. */
-  known: Record<LogDirection, readonly KeptEntry[]>;
+  known: Record<LogDirection, Entries<KeptEntry>>;
   /** Where a jump went to. */
   jumpedMs: number | undefined;
   jumps = 0;
@@ -64,27 +65,27 @@ export class ShownLines {
   }
 
   /** What is shown while it follows. A new batch costs as much as the batch. */
-  current(): readonly KeptEntry[] {
+  current(): Entries<KeptEntry> {
     const all = this.#ring.entries();
     if (this.seen === all) return this.shown;
     const passes = this.#passes;
     // What the ring let go stood between its lines and the history, or was incomplete.
     const isTorn = passes
-      ? (this.known.back[0]?.index ?? 0) < this.#ring.completeIndex
-      : this.history.length > 0 && all[0]?.index !== this.known.back[0]?.index;
+      ? (this.known.back.at(0)?.index ?? 0) < this.#ring.completeIndex
+      : this.history.length > 0 && all.at(0)?.index !== this.known.back.at(0)?.index;
     if (!this.seen || isTorn) {
       if (isTorn) this.#stop();
       if (isTorn || !passes) this.cursors = {};
       if (isTorn) this.history = [];
       if (isTorn || this.known.back.length === 0) this.known.back = all;
       this.shown = passes ? all.filter(passes) : all;
-    } else if (!passes) this.shown = this.history.length > 0 ? [...this.history, ...all] : all;
+    } else if (!passes) this.shown = this.history.length > 0 ? new JoinedEntries(this.history, all) : all;
     else {
       const added = all.slice(firstAfter(all, this.seen.at(-1)?.index ?? -1)).filter(passes);
       if (this.known.back.length === 0) this.known.back = all;
-      if (added.length > 0) this.shown = this.shown.concat(added);
+      if (added.length > 0) this.shown = [...this.shown, ...added];
       if (this.shown.length > readingLines) {
-        const oldest = Math.max(all[0]?.index ?? 0, this.shown.at(-readingLines)?.index ?? 0);
+        const oldest = Math.max(all.at(0)?.index ?? 0, this.shown.at(-readingLines)?.index ?? 0);
         this.#stop();
         this.cursors = {};
         this.history = [];
@@ -105,7 +106,7 @@ export class ShownLines {
       return;
     }
     for (let at = firstAfter(all, this.countedIndex); at < all.length; at++) {
-      const entry = all[at] as KeptEntry;
+      const entry = all.at(at) as KeptEntry;
       this.countedIndex = entry.index;
       if (entry.index > (this.met?.get(entry.container) ?? -1) && this.#passes(entry)) this.waiting++;
     }
@@ -114,12 +115,12 @@ export class ShownLines {
   /** Goes on through the ring. False where that does not have what comes next. */
   goThroughRing(count: number): boolean {
     const all = this.#ring.entries();
-    const oldest = all[0]?.index ?? 0;
+    const oldest = all.at(0)?.index ?? 0;
     if (this.following || this.ringIndex === undefined || oldest > this.ringIndex + 1) return false;
     const added: KeptEntry[] = [];
     let index = this.shown.at(-1)?.index ?? this.firstIndex;
     for (let at = firstAfter(all, this.ringIndex); at < all.length && added.length < count; at++) {
-      const entry = all[at] as KeptEntry;
+      const entry = all.at(at) as KeptEntry;
       this.ringIndex = entry.index;
       if (entry.index <= (this.met?.get(entry.container) ?? -1) || !(this.#passes?.(entry) ?? true)) continue;
       added.push(this.isRenumbered ? { ...entry, index: ++index } : entry);
@@ -132,10 +133,10 @@ export class ShownLines {
   }
 
   get firstIndex(): number {
-    return this.jumpedMs === undefined ? (this.known.back[0]?.index ?? 0) : this.jumps * jumpIndexes;
+    return this.jumpedMs === undefined ? (this.known.back.at(0)?.index ?? 0) : this.jumps * jumpIndexes;
   }
 
-  extend(direction: LogDirection, added: readonly KeptEntry[]): void {
+  extend(direction: LogDirection, added: Entries<KeptEntry>): void {
     if (added.length === 0) return;
     if (this.following) this.history = [...added, ...this.history];
     this.shown = direction === 'back' ? [...added, ...this.shown] : [...this.shown, ...added];
@@ -158,12 +159,12 @@ export class ShownLines {
 }
 
 /** Position of the first entry with a higher index. */
-export function firstAfter(all: readonly KeptEntry[], index: number): number {
+export function firstAfter(all: Entries<KeptEntry>, index: number): number {
   let low = 0;
   let high = all.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((all[middle]?.index ?? 0) <= index) low = middle + 1;
+    if ((all.at(middle)?.index ?? 0) <= index) low = middle + 1;
     else high = middle;
   }
   return low;

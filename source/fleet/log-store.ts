@@ -1,4 +1,6 @@
-/** A line as it is kept: cleaned (`text/`), at most 16 Ki characters, copied out of its chunk. */
+import type { Entries } from './entry-list.ts';
+
+/** A line as it is kept: cleaned (`text/`), at most 16 Ki characters. */
 export interface LogEntry {
   /** Orders the lines of one reading and names them there, never reused. What the engine's history gives counts down from the oldest known. */
   index: number;
@@ -37,8 +39,8 @@ export type LogEdge =
  */
 export interface LogReading {
   readonly following: boolean;
-  /** Oldest first, only what passes the predicate. The array is replaced, never changed, at most 15 times a second. */
-  entries(): readonly LogEntry[];
+  /** Oldest first, only what passes the predicate. The list is replaced, never changed, at most 15 times a second. */
+  entries(): Entries<LogEntry>;
   edges(): { back: LogEdge; forth: LogEdge };
   /** While it stands still: lines that arrived after its last one and pass the predicate. 0 while it follows. */
   waiting(): number;
@@ -63,8 +65,8 @@ export interface LogReading {
 /** The log of one component, or of several: all their services, merged in time order, in a ring of bounded size. */
 export interface LogSource {
   readonly componentKeys: readonly string[];
-  /** What the ring holds, oldest first. The array is replaced, never changed, at most 15 times a second. */
-  entries(): readonly LogEntry[];
+  /** What the ring holds, oldest first. The list is replaced, never changed, at most 15 times a second. */
+  entries(): Entries<LogEntry>;
   /** Everything that ever arrived, also what fell out of the ring. */
   total(): number;
   state(): { following: boolean; message: string | undefined };

@@ -15,8 +15,8 @@ export interface StreamLimits {
   openingAtOnce: number;
   /** Lines that wait for those of other containers, of all together. */
   waitingLines: number;
-  /** Characters of one container. */
-  waitingCharacters: number;
+  /** Of one container. */
+  waitingBytes: number;
 }
 
 export const streamLimits: StreamLimits = {
@@ -24,7 +24,7 @@ export const streamLimits: StreamLimits = {
   retryMs: 1_000,
   openingAtOnce: 16,
   waitingLines: 64_000,
-  waitingCharacters: 2_000_000,
+  waitingBytes: 2_000_000,
 };
 
 export interface RunOptions extends LogStreamOptions {
@@ -51,7 +51,7 @@ export async function* streamLogs(
     for await (const runs of logRuns({ ...options, targets, limits, turns: new TurnKeeper() })) {
       for (const { origin, lines } of runs) {
         const { component, container, service } = origin;
-        yield lines.map(({ timeMs, stream, text, cut }) => ({ component, container, service, timeMs, stream, text, cut: cut ?? false }));
+        yield Array.from(lines, ({ timeMs, stream, text, cut = false }) => ({ component, container, service, timeMs, stream, text, cut }));
       }
     }
   } finally {
@@ -70,7 +70,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
   const merge = new LogMerge<LogOrigin>({
     holdMs: follow ? limits.holdMs : undefined,
     lines: limits.waitingLines,
-    characters: limits.waitingCharacters,
+    sizeBytes: limits.waitingBytes,
   });
   const opening = new OpeningGate(limits.openingAtOnce);
   const known = new Set<string>();

@@ -1,20 +1,19 @@
 import { expect, test } from 'vitest';
-import type { LogLine } from '../engine/engine.ts';
+import { LogBatch } from '../engine/log-batch.ts';
 import { RecentStamps } from './recent-stamps.ts';
 
-const line = (number: number, text = `line ${number}`): LogLine => ({
-  timeMs: number,
-  stamp: `2026-11-20T10:00:00.${String(number).padStart(9, '0')}Z`,
-  stream: 'stdout',
-  text,
-});
+const isAgain = (recent: RecentStamps, number: number, followed: number, text = `line ${number}`): boolean => {
+  const stamp = `2026-11-20T10:00:00.${String(number).padStart(9, '0')}Z`;
+  const line = { timeMs: Date.parse('2026-11-20T10:00:00Z') + Math.floor(number / 1e6), stamp, stream: 'stdout', text } as const;
+  return recent.isAgain(LogBatch.of([line]), 0, followed);
+};
 
 /** Of so many lines that are sent again after all were sent once, how many are taken for new? */
 function takenTwice(lines: number, sentAgain: number, followed: number): number {
   const recent = new RecentStamps();
-  for (let number = 0; number < lines; number++) recent.isAgain(line(number), followed);
+  for (let number = 0; number < lines; number++) isAgain(recent, number, followed);
   let taken = 0;
-  for (let number = lines - sentAgain; number < lines; number++) if (!recent.isAgain(line(number), followed)) taken++;
+  for (let number = lines - sentAgain; number < lines; number++) if (!isAgain(recent, number, followed)) taken++;
   return taken;
 }
 
@@ -24,11 +23,11 @@ test('what Docker sends again at a rotation is dropped, once and for all of it',
 
 test('an older line that says something else is no line sent again', () => {
   const recent = new RecentStamps();
-  recent.isAgain(line(1), 1);
-  recent.isAgain(line(3), 1);
-  expect(recent.isAgain(line(2), 1)).toBe(false);
-  expect(recent.isAgain(line(1, 'another'), 1)).toBe(false);
-  expect(recent.isAgain(line(1), 1)).toBe(true);
+  isAgain(recent, 1, 1);
+  isAgain(recent, 3, 1);
+  expect(isAgain(recent, 2, 1)).toBe(false);
+  expect(isAgain(recent, 1, 1, 'another')).toBe(false);
+  expect(isAgain(recent, 1, 1)).toBe(true);
 });
 
 test('three hundred that are followed remember less each, so that all of them need no more memory than a few', () => {

@@ -92,7 +92,7 @@ async function showEvidence(session: Session, world: FlowWorld, place: string, c
     const limit = AbortSignal.any([session.signal, AbortSignal.timeout(5_000)]);
     try {
       for await (const batch of engine.logs(service.containerId, { signal: limit, follow: false, tail: shownLines, tty: service.tty }))
-        lines.push(...batch.map(({ text }) => text));
+        for (const { text } of batch) lines.push(text);
     } catch {
       // A log that cannot be read is no reason to hide why the rest failed.
     }

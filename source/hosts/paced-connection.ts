@@ -43,7 +43,9 @@ export class PacedConnection extends Duplex {
   }
 
   #take(sizeBytes: number): boolean {
-    this.#isWanted = this.push(Buffer.from(shared.subarray(0, sizeBytes)));
+    const chunk = Buffer.allocUnsafe(sizeBytes);
+    shared.copy(chunk, 0, 0, sizeBytes);
+    this.#isWanted = this.push(chunk);
     if (this.#isWanted && sizeBytes >= muchBytes) return true;
     this.#rest ??= setTimeout(() => {
       this.#rest = undefined;

@@ -294,7 +294,7 @@ export function engineContract(kind: string, real: { url: string; socket: string
       const seen: string[] = [];
       const following = (async () => {
         for await (const batch of engine.logs(id, { signal: signal(), follow: true, tty: false }))
-          seen.push(...batch.map(({ text }) => text));
+          for (const { text } of batch) seen.push(text);
       })();
       await expect.poll(() => seen.length, { timeout: 20_000 }).toBeGreaterThan(5);
       await writer.remove(id, { force: true, volumes: true });

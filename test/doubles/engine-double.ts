@@ -10,7 +10,6 @@ import type {
   ExecResult,
   ImageDetail,
   ImageFacts,
-  LogLine,
   NetworkFacts,
   PullProgress,
   StatsSample,
@@ -18,6 +17,7 @@ import type {
   VolumeFacts,
 } from '../../source/engine/engine.ts';
 import { wholeImageName } from '../../source/engine/image-name.ts';
+import type { LogBatch } from '../../source/engine/log-batch.ts';
 import { Fault } from '../../source/faults/fault.ts';
 import type { Grant } from '../../source/grants/grant.ts';
 import { containerDetail } from './container-facts.ts';
@@ -105,7 +105,7 @@ export class EngineDouble implements Engine {
     return this.containers.get(id);
   }
   async *events(): AsyncGenerator<EngineEvent> {}
-  async *logs(): AsyncGenerator<readonly LogLine[]> {}
+  async *logs(): AsyncGenerator<LogBatch> {}
   async *stats(): AsyncGenerator<StatsSample> {}
   async images(): Promise<ImageFacts[]> {
     return this.localImages.map((image) => ({ ...image, dangling: image.tags.length === 0 }));

@@ -1,4 +1,5 @@
 import type { EngineKind, LogLine, LogOptions } from '../../source/engine/engine.ts';
+import { LogBatch } from '../../source/engine/log-batch.ts';
 import type { Fault } from '../../source/faults/fault.ts';
 import type { ComponentRuntime, OpenFleet } from '../../source/fleet/open-fleet.ts';
 import { containerDetail } from './container-facts.ts';
@@ -42,7 +43,7 @@ export class LogDouble {
     this.#ring();
   }
 
-  async *read(options: LogOptions): AsyncGenerator<LogLine[]> {
+  async *read(options: LogOptions): AsyncGenerator<LogBatch> {
     this.asked.push(options);
     await Promise.resolve();
     if (this.failure) throw this.failure;
@@ -56,14 +57,14 @@ export class LogDouble {
         if (timeMs < sinceMs) continue;
         if (this.kind === 'docker' ? timeMs > untilMs : timeMs >= untilMs) {
           if (this.kind === 'podman') continue;
-          if (batch.length > 0) yield batch;
+          if (batch.length > 0) yield LogBatch.of(batch);
           return;
         }
         batch.push(line);
       }
       if (signal.aborted) return;
       this.given += batch.length;
-      if (batch.length > 0) yield batch;
+      if (batch.length > 0) yield LogBatch.of(batch);
       if (at < this.lines.length) continue;
       if (!follow || signal.aborted || generation !== this.#generation) return;
       await new Promise<void>((resolve) => {

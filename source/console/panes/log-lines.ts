@@ -1,3 +1,4 @@
+import { entryAt } from '../../fleet/entry-list.ts';
 import type { LogEntry } from '../../fleet/log-store.ts';
 import { textWidth } from '../../text/width.ts';
 import type { InterfaceState } from '../interface-store.ts';
@@ -69,8 +70,8 @@ export function logLines(options: LogLinesOptions): LogLines {
   // A date goes before a time where the line above it is of another day, the first one where it is not of today. The text gives it room; what is
   // wrapped has to know how much before it is known which lines are on the screen.
   const isDated = (entry: LogEntry | undefined) => entry?.timeMs !== undefined && dateText(entry.timeMs, times) !== today;
-  const lowest = entries[logs.at ? Math.max(0, positionOf(entries, logs.at.bottom)) : entries.length - 1];
-  const highest = entries[Math.max(0, (lowest ? positionOf(entries, lowest.index) : 0) - height)];
+  const lowest = entryAt(entries, logs.at ? Math.max(0, positionOf(entries, logs.at.bottom)) : entries.length - 1);
+  const highest = entryAt(entries, Math.max(0, (lowest ? positionOf(entries, lowest.index) : 0) - height));
   const mayDate = (times === 'local' || times === 'utc') && (!logs.wrap || isDated(lowest) || isDated(highest));
   const nameColumns = whoColumns(options.services, merged, width);
   const leadColumns = 1 + timeColumns(times) + (nameColumns > 0 ? nameColumns + 1 : 0) + 2;
@@ -85,7 +86,7 @@ export function logLines(options: LogLinesOptions): LogLines {
   const cursorPosition = logs.at && positionOf(entries, logs.at.cursor);
 
   function draw({ position, row }: PlacedRow, date: string): string {
-    const entry = entries[position];
+    const entry = entryAt(entries, position);
     if (!entry) return edgeRow(options, hub.edges().back);
     const line = shownText(entry);
     const shifted: Piece & { cut: boolean } = logs.wrap
@@ -133,8 +134,8 @@ export function logLines(options: LogLinesOptions): LogLines {
   }
 
   let lines: string[];
-  if (logs.whole !== undefined && cursorPosition !== undefined && entries[Math.max(0, cursorPosition)]) {
-    const all = wholeLines(entries[Math.max(0, cursorPosition)] as LogEntry, options);
+  if (logs.whole !== undefined && cursorPosition !== undefined && entryAt(entries, Math.max(0, cursorPosition))) {
+    const all = wholeLines(entryAt(entries, Math.max(0, cursorPosition)) as LogEntry, options);
     const top = Math.max(0, Math.min(logs.whole, all.length - height));
     measured.whole = { height, total: all.length };
     lines = all.slice(top, top + height);
@@ -142,7 +143,7 @@ export function logLines(options: LogLinesOptions): LogLines {
   else {
     let above = today;
     lines = placedRows(entries, logs.at, geometry).map((placed) => {
-      const timeMs = placed.row > 0 ? undefined : entries[placed.position]?.timeMs;
+      const timeMs = placed.row > 0 ? undefined : entryAt(entries, placed.position)?.timeMs;
       if (!mayDate || timeMs === undefined) return draw(placed, '');
       const own = dateText(timeMs, times);
       const date = own === above ? '' : `${own} `;

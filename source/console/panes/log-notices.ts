@@ -1,3 +1,4 @@
+import type { Entries } from '../../fleet/entry-list.ts';
 import type { LogEdge, LogEntry } from '../../fleet/log-store.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { numberText } from '../../text/quantities.ts';
@@ -33,7 +34,7 @@ export function edgeRow({ theme, width, hub, logs, keymap }: LogLinesOptions, ed
   return ` ${theme.paint(edge.state === 'failed' ? 'bad' : edge.state === 'loading' ? 'busy' : 'faint', line)} `;
 }
 
-export function statusText({ theme, hub, logs, filter }: LogLinesOptions, entries: readonly LogEntry[]): string {
+export function statusText({ theme, hub, logs, filter }: LogLinesOptions, entries: Entries<LogEntry>): string {
   const source = hub.source();
   // What is wrong with what is typed needs the room, and comes first until it is right.
   if (!source || hub.problem() !== undefined) return '';

@@ -1,5 +1,6 @@
 import { Box, Text } from 'ink';
 import { useEffect } from 'react';
+import { entryAt } from '../../fleet/entry-list.ts';
 import type { PortView } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { rowsFor } from '../component-rows.ts';
@@ -97,7 +98,7 @@ export function Linear() {
     const filter =
       state.filters.logs === '' ? [] : [`Filter ${state.filters.logs}, ${logs.hides ? 'hides other lines' : 'only highlights'}.`];
     const head = [`Log of ${whose?.title ?? 'nothing'}.`, ...filter, [shown.status, shown.notes].filter(Boolean).join(', ')];
-    const entry = entries[at];
+    const entry = entryAt(entries, at);
     if (!entry) return [...head, ...shown.lines.map((line) => line.trim())];
     if (logs.whole !== undefined)
       return [
