@@ -46,7 +46,7 @@ export class LogCursor {
     this.#ring = ring;
     this.#direction = direction;
     this.#timeMs = timeMs;
-    const known = knownLines(edge, direction);
+    const known = knownLines(edge, direction, ring.targets.all);
     const start = direction === 'back' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     this.#lanes = [...ring.targets.all].map((target) => ({
       target,
@@ -214,14 +214,20 @@ export class LogCursor {
 }
 
 /** The first or last lines of each container. */
-function knownLines(edge: Entries<KeptEntry>, direction: 'back' | 'forth'): ReadonlyMap<string, readonly KeptEntry[]> {
+function knownLines(
+  edge: Entries<KeptEntry>,
+  direction: 'back' | 'forth',
+  targets: Iterable<LogTarget>,
+): ReadonlyMap<string, readonly KeptEntry[]> {
   const known = new Map<string, KeptEntry[]>();
+  const unfilled = new Set(Array.from(targets, ({ container }) => container));
   const step = direction === 'back' ? 1 : -1;
-  for (let at = direction === 'back' ? 0 : edge.length - 1; at >= 0 && at < edge.length; at += step) {
+  for (let at = direction === 'back' ? 0 : edge.length - 1; at >= 0 && at < edge.length && unfilled.size > 0; at += step) {
     const entry = edge.at(at) as KeptEntry;
     const lines = known.get(entry.container);
     if (!lines) known.set(entry.container, [entry]);
     else if (lines.length < overlapLines) lines.push(entry);
+    else unfilled.delete(entry.container);
   }
   if (direction === 'forth') for (const lines of known.values()) lines.reverse();
   return known;

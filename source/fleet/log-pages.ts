@@ -1,4 +1,4 @@
-import type { Entries } from './entry-list.ts';
+import { type Entries, JoinedEntries } from './entry-list.ts';
 import { LogCursor } from './log-cursor.ts';
 import type { KeptEntry } from './log-entry.ts';
 import type { LogRing } from './log-ring.ts';
@@ -76,7 +76,8 @@ export class LogPages {
     const all = this.#ring.entries();
     const last = known.at(-1)?.index ?? Number.POSITIVE_INFINITY;
     const goesOn = this.#lines.jumpedMs === undefined && !this.#lines.isRenumbered && (all.at(0)?.index ?? last) <= last + 1;
-    return goesOn ? [...known, ...all.slice(firstAfter(all, last))] : known;
+    const later = goesOn ? all.slice(firstAfter(all, last)) : [];
+    return later.length > 0 ? new JoinedEntries(known, later) : known;
   }
 
   #forthEdge(): readonly KeptEntry[] {
