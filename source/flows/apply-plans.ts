@@ -31,7 +31,7 @@ export interface Applied {
 export async function applyPlans(session: Session, world: FlowWorld, ready: readonly ReadyPlan[]): Promise<Applied> {
   const [first] = ready;
   const tool = first?.facts.tool;
-  if (!first || !tool) throw blocked(ready);
+  if (!first || !tool || ready.some(({ findings }) => findings.some(({ level }) => level === 'blocking'))) throw blocked(ready);
   const { place, host, engine } = first.facts;
   const target = { host: place, ...(ready.length === 1 && { component: first.facts.entry.id }) };
   const run = newRun();
@@ -39,11 +39,12 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
   const identity = identityOf();
   const by = `${identity.user}@${identity.machine}`;
 
-  const { plans, values } = await keepSecrets(session, world, ready);
+  const { plans, values } = await keepSecrets(session, world, ready, run);
   const transaction: Transaction = { schema: 1, run, by, startedAt: at, plans };
   const sinceMs = Date.now();
   await session.act({
-    id: 'apply',
+    // Several transactions may be applied in one session: a deploy in the middle of another.
+    id: `apply ${run}`,
     right: 'operate',
     title: ready.length === 1 ? `Deploy ${first.facts.entry.id}` : `Deploy ${ready.length} components`,
     request: plans.map((plan) => requestOf(plan, tool.argv)).join('; '),
@@ -63,7 +64,7 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
     component ??= seen;
   }
   await session.act({
-    id: 'verified',
+    id: `verified ${run}`,
     right: 'operate',
     request: `note that run ${run} was seen healthy`,
     target,
@@ -146,6 +147,7 @@ async function keepSecrets(
   session: Session,
   world: FlowWorld,
   ready: readonly ReadyPlan[],
+  run: string,
 ): Promise<{ plans: readonly Plan[]; values: SecretValues }> {
   const wanted = ready.some(({ plan }) => plan.secrets.length > 0);
   const vault = wanted ? await world.vault(session) : undefined;
@@ -153,7 +155,7 @@ async function keepSecrets(
   const plans: Plan[] = [];
   for (const one of ready) {
     const { plan, facts } = one;
-    const secrets = vault ? await versionsOf(session, vault, one) : plan.secrets;
+    const secrets = vault ? await versionsOf(session, vault, one, run) : plan.secrets;
     plans.push({ ...plan, secrets });
     const { id } = facts.entry;
     const inForce = Object.fromEntries(secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version]])));
@@ -171,14 +173,19 @@ function recordedSecrets(deployments: readonly Deployment[], id: string): Readon
   return deployments.find(({ component }) => component === id)?.record?.secrets ?? {};
 }
 
-async function versionsOf(session: Session, vault: SecretVault, { plan, facts, answers }: ReadyPlan): Promise<PlannedSecret[]> {
+async function versionsOf(
+  session: Session,
+  vault: SecretVault,
+  { plan, facts, answers }: ReadyPlan,
+  run: string,
+): Promise<PlannedSecret[]> {
   const { entry, source, place } = facts;
   const isNew = ({ what }: PlannedSecret) => what === 'generate' || what === 'given';
   const made = plan.secrets.filter(isNew);
   const versions = new Map<string, string>();
   if (made.length > 0) {
     await session.act({
-      id: `keep the secrets of ${entry.id}`,
+      id: `keep the secrets of ${entry.id} for ${run}`,
       right: 'operate',
       request: `keep ${made.map(({ variable }) => variable).join(', ')} in ${vault.where}`,
       target: { host: place, component: entry.id },

@@ -51,7 +51,8 @@ async function deployWith(
   world: FlowWorld,
   first: StackFacts,
   given: Readonly<Record<string, string>>,
-  { fresh }: { fresh: boolean },
+  // `within`: begins the names of all steps of one that is deployed in the middle of another, so that no two of one run are the same.
+  { fresh, within = '' }: { fresh: boolean; within?: string },
 ): Promise<FlowOutcome> {
   let facts = first;
   let values = given;
@@ -60,7 +61,7 @@ async function deployWith(
     const { entry } = facts;
     const context = formContextOf(world, facts, values);
     // Each round is a form of its own for the journal: what was answered before stands in it.
-    const form = { ...formOf(entry, context), id: round === 1 ? 'deploy' : `deploy-${round}` };
+    const form = { ...formOf(entry, context), id: round === 1 ? `${within}deploy` : `${within}deploy-${round}` };
     answered ??= await session.fill(form);
     const answers = answersOf(entry, context, answered);
     session.progress({ id: 'plan', label: 'Looking at the host' });
@@ -82,7 +83,7 @@ async function deployWith(
             title: `${title}, and with it ${others.map((other) => other.plan.component).join(', ')}`,
             label: 'Apply all of it',
           });
-    const choice = await session.review({ ...review, id: `plan-${round}` });
+    const choice = await session.review({ ...review, id: `${within}plan-${round}` });
     if (session.rehearsing) return { message: 'Rehearsed: nothing was changed.', data: planJson(plan, findings, isEmpty(plan)) };
     if (choice === 'apply') return finish(session, world, [ready, ...others]);
     if (choice === 'edit') {
@@ -98,7 +99,7 @@ async function deployWith(
       });
     }
     const finding = findings.find(({ id }) => `remedy:${id}` === choice);
-    const changed = await remedy(session, world, facts, finding);
+    const changed = await remedy(session, world, facts, finding, `${within}${round}-`);
     if (changed) {
       answered = { ...answered, ...changed };
       values = { ...values, ...changed };
@@ -120,6 +121,7 @@ async function remedy(
   world: FlowWorld,
   facts: StackFacts,
   finding: Finding | undefined,
+  within: string,
 ): Promise<Readonly<Record<string, string>> | undefined> {
   const what = finding?.remedy;
   if (!finding || !what) return undefined;
@@ -127,13 +129,22 @@ async function remedy(
   if (what.kind === 'deploy') {
     const entry = world.catalog.get(what.component);
     if (!entry) return undefined;
-    const outcome = await deployWith(session, world, await gatherStackFacts(session, world, facts.place, entry), {}, { fresh: false });
+    const outcome = await deployWith(
+      session,
+      world,
+      await gatherStackFacts(session, world, facts.place, entry),
+      {},
+      {
+        fresh: false,
+        within: `${within}${entry.id}-`,
+      },
+    );
     session.show({ kind: 'text', text: outcome.message });
     return undefined;
   }
   const { argv } = what;
   const outcome = await session.act({
-    id: `remedy ${finding.id}`,
+    id: `${within}remedy ${finding.id}`,
     right: 'operate',
     title: what.label,
     request: argv.join(' '),
