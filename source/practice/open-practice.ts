@@ -4,7 +4,7 @@ import { serveApi } from './engine/api-server.ts';
 import { Machine } from './engine/machine.ts';
 import { Refusal } from './engine/refusal.ts';
 import { type Routes, sendJson, sendNothing } from './engine/request.ts';
-import type { Practice, PracticeFacts, PracticeOptions } from './practice.ts';
+import type { ComposeFolder, Practice, PracticeFacts, PracticeOptions } from './practice.ts';
 import { openProducts } from './products.ts';
 import { buildWorld, type World } from './world/build-world.ts';
 import { Incidents } from './world/incidents.ts';
@@ -38,10 +38,27 @@ export async function openPractice({ folder, catalog }: PracticeOptions): Promis
       ...products.keys,
       incidents: incidents.all.map(({ name, title, summary }) => ({ name, title, summary })),
     };
-    return { facts, close };
+    return { facts, deployed: world.deployed, madeFrom: (folders) => markAsMadeFrom(machine, world, folders), close };
   } catch (thrown) {
     await close();
     throw thrown;
+  }
+}
+
+async function markAsMadeFrom(machine: Machine, world: World, folders: readonly ComposeFolder[]): Promise<void> {
+  const { readProject } = await import('./compose/project.ts');
+  for (const { component, folder, environment } of folders) {
+    const project = await readProject({ folder, file: 'compose.yaml', name: undefined, environment });
+    for (const service of project.services) {
+      const container = world.actor(component, service.name)?.container;
+      if (!container) continue;
+      const own = service.networks.map(({ name }) => name);
+      for (const name of own) if (!machine.networks.has(name)) machine.addNetwork(name, {}, container.createdMs);
+      machine.amend(container, {
+        labels: { ...container.spec.labels, 'com.docker.compose.config-hash': service.hash },
+        ...(own.length > 0 && { networks: own }),
+      });
+    }
   }
 }
 

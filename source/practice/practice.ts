@@ -25,6 +25,13 @@ export interface PracticeFacts {
   incidents: readonly { name: string; title: string; summary: string }[];
 }
 
+export interface ComposeFolder {
+  component: string;
+  folder: string;
+  /** What the compose command was given besides `.env`. */
+  environment: Readonly<Record<string, string>>;
+}
+
 export interface PracticeOptions {
   /** The built-in catalog: what its components are made of. */
   catalog: Catalog;
@@ -32,8 +39,26 @@ export interface PracticeOptions {
   folder: string;
 }
 
+/** A component of a practice stack that was deployed before the practice began, as whoever deployed it would know it. */
+export interface DeployedPart {
+  component: string;
+  atMs: number;
+  /** Of variables in compose.yaml, secrets among them. */
+  values: Readonly<Record<string, string>>;
+  /** By container port, where it is not the catalog's. */
+  hostPorts: Readonly<Record<number, number>>;
+  /** Those that it was deployed with. */
+  services: readonly string[];
+}
+
 export interface Practice {
   readonly facts: PracticeFacts;
+  readonly deployed: readonly DeployedPart[];
+  /**
+   * Takes the compose files that meanwhile lie in the stack's folder for those that the containers were made from: they get the marks that compose makes
+   * of them, so that an `up` without a change leaves them alone.
+   */
+  madeFrom(folders: readonly ComposeFolder[]): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -91,6 +91,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     catalog,
     async vault(session: Session): Promise<SecretVault> {
       const { openOwnVault } = await import('./own-vault.ts');
+      await practice?.prepare?.();
       // One that could not be opened is tried again: the passphrase was wrong, the keychain locked.
       vault ??= openOwnVault({ paths, env, session, practice: practice !== undefined }).catch((thrown: unknown) => {
         vault = undefined;
@@ -107,6 +108,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       return applySecrets(session, world, place, changes);
     },
     async stackFolderOf(place: string, signal: AbortSignal): Promise<string> {
+      await practice?.prepare?.();
       const watch = fleet.place(place);
       const { home } = await (watch?.host ?? host).facts(signal);
       return expandHome(watch?.stackFolder ?? stackFolder, home);

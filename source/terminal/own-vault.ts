@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
-import { openVault } from '../secrets/open-vault.ts';
+import { openVault, type VaultOptions } from '../secrets/open-vault.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 
@@ -18,11 +18,15 @@ interface Options {
 export async function openOwnVault({ paths, env, session, practice }: Options): Promise<SecretVault> {
   const { signal } = session;
   return openVault({
-    env: practice ? { QUARTERDECK_SECRETS: 'file', QUARTERDECK_SECRETS_KEY_FILE: await practiceKey(paths) } : env,
+    ...(practice ? await practiceVaultOptions(paths) : { env }),
     paths,
     signal,
     askPassphrase: ({ label, help }) => session.ask.secret({ id: 'passphrase', label, ...(help !== undefined && { help }) }),
   });
+}
+
+export async function practiceVaultOptions(paths: OwnPaths): Promise<Pick<VaultOptions, 'env'>> {
+  return { env: { QUARTERDECK_SECRETS: 'file', QUARTERDECK_SECRETS_KEY_FILE: await practiceKey(paths) } };
 }
 
 async function practiceKey(paths: OwnPaths): Promise<string> {

@@ -19,6 +19,11 @@ export interface PracticeAccess {
   paths: OwnPaths;
   /** Does another process run it? */
   served: boolean;
+  /**
+   * Lays down what the practice stack counts as deployed: files, records and secrets. Asked for by whoever needs the stack's folder or its secrets, so that
+   * looking around does not wait for it. Missing where whoever serves it has done so.
+   */
+  prepare?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -125,13 +130,25 @@ export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publi
   const practice = await openPractice({ folder, catalog });
   await makeOwnFolder(join(folder, 'home'));
   await writeOwnFile(join(practicePrograms(folder), 'docker-compose'), composeScript(installationFolder()), { mode: 0o700 });
+  let preparing: Promise<void> | undefined;
+  const prepare = () => {
+    preparing ??= import('./practice-deployments.ts').then(({ layPracticeDeployments }) =>
+      layPracticeDeployments({ practice, catalog, folder, paths: pathsIn(paths, home) }),
+    );
+    return preparing;
+  };
   return {
     facts: practice.facts,
     folder,
     paths: pathsIn(paths, home),
     served: false,
-    publish: () => writeOwnFile(join(home, factsName), `${JSON.stringify(practice.facts)}\n`),
+    prepare,
+    publish: async () => {
+      await prepare();
+      await writeOwnFile(join(home, factsName), `${JSON.stringify(practice.facts)}\n`);
+    },
     close: async () => {
+      await preparing?.catch(() => undefined);
       await practice.close();
       await removeOwnFolder(home);
     },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { momentText } from './durations.ts';
 import { labelsMatch, readFilters } from './filters.ts';
-import { familiar, type PracticeImage, withTag } from './images.ts';
+import { familiar, withTag } from './images.ts';
 import { Refusal } from './refusal.ts';
 import { type EngineRequest, isSet, type Routes, sendJson, sendNothing } from './request.ts';
 
@@ -28,7 +28,7 @@ export const imageRoutes: Routes = {
         Id: image.id,
         ParentId: '',
         RepoTags: image.tags,
-        RepoDigests: digestsOf(image),
+        RepoDigests: image.digests,
         Created: Math.floor(image.createdMs / 1000),
         Size: image.sizeBytes,
         SharedSize: -1,
@@ -42,7 +42,7 @@ export const imageRoutes: Routes = {
     sendJson(request, {
       Id: image.id,
       RepoTags: image.tags,
-      RepoDigests: digestsOf(image),
+      RepoDigests: image.digests,
       Comment: '',
       Created: momentText(image.createdMs),
       Author: '',
@@ -73,6 +73,18 @@ export const imageRoutes: Routes = {
         Comment: '',
       },
     ]);
+  },
+  'GET /distribution/::/json': (request) => {
+    const name = familiar(withTag(request.parts[0] ?? ''));
+    if (isNowhere(name)) throw new Refusal(401, `${deniedFor(name)}: access to the resource is denied`);
+    sendJson(request, {
+      Descriptor: {
+        mediaType: 'application/vnd.oci.image.index.v1+json',
+        digest: request.machine.images.registryDigest(name),
+        size: 1_609,
+      },
+      Platforms: [{ architecture: 'amd64', os: 'linux' }],
+    });
   },
   'POST /images/create': createImage,
   'POST /images/::/tag': (request) => {
@@ -117,10 +129,6 @@ export const imageRoutes: Routes = {
   },
 };
 
-function digestsOf(image: PracticeImage): string[] {
-  return image.tags.map((tag) => `${tag.replace(/:[^/:]*$/, '')}@sha256:${createHash('sha256').update(`digest ${tag}`).digest('hex')}`);
-}
-
 async function createImage(request: EngineRequest): Promise<void> {
   const { query, raw, response, machine } = request;
   if (query.get('fromSrc') !== null) {
@@ -146,27 +154,34 @@ async function createImage(request: EngineRequest): Promise<void> {
   response.writeHead(200, { 'Content-Type': 'application/json' });
   const send = (line: object) => response.write(`${JSON.stringify(line)}\r\n`);
   if (from === '') return void response.end(`${JSON.stringify({ errorDetail: { message: 'invalid reference format' } })}\r\n`);
-  if (/no-such-image|nonexistent|does-not-exist/.test(name)) {
+  if (isNowhere(name)) {
     const repository = name.replace(/:[^/:]*$/, '');
-    const message = `pull access denied for ${repository}, repository does not exist or may require 'docker login': denied: requested access to the resource is denied`;
+    const message = `${deniedFor(name)}: denied: requested access to the resource is denied`;
     send({ status: `Pulling from ${repository.includes('/') ? repository : `library/${repository}`}`, id: tag || 'latest' });
     await wait(stepMs);
     send(request.minor >= 48 ? { errorDetail: { message } } : { errorDetail: { message }, error: message });
     response.end();
     return;
   }
-  const known = machine.images.find(name);
+  const known = machine.images.isCurrent(name);
   send({
     status: `Pulling from ${name.includes('/') ? name.replace(/:[^/:]*$/, '') : `library/${name.replace(/:[^/:]*$/, '')}`}`,
     id: tag || 'latest',
   });
   if (!known) await pullLayers(name, send, () => response.closed);
   if (response.closed) return;
-  const image = machine.images.add(name, { createdMs: machine.now() - 86_400_000, command: isSystem(name) ? ['sh'] : [] });
-  send({ status: `Digest: ${digestsOf(image)[0]?.replace(/^.*@/, '')}` });
+  machine.images.add(name, { createdMs: machine.now() - 86_400_000, command: isSystem(name) ? ['sh'] : [] });
+  send({ status: `Digest: ${machine.images.registryDigest(name)}` });
   send({ status: `Status: ${known ? 'Image is up to date' : 'Downloaded newer image'} for ${name}` });
   machine.events.tell('image', 'pull', name, { name: name.replace(/:[^/:]*$/, '') }, machine.now());
   response.end();
+}
+
+/** Names that no registry has. */
+const isNowhere = (name: string): boolean => /no-such-image|nonexistent|does-not-exist/.test(name);
+
+function deniedFor(name: string): string {
+  return `pull access denied for ${name.replace(/:[^/:]*$/, '')}, repository does not exist or may require 'docker login'`;
 }
 
 /** A few layers side by side, each downloaded and unpacked in steps. */

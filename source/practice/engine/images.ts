@@ -4,6 +4,8 @@ import { Refusal } from './refusal.ts';
 export interface PracticeImage {
   id: string;
   tags: string[];
+  /** `caddy@sha256:…`, as its registry had it when it was fetched; stays when the tag moves on. Empty for what was made here. */
+  digests: readonly string[];
   sizeBytes: number;
   createdMs: number;
   labels: Readonly<Record<string, string>>;
@@ -18,6 +20,9 @@ export function withTag(name: string): string {
   return name.includes('@') || /:[^/:]+$/.test(name) ? name : `${name}:latest`;
 }
 
+const repositoryOf = (tag: string): string => tag.replace(/:[^/:]*$/, '');
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
 /** `docker.io/library/caddy:2` as Docker itself calls it: `caddy:2`. */
 export function familiar(name: string): string {
   return name.replace(/^(?:docker\.io|index\.docker\.io)\//, '').replace(/^library\//, '');
@@ -25,15 +30,21 @@ export function familiar(name: string): string {
 
 export class Images {
   readonly #byId = new Map<string, PracticeImage>();
+  /** How often the registry's image of a tag was replaced by a newer one. */
+  readonly #editions = new Map<string, number>();
 
-  add(name: string, facts: Partial<Omit<PracticeImage, 'id' | 'tags'>> = {}): PracticeImage {
+  /** What the registry has under this name, put onto this machine; the tag leaves the image that had it. */
+  add(name: string, facts: Partial<Omit<PracticeImage, 'id' | 'tags' | 'digests'>> = {}): PracticeImage {
     const tag = familiar(withTag(name));
     const known = this.find(tag);
-    if (known) return known;
-    const id = `sha256:${createHash('sha256').update(`image ${tag}`).digest('hex')}`;
+    const digest = this.registryDigest(tag);
+    if (known && (tag.includes('@') || known.digests.length === 0 || known.digests.some((one) => one.endsWith(digest)))) return known;
+    if (known) known.tags = known.tags.filter((other) => other !== tag);
+    const id = `sha256:${hashOf(`image ${this.#edition(tag)}`)}`;
     const image: PracticeImage = {
       id,
-      tags: [tag],
+      tags: tag.includes('@') ? [] : [tag],
+      digests: [tag.includes('@') ? tag : `${repositoryOf(tag)}@${digest}`],
       sizeBytes: 40_000_000 + (Number.parseInt(id.slice(7, 13), 16) % 400_000_000),
       createdMs: 0,
       labels: {},
@@ -42,9 +53,34 @@ export class Images {
       environment: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
       exposed: [],
       ...facts,
+      // A newer edition does what the one before it did.
+      ...(known && { command: known.command, entrypoint: known.entrypoint, environment: known.environment, exposed: known.exposed }),
     };
     this.#byId.set(id, image);
     return image;
+  }
+
+  /** What a registry says of a name: the digest of its newest image there. */
+  registryDigest(name: string): string {
+    const tag = familiar(withTag(name));
+    return tag.includes('@') ? tag.replace(/^.*@/, '') : `sha256:${hashOf(`digest ${this.#edition(tag)}`)}`;
+  }
+
+  /** Is what the registry has under this name on this machine? */
+  isCurrent(name: string): boolean {
+    const digest = this.registryDigest(name);
+    return this.find(name)?.digests.some((one) => one.endsWith(digest)) ?? false;
+  }
+
+  /** The registry gets a newer image under this name. */
+  publish(name: string): void {
+    const tag = familiar(withTag(name));
+    this.#editions.set(tag, (this.#editions.get(tag) ?? 0) + 1);
+  }
+
+  #edition(tag: string): string {
+    const edition = this.#editions.get(tag) ?? 0;
+    return edition === 0 ? tag : `${tag} ${edition}`;
   }
 
   /** Of an archive: `POST /images/create?fromSrc=-`. */
@@ -57,6 +93,7 @@ export class Images {
       entrypoint: [],
       environment: {},
       exposed: [],
+      digests: [],
       ...facts,
       id: `sha256:${randomBytes(32).toString('hex')}`,
       tags: name ? [familiar(withTag(name))] : [],
@@ -76,7 +113,7 @@ export class Images {
       if (found) return found;
     }
     const tag = familiar(withTag(name));
-    return this.all().find(({ tags }) => tags.includes(tag));
+    return this.all().find(({ tags, digests }) => tags.includes(tag) || digests.includes(tag));
   }
 
   image(name: string): PracticeImage {

@@ -110,6 +110,11 @@ export class Machine {
     return container;
   }
 
+  /** What is told of a container from now on, in what it does nothing changes. */
+  amend(container: Container, more: Partial<Pick<ContainerSpec, 'labels' | 'networks'>>): void {
+    Object.assign(container.spec, more);
+  }
+
   /** One event of a container, with the attributes that Docker gives. */
   tell(container: Container, action: string, more: Readonly<Record<string, string>> = {}, ms = this.now()): void {
     const { image, labels } = container.spec;

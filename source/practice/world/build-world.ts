@@ -4,7 +4,7 @@ import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from '../engine/container.ts';
 import { familiar } from '../engine/images.ts';
 import type { Machine } from '../engine/machine.ts';
-import type { PracticeProduct } from '../practice.ts';
+import type { DeployedPart, PracticeProduct } from '../practice.ts';
 import { days, type Part, type Play } from './part.ts';
 import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './parts/applications.ts';
 import { type Products, productParts } from './parts/products.ts';
@@ -21,6 +21,8 @@ export interface Actor {
 
 export interface World {
   actors: readonly Actor[];
+  /** What counts as deployed into the stack's folder: everything but what somebody ran by hand. */
+  deployed: readonly DeployedPart[];
   /** Of a component's service, its main one where none is named. */
   actor(component: string, service?: string): Actor | undefined;
 }
@@ -43,6 +45,7 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
     ...productParts(products),
   ];
   const actors: Actor[] = [];
+  const deployed: DeployedPart[] = [];
   for (const part of parts) {
     const entry = catalog.get(part.component);
     if (!entry) continue;
@@ -51,6 +54,10 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
       const play = part.plays[service.name];
       if (!play) continue;
       actors.push(await putOn(machine, { entry, service, part, play, values, stackFolder }));
+    }
+    if (part.project === entry.id) {
+      const { component, createdAgoMs, hostPorts = {} } = part;
+      deployed.push({ component, atMs: machine.now() - createdAgoMs, values, hostPorts, services: Object.keys(part.plays) });
     }
   }
   machine.cast = (spec) => castOf(machine, catalog, parts, spec);
@@ -73,6 +80,7 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
   );
   return {
     actors,
+    deployed,
     actor: (component, service) => {
       const main = catalog.get(component)?.services.find((one) => one.main)?.name;
       return actors.find((actor) => actor.component === component && actor.service === (service ?? main));

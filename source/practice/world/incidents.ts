@@ -48,6 +48,17 @@ export class Incidents {
         play: () => this.#feel('attack', ['reverse-proxy', 'sso-portal']),
       },
     ];
+    own.push({
+      name: 'newer-images',
+      title: 'Newer images in the registry',
+      summary: 'The feed reader and its reverse proxy were published anew under the tags that are in use: there is something to update.',
+      play: () => {
+        for (const component of ['rss-reader', 'reverse-proxy']) {
+          const actor = this.#world.actor(component);
+          if (actor) this.#machine.images.publish(actor.container.spec.image);
+        }
+      },
+    });
     const joined = own.map((incident) => {
       // A restart seals the real way: the product has nothing to add.
       const product = ofProducts.filter(({ name }) => name === incident.name && name !== 'sealed');

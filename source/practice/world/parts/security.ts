@@ -286,7 +286,7 @@ export const idpEnterprise: Part = {
   startedAgoMs: days(4),
   stoppedAgoMs: days(2) + hours(7),
   hostPorts: { 8080: 8086 },
-  values: { KC_HOSTNAME: 'https://id.home.example.org' },
+  values: { KC_HOSTNAME: 'id.home.example.org' },
   plays: {
     keycloak: {
       voice: {

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+
+let stage: PracticeStage;
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+});
+afterAll(() => stage?.close());
+
+describe('what a practice stack has', () => {
+  test('is deployed: nothing of it would change', async () => {
+    const deployed = stage.deck.catalog.entries.filter(({ id, deploy }) => deploy === 'compose' && id !== 'dns-filter-second');
+    expect(deployed.length).toBeGreaterThan(12);
+    const said: Record<string, unknown> = {};
+    for (const { id } of deployed) {
+      const outcome = await stage
+        .run('deploy', id, {}, { rehearse: true })
+        .catch((thrown: Error) => ({ message: thrown.message, data: stage.operator.reviews }));
+      if (!/nothing to change/.test(outcome.message)) said[id] = [outcome.message, JSON.stringify(outcome.data)];
+    }
+    expect(said).toEqual({});
+  });
+
+  test('was made from its compose files: an up without a change makes nothing anew', async () => {
+    for (const id of ['rss-reader', 'llm-proxy', 'mesh-control-server', 'reverse-proxy']) {
+      const before = await stage.containers(id);
+      expect(Object.keys(before).length, id).toBeGreaterThan(0);
+      const outcome = await stage.run('compose', id, { words: ['up', '-d'] });
+      expect(outcome.exitCode ?? 0, JSON.stringify(stage.operator.shown)).toBe(0);
+      expect(await stage.containers(id), id).toEqual(before);
+    }
+  });
+
+  test('has its secrets in the vault and none in its files', async () => {
+    const { secrets } = await stage.record('rss-reader');
+    expect(Object.keys(secrets).sort()).toEqual(['ADMIN_PASSWORD', 'DB_PASSWORD']);
+    const engine = stage.deck.world.engineOf('practice');
+    const { db = '' } = await stage.containers('rss-reader');
+    const detail = await engine.inspect(db, AbortSignal.timeout(5_000));
+    const password = Object.fromEntries(detail?.env ?? [])['POSTGRES_PASSWORD'] ?? '';
+    expect(password.length).toBeGreaterThan(10);
+    for (const path of ['rss-reader/compose.yaml', 'rss-reader/.env', '.quarterdeck/components/rss-reader.json'])
+      expect(await stage.text(path)).not.toContain(password);
+    const revealed = await stage.run('secrets-reveal', 'rss-reader', { words: ['rss-reader', 'DB_PASSWORD'] });
+    expect(JSON.stringify([revealed, stage.operator.shown])).toContain(password);
+  });
+
+  test('one was made by somebody else: whose container holds its ports is said', async () => {
+    const { data } = await stage.run('deploy', 'dns-filter-second', {}, { rehearse: true });
+    const { findings } = data as { findings: { level: string; message: string }[] };
+    const blocking = findings.filter(({ level }) => level === 'blocking').map(({ message }) => message);
+    expect(blocking).toContain('Port 53/udp (dns-udp) is taken by adguardhome.');
+    expect(blocking).toContain('Port 3000/tcp (web) is taken by adguardhome.');
+  });
+
+  test('has newer images when its registry gets some', async () => {
+    const before = await stage.run('update', 'all', { component: undefined }, { rehearse: true });
+    expect(before.message).toMatch(/rss-reader.*: up to date\.$/);
+    await stage.run('incident', 'calm', { words: ['newer-images'] });
+    const after = await stage.run('update', 'all', { component: undefined }, { rehearse: true });
+    const { plans } = after.data as { plans: { component: string; services: { name: string; change: string }[] }[] };
+    expect(plans.map(({ component }) => component)).toEqual(['reverse-proxy', 'rss-reader']);
+    expect(plans[1]?.services).toMatchObject([
+      { name: 'reader', change: 'recreate' },
+      { name: 'db', change: 'keep' },
+    ]);
+  });
+});

@@ -1,0 +1,95 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ownPaths } from '../../source/config/paths.ts';
+import type { ComponentView } from '../../source/fleet/model.ts';
+import type { FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
+import type { DeployRecord } from '../../source/stack/model.ts';
+import type { Deck } from '../../source/terminal/deck.ts';
+import { openDeck } from '../../source/terminal/open-deck.ts';
+import { openOwn, type PracticeAccess } from '../../source/terminal/practice-access.ts';
+import { OperatorDouble } from './operator-double.ts';
+
+/** A practice stack in this process, with the deck on it: real flows, the real script on its machine, a compose that makes containers of its engine. */
+export class PracticeStage {
+  readonly deck: Deck;
+  readonly access: PracticeAccess;
+  /** Of the last run. */
+  operator = new OperatorDouble();
+  readonly #home: string;
+  readonly #ending: AbortController;
+  readonly #rehearsing: Deck;
+
+  private constructor(parts: { deck: Deck; rehearsing: Deck; access: PracticeAccess; home: string; ending: AbortController }) {
+    this.deck = parts.deck;
+    this.#rehearsing = parts.rehearsing;
+    this.access = parts.access;
+    this.#home = parts.home;
+    this.#ending = parts.ending;
+  }
+
+  static async open(): Promise<PracticeStage> {
+    const home = await mkdtemp(join(tmpdir(), 'qd-stage-'));
+    const ending = new AbortController();
+    const access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home));
+    const options = { readOnly: false, verbose: false, signal: ending.signal, practice: access };
+    const [deck, rehearsing] = await Promise.all([openDeck({ ...options, rehearsing: false }), openDeck({ ...options, rehearsing: true })]);
+    await Promise.all([deck, rehearsing].map((one) => one.fleet.settle(AbortSignal.timeout(20_000), { complete: true })));
+    return new PracticeStage({ deck, rehearsing, access, home, ending });
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await this.deck.close();
+    await this.#rehearsing.close();
+    await this.access.close();
+    await rm(this.#home, { recursive: true, force: true });
+  }
+
+  get stackFolder(): string {
+    return join(this.access.folder, 'home', 'stack');
+  }
+
+  component(id: string): ComponentView | undefined {
+    return this.deck.fleet.snapshot().components.find((one) => one.id === id);
+  }
+
+  /** Runs a flow about this component, with an operator who takes every first choice unless told otherwise. */
+  async run(
+    flowId: string,
+    component: string,
+    input: { [Key in keyof FlowInput]?: FlowInput[Key] | undefined } = {},
+    { operator = new OperatorDouble(), rehearse = false }: { operator?: OperatorDouble; rehearse?: boolean } = {},
+  ): Promise<FlowOutcome> {
+    const deck = rehearse ? this.#rehearsing : this.deck;
+    const flow = deck.flows.find(({ id }) => id === flowId);
+    if (!flow) throw new Error(`no flow ${flowId}`);
+    const entry = deck.catalog.get(component);
+    const seen = this.component(component);
+    this.operator = operator;
+    return deck.run(
+      flow,
+      { place: 'practice', ...(entry && { entry }), ...(seen && { component: seen }), words: [], options: {}, ...input },
+      operator,
+      this.#ending.signal,
+    );
+  }
+
+  async text(path: string): Promise<string> {
+    return readFile(join(this.stackFolder, path), 'utf8');
+  }
+
+  async record(id: string): Promise<DeployRecord> {
+    return JSON.parse(await this.text(`.quarterdeck/components/${id}.json`)) as DeployRecord;
+  }
+
+  /** Id of each container of a component, by service, as its engine lists them. */
+  async containers(id: string): Promise<Record<string, string>> {
+    const listed = await this.deck.world.engineOf('practice').list(this.#ending.signal);
+    return Object.fromEntries(
+      listed.flatMap((one) =>
+        one.labels['com.docker.compose.project'] === id ? [[one.labels['com.docker.compose.service'] ?? '', one.id]] : [],
+      ),
+    );
+  }
+}
