@@ -1,9 +1,8 @@
-import { askKeychain, type Environment } from './keychain.ts';
+import { askKeychain, checkUnlocked, type Environment } from './keychain.ts';
 import type { SecretEntry, SecretName, SecretVersion } from './vault.ts';
 import { damagedFault, type StoredVersion, type VaultPlace, withVersion } from './vault-place.ts';
 
 const indexAccount = 'index';
-const probeAccount = 'is it unlocked';
 const indexFormat = 1;
 
 type Entries = Map<SecretName, SecretVersion[]>;
@@ -36,18 +35,9 @@ const wheres: Partial<Record<NodeJS.Platform, string>> = {
  * versions. An index that is missing, damaged or out of step is made again from the accounts, and written with the next change.
  */
 export function keychainPlace(env: Environment, service: string): VaultPlace {
-  /**
-   * A locked keyring of the Secret Service answers as if nothing were there, and keytar's `findCredentials` ends the whole process on what is locked (libsecret
-   * hands out no value, and it takes one for granted). To write is the one question that such a keyring answers with a fault.
-   */
-  async function checkUnlocked(): Promise<void> {
-    if (process.platform !== 'linux') return;
-    await askKeychain(env, (keytar) => keytar.setPassword(service, probeAccount, 'unlocked'));
-    await askKeychain(env, (keytar) => keytar.deletePassword(service, probeAccount));
-  }
-
   async function rebuilt(): Promise<Entries> {
-    await checkUnlocked();
+    // On what is locked keytar's `findCredentials` ends the whole process: libsecret hands out no value, and it takes one for granted.
+    await checkUnlocked(env, service);
     const found = await askKeychain(env, (keytar) => keytar.findCredentials(service));
     const entries: Entries = new Map();
     for (const { account } of found) {

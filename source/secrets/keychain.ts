@@ -99,3 +99,15 @@ export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => 
     clearTimeout(timer);
   }
 }
+
+const probeAccount = 'is it unlocked';
+
+/**
+ * A locked keyring of the Secret Service answers as if nothing were there. To write is the one question that it answers with a fault: to be asked before
+ * "nothing there" is believed.
+ */
+export async function checkUnlocked(env: Environment, service: string): Promise<void> {
+  if (process.platform !== 'linux') return;
+  await askKeychain(env, (keytar) => keytar.setPassword(service, probeAccount, 'unlocked'));
+  await askKeychain(env, (keytar) => keytar.deletePassword(service, probeAccount));
+}

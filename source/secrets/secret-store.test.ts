@@ -74,3 +74,29 @@ test('a keychain that waits for its owner is not asked again while it waits: eac
     vi.useRealTimers();
   }
 });
+
+test('a locked keyring, which answers as if it were empty, is a fault and not an empty one', async () => {
+  vi.resetModules();
+  let locked = true;
+  vi.doMock('keytar', () => ({
+    default: {
+      getPassword: async () => null,
+      setPassword: async () => {
+        if (locked) throw new Error('Cannot create an item in a locked collection');
+      },
+      deletePassword: async () => true,
+    },
+  }));
+  try {
+    const { keychainStore: fresh } = await import('./secret-store.ts');
+    if (process.platform === 'linux') {
+      await expect(fresh({ DISPLAY: ':0' }).get('audit-key')).rejects.toMatchObject({
+        message: "The system's keychain does not answer: it is locked.",
+      });
+    }
+    locked = false;
+    expect(await fresh({ DISPLAY: ':0' }).get('audit-key')).toBeUndefined();
+  } finally {
+    vi.doUnmock('keytar');
+  }
+});

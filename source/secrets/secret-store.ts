@@ -1,6 +1,6 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
-import { askKeychain, type Environment, type Keytar } from './keychain.ts';
+import { askKeychain, checkUnlocked, type Environment, type Keytar } from './keychain.ts';
 
 /** Where secrets rest. Names are ours; values are text. */
 export interface SecretStore {
@@ -28,7 +28,13 @@ export function keychainStore(env: Environment = process.env): SecretStore {
 
   return {
     kind: 'keychain',
-    get: async (name) => (await ask((keytar) => keytar.getPassword(service, name))) ?? undefined,
+    async get(name) {
+      const found = await ask((keytar) => keytar.getPassword(service, name));
+      if (found !== null) return found;
+      // Locked, it has a key of the audit all the same: a second one must not begin.
+      await ask(() => checkUnlocked(env, service));
+      return undefined;
+    },
     set: (name, value) => ask((keytar) => keytar.setPassword(service, name, value)),
   };
 }
