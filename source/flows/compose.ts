@@ -62,8 +62,10 @@ export const compose: Flow = {
       limitMs: Number.POSITIVE_INFINITY,
       run: async (grant) => {
         const program = await runComposeCommand(grant, host, {
+          component: component.id,
           folder: deployment.folder,
           compose: deployment.compose,
+          plain: Object.keys(deployment.env),
           tool,
           secrets,
           words,

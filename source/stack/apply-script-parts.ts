@@ -154,6 +154,16 @@ qd_delete() {
 }
 `;
 
+/** Which files compose reads, said on its command line: the old docker-compose prefers another name that may lie beside ours, and .env can name others still. */
+export const composeFilesScript = `
+qd_files() {
+  qd_override_=
+  for qd_file_ in compose.override.yaml compose.override.yml docker-compose.override.yml docker-compose.override.yaml; do
+    [ ! -f "$qd_file_" ] || { qd_override_="-f $qd_file_"; break; }
+  done
+}
+`;
+
 export const composeScript = `
 # Names that the compose file and .env know. What our caller's environment says about them must not win over .env.
 qd_forget() {

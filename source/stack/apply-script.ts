@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import { cleanLine } from '../text/clean.ts';
-import { answerScript, composeScript, filesScript, journalScript } from './apply-script-parts.ts';
+import { answerScript, composeFilesScript, composeScript, filesScript, journalScript } from './apply-script-parts.ts';
 import { applySteps, exportsOf, planFunctions, secretFunctions, stageLines, undoSteps } from './apply-script-steps.ts';
 import { plainName, shellCommand, shellWord } from './apply-shell.ts';
 import { lockScript } from './stack-lock-script.ts';
@@ -71,8 +71,8 @@ qd_by=${shellWord(cleanLine(transaction.by))}
 qd_secrets_name=${secretsFolderName(stackFolder)}
 qd_step_limit=${Math.ceil(options.stepLimitSeconds ?? defaultStepLimitSeconds)}
 qd_locked= qd_child= qd_secrets_at= qd_name= qd_why=
-${answerScript}${lockScript}${journalScript}${filesScript}${composeScript}
-qd_tool() { exec $qd_limit ${shellCommand(tool.argv)} "$@"; }
+${answerScript}${lockScript}${journalScript}${filesScript}${composeFilesScript}${composeScript}
+qd_tool() { qd_files; exec $qd_limit ${shellCommand(tool.argv)} -f compose.yaml $qd_override_ "$@"; }
 qd_reach() {
 :
 ${exportsOf(tool.env)}

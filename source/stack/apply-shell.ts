@@ -21,6 +21,8 @@ export function shellCommand(argv: readonly string[]): string {
 const reserved =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|IFS|_|UID|EUID|GID|PPID|ENV|OPT(?:ARG|IND)|TMPDIR|BASH.*|SHELLOPTS|LD_.*|XDG_.*|DOCKER_.*|CONTAINERS?_.*|PODMAN_.*|qd_.*)$/;
 
+export const isReserved = (name: string): boolean => reserved.test(name);
+
 /** A name that a variable of a compose file can have here. */
 export function variableName(name: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || reserved.test(name)) {

@@ -370,7 +370,7 @@ test.skipIf(process.getuid?.() !== 0)('a full disk is said, and everything stays
     // The first does not fit at all, the second in the run's folder but not beside its target.
     for (const [run, sizeBytes] of [
       ['run2', 400_000],
-      ['run3', 90_000],
+      ['run3', 75_000],
     ] as const) {
       const plan = vault(world, 'vault:2');
       const fault = await faultOf(

@@ -12,6 +12,8 @@ import { openLocalHost } from '../../source/hosts/local-host.ts';
  */
 const composeProgram = `#!/bin/sh
 world=$COMPOSE_WORLD
+[ "$1 $2" = '-f compose.yaml' ] || exit 64
+shift 2
 [ "$1" = -p ] || exit 64
 project=$2
 command=$3
