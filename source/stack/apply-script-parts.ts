@@ -108,6 +108,16 @@ qd_write() {
     { rm -f "$1.quarterdeck-new"; return 1; }
 }
 
+# qd_unchanged PATH [TEXT]: does it stand there as it did for whoever planned this? Without a text there was nothing, or nothing in it.
+qd_unchanged() {
+  qd_there_=
+  [ ! -f "$qd_stack/$1" ] || qd_there_=$(cat "$qd_stack/$1" && printf x) || return 1
+  qd_there_=\${qd_there_%x}
+  [ "$qd_there_" = "\${2-}" ] || [ "\${qd_there_#"$qd_mark"}" = "\${2-}" ] || { printf 'stale %s\\n' "$1"; return 1; }
+}
+# A mark of the byte order, which is no part of a text.
+qd_mark=$(printf '\\357\\273\\277')
+
 # qd_keep PATH: what is there goes to before/.
 qd_keep() {
   [ -e "$qd_stack/$1" ] || return 0

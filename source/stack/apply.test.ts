@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,6 +47,15 @@ const vault = (world: ComposeWorld, image = 'vault:1', overrides: Partial<Plan> 
     ],
     overrides,
   );
+
+/** As it is planned over what stands there. */
+const over = (world: ComposeWorld, plan: Plan): Plan => ({
+  ...plan,
+  files: plan.files.map((file) => {
+    const path = join(world.stackFolder, file.path);
+    return existsSync(path) ? { ...file, before: readFileSync(path, 'utf8') } : file;
+  }),
+});
 
 const apply = (world: ComposeWorld, run: string, plans: readonly Plan[], token = marked, tell: (event: ApplyEvent) => void = () => {}) =>
   applyTransaction(
@@ -246,7 +255,7 @@ describe('a lock', () => {
     await writeFile(join(world.containers, 'go'), '');
     await world.settled();
     expect((await failed).code).toBe('failed.applyStopped');
-    expect((await apply(world, 'run3', [vault(world)])).state).toBe('applied');
+    expect((await apply(world, 'run3', [over(world, vault(world))])).state).toBe('applied');
   });
 });
 
@@ -283,8 +292,28 @@ test('a file behind a link is changed where it is, and the link stays', async ()
   await mkdir(join(world.stackFolder, 'vault'), { recursive: true });
   await writeFile(join(world.base, 'mine.yaml'), 'old');
   await symlink(join(world.base, 'mine.yaml'), join(world.stackFolder, 'vault/compose.yaml'));
-  await apply(world, 'run1', [vault(world)]);
+  await apply(world, 'run1', [over(world, vault(world))]);
   expect(await readFile(join(world.base, 'mine.yaml'), 'utf8')).toBe(compose('vault:1'));
+});
+
+test('a file that somebody changed or made since it was planned is left alone, and nothing is changed', async () => {
+  const world = await makeWorld();
+  await apply(world, 'run1', [vault(world)]);
+  const env = join(world.stackFolder, 'vault/.env');
+  // As an editor of another system leaves it: the mark at its beginning is no part of the text.
+  await writeFile(env, '\uFEFFWEB_PORT=8180\n\n');
+  const planned = over(world, vault(world, 'vault:2'));
+  const files = planned.files.map((file) => (file.path === 'vault/.env' ? { ...file, before: 'WEB_PORT=8180\n\n' } : file));
+  await apply(world, 'run2', [{ ...planned, files }]);
+  const change = over(world, vault(world, 'vault:3'));
+  await writeFile(env, 'WEB_PORT=9999\n');
+  const before = await treeOf(world.stackFolder);
+  expect(await faultOf(apply(world, 'run3', [change]))).toMatchObject({
+    code: 'refused.planStale',
+    message: expect.stringMatching(/^vault\/\.env is not as it was when this was planned/),
+  });
+  expect(await faultOf(apply(world, 'run4', [vault(world, 'vault:3')]))).toMatchObject({ code: 'refused.planStale' });
+  expect(await treeOf(world.stackFolder)).toEqual(before);
 });
 
 test('twenty components go in one transaction', async () => {
@@ -372,10 +401,13 @@ test.skipIf(process.getuid?.() !== 0)('a full disk is said, and everything stays
       ['run2', 400_000],
       ['run3', 75_000],
     ] as const) {
-      const plan = vault(world, 'vault:2');
+      const plan = over(world, vault(world, 'vault:2'));
       const fault = await faultOf(
         apply(world, run, [
-          { ...plan, files: [...plan.files, { ...plan.files[0], path: 'vault/files/big', after: 'x'.repeat(sizeBytes) } as never] },
+          {
+            ...plan,
+            files: [...plan.files, { ...plan.files[0], path: 'vault/files/big', before: undefined, after: 'x'.repeat(sizeBytes) } as never],
+          },
         ]),
       );
       expect(fault.code).toBe('failed.noRoom');

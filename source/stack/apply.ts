@@ -101,6 +101,14 @@ export async function startScript(grant: Grant, host: Host, transaction: Transac
       remedy: 'Look at how it stands now, then decide again.',
     });
   }
+  const stale = /^failed stale (.*)$/.exec(answer)?.[1];
+  if (stale !== undefined) {
+    throw new Fault({
+      code: 'refused.planStale',
+      message: `${cleanLine(stale)} is not as it was when this was planned: somebody has changed it since. Nothing was changed.`,
+      remedy: 'Plan anew, and look at what it would do now.',
+    });
+  }
   const reason = [cleanLine(answer.replace(/^failed /, '')), said].filter(Boolean).join(': ') || `the shell ended with ${outcome.exitCode}`;
   if (/no space left|disk quota/i.test(reason)) throw noRoom(stackFolder, reason);
   throw new Fault({
