@@ -41,6 +41,12 @@ export function holds(source: string, facts: ConditionFacts): Verdict {
   return { holds: result.value };
 }
 
+/** Names of the calls whose answers a check's condition asks about. */
+export function callsOf(source: string): readonly string[] {
+  const expression = compileExpression(source, 'check');
+  return isProblem(expression) ? [] : [...expression.names.calls.keys()];
+}
+
 /** The value of an expression as plain data, or the reason why there is none. Never throws. */
 export function evaluate(source: string, facts: ConditionFacts): { value?: unknown; reason?: string } {
   const expression = compileExpression(source, scopeOf(facts));

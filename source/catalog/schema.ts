@@ -402,7 +402,10 @@ export const componentSchema = z.strictObject({
         id: name,
         title: z.string(),
         detail: z.string().default(''),
+        /** When it is done, as the answers of calls that only read tell. Without it an operator confirms it by hand. */
         done: condition.optional(),
+        /** Until it is done everybody gets in: a default password, no password (R47). */
+        urgent: z.boolean().default(false),
         rule: z.string().optional(),
         line: line.optional(),
         source: source.optional(),

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import { Fault } from '../faults/fault.ts';
 import { createFakeDeck } from './rig/fake-deck.ts';
 import { colourTheme, openRig } from './rig/rig.tsx';
-import { minute, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
+import { hour, minute, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
 
 const sealed = 'nas/secrets-manager-path/secrets-manager-path';
 const vault = 'nas/password-vault/password-vault';
@@ -773,6 +774,18 @@ describe('palette', () => {
     expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['df']);
   });
 
+  test('finds what can be deployed by a word of its name, before the selected component that it has nothing to do with', async () => {
+    const deck = createFakeDeck();
+    const entry = (id: string, kind: string) => ({ id, kind, deploy: 'compose', product: { name: id } }) as CatalogEntry;
+    const entries = [entry('password-vault', 'Password vault server'), entry('photo-library', 'Photo and video library')];
+    const screen = await openRig({ deck: { ...deck, catalog: { ...deck.catalog, entries } } });
+    await screen.press(':');
+    await screen.type('deploy photo');
+    await screen.sees('▸ do    Deploy or change: photo-library');
+    await screen.press('enter');
+    expect(deck.started.map(({ flow, input }) => [flow, input.entry?.id])).toEqual([['deploy', 'photo-library']]);
+  });
+
   test('finds components, also those that a filter hides, and goes there', async () => {
     const screen = await openRig();
     await screen.press('/');
@@ -792,6 +805,44 @@ describe('palette', () => {
     await screen.press('enter');
     await screen.misses('┏ Find ');
     expect(screen.deck.started).toEqual([]);
+  });
+});
+
+describe('what is left to do', () => {
+  test('stays on the row and in the overview until it is done, with how to confirm it (R20, R47)', async () => {
+    const screen = await openRig({ size: { columns: 120, rows: 48 } });
+    await screen.press('k', 'k', '2', 'z', 'G');
+    await screen.sees('To do  1 of 3 done', '☐ Create the first account, then close signups', 'confirmed with ": duty"');
+    expect(screen.frame()).not.toContain('Look at the admin panel once');
+    await screen.press('z', '1');
+    await screen.sees(/password-vault ☐/);
+    screen.deck.show(({ components }) => ({
+      components: components.map((one) => ({ ...one, duties: one.duties.map((duty) => ({ ...duty, done: true })) })),
+    }));
+    await screen.misses(/password-vault ☐/);
+    await screen.sees('To do: nothing, 3 of 3 done');
+  });
+
+  test('a default password is a warning, not a remark (R47)', async () => {
+    const screen = await openRig({ size: { columns: 120, rows: 48 } });
+    screen.deck.show(({ components }) => ({
+      components: components.map((one) => ({ ...one, duties: one.duties.map((duty) => ({ ...duty, urgent: true })) })),
+    }));
+    await screen.press('k', 'k');
+    await screen.sees(/password-vault ▲/, '▲ Create the first account, then close signups');
+  });
+
+  test('a backup that is missing stands in the row, one of today does not', async () => {
+    const screen = await openRig({ size: { columns: 80, rows: 24 } });
+    await screen.sees(/password-vault .*backup 9d old/);
+    const backup = (atMs: number | undefined) =>
+      screen.deck.show(({ components }) => ({
+        components: components.map((one) => (one.id === 'password-vault' ? { ...one, backup: { atMs } } : one)),
+      }));
+    backup(undefined);
+    await screen.sees(/password-vault .*no backup/);
+    backup(sampleNowMs - hour);
+    await screen.sees(/password-vault .*Vaultwarden/);
   });
 });
 

@@ -40,6 +40,7 @@ const general: readonly CommandId[] = [
 ];
 
 const detailWeight = 0.6;
+const begunWeight = 0.5;
 
 /** What can be found with these letters, the best first; without letters everything, in a sensible order. */
 export function paletteItems(options: { deck: Deck; keymap: Keymap; component: ComponentView | undefined; query: string }): PaletteItem[] {
@@ -113,13 +114,28 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
   }
   items.push(...fromCatalog);
   if (query.trim() === '') return items;
+  const words = query.trim().toLowerCase().split(/\s+/);
   return fuzzysort
     .go(query.trim(), items, {
       keys: [(item) => item.title, (item) => item.verb ?? '', (item) => item.detail],
       // A component that happens to be restarting is not what `resta` is about.
-      scoreFn: ([title, verb, detail]) => Math.max(title?.score ?? 0, verb?.score ?? 0, detailWeight * (detail?.score ?? 0)),
+      scoreFn: (found) => {
+        const [title, verb, detail] = found;
+        return (
+          Math.max(title?.score ?? 0, verb?.score ?? 0, detailWeight * (detail?.score ?? 0)) + begunWeight * shareBegun(found.obj, words)
+        );
+      },
       threshold: 0.45,
       limit: 100,
     })
     .map((result) => result.obj);
+}
+
+/** How many of the typed words begin a word of it: letters of `media` that are strewn over a long title are not what was meant. */
+function shareBegun({ title, verb = '' }: PaletteItem, typed: readonly string[]): number {
+  const there = `${title} ${verb}`.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+  return (
+    typed.filter((word) => word.split(/[^\p{L}\p{N}]+/u).every((part) => there.some((known) => known.startsWith(part)))).length /
+    typed.length
+  );
 }

@@ -82,6 +82,8 @@ export interface Glyphs {
   sparks: string;
   spinner: readonly string[];
   check: string;
+  /** Of what has to be done yet, and behind a component with something of it. */
+  todo: string;
   /** In front of a line that was marked. */
   mark: string;
   ellipsis: string;
@@ -108,6 +110,7 @@ const unicodeGlyphs: Glyphs = {
   sparks: '▁▂▃▄▅▆▇█',
   spinner: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'],
   check: '✔',
+  todo: '☐',
   mark: '◆',
   ellipsis: '…',
   bar: { full: '█', empty: '░' },
@@ -123,6 +126,7 @@ const asciiGlyphs: Glyphs = {
   sparks: '_.,-=+*#',
   spinner: ['|', '/', '-', '\\'],
   check: 'v',
+  todo: '!',
   mark: '*',
   ellipsis: '>',
   bar: { full: '#', empty: '.' },

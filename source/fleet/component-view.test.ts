@@ -40,6 +40,9 @@ function view(
     probe,
     findings: [],
     missing,
+    observed: new Map(),
+    deployed: undefined,
+    backup: undefined,
   }).view;
 }
 

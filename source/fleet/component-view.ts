@@ -3,6 +3,8 @@ import { groups as groupOrder } from '../catalog/groups.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
+import type { Deployed } from './deployed-components.ts';
+import { dutiesOf } from './duties.ts';
 import { type ContainerGroup, composeLabel, dependenciesOf } from './grouping.ts';
 import type { ComponentView, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
 import { type ContainerHistory, isServing, isUpState, serviceState, toneOfState } from './service-state.ts';
@@ -23,6 +25,11 @@ export interface ViewContext {
   findings: readonly FindingView[];
   /** Services that compose files declare and that have no container. */
   missing: readonly string[];
+  /** By duty: what the probe's calls tell about it. */
+  observed: ReadonlyMap<string, boolean>;
+  /** Undefined where it was not deployed from here. */
+  deployed: Deployed | undefined;
+  backup: ComponentView['backup'];
 }
 
 export interface BuiltView {
@@ -147,6 +154,9 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     services,
     probe,
     findings: context.findings,
+    deployed: context.deployed !== undefined,
+    duties: dutiesOf(entry, context.observed, context.deployed?.duties),
+    backup: context.deployed && entry?.backup.some(({ way }) => way !== 'skip') ? context.backup : undefined,
     origin: originOf(group),
     url: urlOf(entry, services, group),
   };

@@ -71,6 +71,19 @@ export interface ProbeView {
   failure: string | undefined;
 }
 
+/** Something to do once, after the first start. */
+export interface DutyView {
+  id: string;
+  /** Imperative: `Create the first account, then close signups`. */
+  title: string;
+  detail: string;
+  done: boolean;
+  /** `observed`: asked of the running product. `hand`: nobody can see it; an operator says so. */
+  by: 'observed' | 'hand';
+  /** Everybody gets in until it is done: default credentials, or none (R47). */
+  urgent: boolean;
+}
+
 /** A row of the component list. */
 export interface ComponentView {
   /** `host/project/name`. */
@@ -98,6 +111,11 @@ export interface ComponentView {
   services: readonly ServiceView[];
   probe: ProbeView | undefined;
   findings: readonly FindingView[];
+  /** Was it deployed from here? */
+  deployed: boolean;
+  duties: readonly DutyView[];
+  /** Of what was deployed from here and has data: when it was last backed up, epoch milliseconds. Undefined where nobody can tell. */
+  backup: { atMs: number | undefined } | undefined;
   /** Who else says that it owns this project (`docker compose` in /srv/x, systemd unit, ...). */
   origin: string;
   /** Where its page is, when it has one and it is published: `http://127.0.0.1:8200`. */

@@ -3,6 +3,7 @@ import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.
 import { hostDouble, LiveEngine, placeOf } from '../../test/doubles/live-engine.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { Host } from '../hosts/host.ts';
+import type { ReadBackupAges } from './deployed-components.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 import { placeLimits } from './place-watch.ts';
 
@@ -21,13 +22,14 @@ function catalogOf(list: CatalogEntry[]): Catalog {
 
 async function fleetOn(
   engine: LiveEngine,
-  { host = hostDouble(), catalog = entries }: { host?: Host; catalog?: CatalogEntry[] } = {},
+  { host = hostDouble(), catalog = entries, backupAges }: { host?: Host; catalog?: CatalogEntry[]; backupAges?: ReadBackupAges } = {},
 ): Promise<OpenFleet> {
   const fleet = openFleet({
     places: [placeOf(engine, host)],
     catalog: catalogOf(catalog),
     stackFolder: '~/stack',
     execAllowed: true,
+    ...(backupAges && { backupAges }),
     limits: { ...placeLimits, retryMs: [10, 20], connectMs: 500 },
   });
   open.push(fleet);
@@ -220,6 +222,66 @@ describe('the fleet', () => {
     expect(engine.statsOf.size).toBe(2);
     stop();
     await vi.waitFor(() => expect(engine.statsOf.size).toBe(0));
+  });
+
+  describe('of what was deployed from here', () => {
+    const duty = { title: 'Change the default password', detail: '', urgent: true };
+    const volume = { id: 'data', volume: 'data', way: 'copy' as const, with: [], exclude: [] };
+    const known = [
+      catalogEntry(
+        'rss-reader',
+        { reader: { image: 'miniflux/miniflux', main: true } },
+        {
+          firstRun: [
+            { id: 'password', ...duty },
+            { id: 'feeds', ...duty, urgent: false },
+          ],
+          backup: [volume],
+        },
+      ),
+    ];
+    const record = (duties: Record<string, string>) => ({
+      '/home/op/stack/.quarterdeck/components/rss-reader.json': JSON.stringify({ schema: 1, component: 'rss-reader', duties }),
+    });
+    const engineWith = (project: string) => {
+      const engine = new LiveEngine();
+      engine.add('reader', { image: 'miniflux/miniflux', labels: composeLabels(project, 'reader') });
+      return engine;
+    };
+    const complete = async (fleet: OpenFleet) => (await fleet.settle(AbortSignal.timeout(5_000), { complete: true })).components[0];
+
+    test('duties stay until they are confirmed, a default password as something urgent (R47)', async () => {
+      const files: Record<string, string> = record({});
+      const fleet = await fleetOn(engineWith('rss-reader'), { host: hostDouble({ files }), catalog: known });
+      expect((await complete(fleet))?.duties).toMatchObject([
+        { id: 'password', done: false, by: 'hand', urgent: true },
+        { id: 'feeds', done: false, by: 'hand', urgent: false },
+      ]);
+      Object.assign(files, record({ password: '2026-11-21T10:00:00Z' }));
+      fleet.refresh();
+      await vi.waitFor(() => expect(fleet.snapshot().components[0]?.duties.map(({ done }) => done)).toEqual([true, false]));
+    });
+
+    test('what somebody else made has no duties that only its owner can confirm, and no backup to be missed', async () => {
+      const host = hostDouble({ files: record({}) });
+      const fleet = await fleetOn(engineWith('news'), { host, catalog: known, backupAges: async () => new Map() });
+      expect(await complete(fleet)).toMatchObject({ deployed: false, duties: [], backup: undefined });
+    });
+
+    test('a damaged record confirms nothing', async () => {
+      const host = hostDouble({ files: { '/home/op/stack/.quarterdeck/components/rss-reader.json': '{"duties": [' } });
+      const fleet = await fleetOn(engineWith('rss-reader'), { host, catalog: known });
+      expect(await complete(fleet)).toMatchObject({ deployed: true, duties: [{ done: false }, { done: false }] });
+    });
+
+    test('the age of its backup is told; where nobody can tell, nothing is', async () => {
+      const host = hostDouble({ files: record({}) });
+      const told = async (ages: ReadonlyMap<string, number> | undefined) =>
+        (await complete(await fleetOn(engineWith('rss-reader'), { host, catalog: known, backupAges: async () => ages })))?.backup;
+      expect(await told(new Map([['rss-reader', 1_000]]))).toEqual({ atMs: 1_000 });
+      expect(await told(new Map())).toEqual({ atMs: undefined });
+      expect(await told(undefined)).toBeUndefined();
+    });
   });
 
   test('sockets of other programs are among the ports', async () => {

@@ -3,6 +3,7 @@ import type { ContainerDetail } from '../engine/engine.ts';
 import { limited } from '../faults/waits.ts';
 import { buildComponentView, type ContainerKnowledge, compareComponents, serviceKey } from './component-view.ts';
 import { DeclaredServices } from './declared-services.ts';
+import { DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory } from './model.ts';
 import { type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
@@ -22,6 +23,8 @@ export interface FleetOptions {
   probeIntervalMs?: number;
   /** Where stops are remembered beyond this process. */
   stopsFile?: string;
+  /** When components were last backed up; asked from time to time, never on the way to the first frame. */
+  backupAges?: ReadBackupAges;
   limits?: PlaceLimits;
 }
 
@@ -43,7 +46,16 @@ export interface OpenFleet extends Fleet {
 }
 
 /** Starts following every place. One writer: all that is learnt ends in `commit`, once per frame. */
-export function openFleet({ places, catalog, stackFolder, execAllowed, probeIntervalMs, stopsFile, limits }: FleetOptions): OpenFleet {
+export function openFleet({
+  places,
+  catalog,
+  stackFolder,
+  execAllowed,
+  probeIntervalMs,
+  stopsFile,
+  backupAges,
+  limits,
+}: FleetOptions): OpenFleet {
   const index = new CatalogIndex(catalog.entries);
   const listeners = new Set<() => void>();
   const stops = new StopMemory(stopsFile);
@@ -51,6 +63,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
   const probes = new ProbeWatch(changed, { execAllowed, ...(probeIntervalMs !== undefined && { defaultIntervalMs: probeIntervalMs }) });
   const stats = new StatsWatch(sampled);
   const declared = new DeclaredServices(watches, stackFolder, changed);
+  const deployed = new DeployedComponents(watches, stackFolder, changed, backupAges);
   let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();
   let frame: NodeJS.Timeout | undefined;
   let reconsider: NodeJS.Timeout | undefined;
@@ -88,6 +101,8 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
       for (const { group, missing } of groups) {
         const key = `${watch.name}/${group.project}/${group.name}`;
+        // A project of another name is somebody else's, whatever it is made of.
+        const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
         const built = buildComponentView(group, {
           host: watch.name,
           nowMs,
@@ -96,6 +111,9 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
           probe: probes.probe(key),
           findings: probes.findings(key),
           missing,
+          observed: probes.duties(key),
+          deployed: ours,
+          backup: ours && deployed.backup(watch, group.name),
         });
         components.push(built.view);
         nextRuntimes.set(key, { place: watch, group });
@@ -184,7 +202,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       await until(() => (how?.complete ? complete : how?.listed ? listed : snapshot.settled), signal);
       if (how?.complete) {
         // A folder on a network that does not answer keeps nobody.
-        await limited(signal, declaredLimitMs, () => declared.read()).catch(() => signal.throwIfAborted());
+        await limited(signal, declaredLimitMs, () => Promise.all([declared.read(), deployed.read()])).catch(() => signal.throwIfAborted());
         clearTimeout(frame);
         if (!closed) commit();
       }
@@ -201,6 +219,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       const one = key === undefined ? undefined : runtimes.get(key)?.place;
       for (const watch of one ? [one] : watches) watch.refresh();
       probes.refresh(key);
+      void deployed.read();
     },
     whileStopping: (containerId, stop) => stops.around(containerId, stop),
     runtime: (key) => runtimes.get(key),
@@ -212,6 +231,7 @@ export function openFleet({ places, catalog, stackFolder, execAllowed, probeInte
       probes.close();
       stats.close();
       declared.close();
+      deployed.close();
       for (const watch of watches) watch.close();
     },
   };

@@ -52,6 +52,9 @@ function component(id: string, ports: ServiceView['ports'], state: ServiceView['
     services: [service],
     probe: undefined,
     findings: [],
+    deployed: false,
+    duties: [],
+    backup: undefined,
     origin: '',
     url: undefined,
   };

@@ -105,6 +105,34 @@ describe('asking components how they are', () => {
     await waitFor(() => expect(asked.filter((id) => id === 'stuck')).toHaveLength(2));
   });
 
+  test('a first-run duty is done when the product says so; no answer says neither (R20)', async () => {
+    const target = targetOf('vault');
+    const done = 'calls.status.json.signupsClosed == true';
+    const firstRun = [{ id: 'first-account', title: 'Create the first account, then close signups', detail: '', urgent: false, done }];
+    const duties = () => [...watch.duties('local//vault')];
+    answers.set('vault', async () => ({ ok: false, failure: 'No answer within 3 s.' }));
+    watch.follow([{ ...target, entry: { ...target.entry, firstRun } }]);
+    await waitFor(() => expect(watch.complete()).toBe(true));
+    expect(duties()).toEqual([]);
+    for (const signupsClosed of [false, true]) {
+      answers.set('vault', async () => ({ json: { signupsClosed } }));
+      watch.refresh('local//vault');
+      await waitFor(() => expect(duties()).toEqual([['first-account', signupsClosed]]));
+    }
+    answers.set('vault', async () => ({ ok: false, failure: 'No answer within 3 s.' }));
+    watch.refresh('local//vault');
+    await waitFor(() => expect(watch.probe('local//vault')?.failure).toMatch(/No answer/));
+    expect(duties()).toEqual([['first-account', true]]);
+  });
+
+  test('a call that only a duty asks about is made for it', async () => {
+    const { entry, ...target } = targetOf('vault');
+    const firstRun = [{ id: 'set-up', title: 'Go through the set-up', detail: '', urgent: false, done: 'calls.status.ok' }];
+    const { probe: _, ...silent } = entry;
+    watch.follow([{ ...target, entry: { ...silent, firstRun } }]);
+    await waitFor(() => expect([...watch.duties('local//vault')]).toEqual([['set-up', true]]));
+  });
+
   test('a secret never stands in what a probe says, however it came there (R2)', async () => {
     const secret = 'f00dcafe-0123';
     answers.set('vault', async () => ({ text: `bad key ${secret}` }));

@@ -35,6 +35,7 @@ export const probeLimits: ProbeLimits = { atOnce: 4, settleMs: 150, eagerMs: 2_0
 const stuckProgramMs = [30_000, 15 * 60_000] as const;
 const wordColumns = 24;
 const noFindings: readonly FindingView[] = [];
+const noDuties: ReadonlyMap<string, boolean> = new Map();
 
 interface Asking {
   target: ProbeTarget;
@@ -45,6 +46,8 @@ interface Asking {
   again: boolean;
   probe: ProbeView | undefined;
   findings: readonly FindingView[];
+  /** First-run duties that can be observed: done or not, as far as it was told. */
+  duties: ReadonlyMap<string, boolean>;
   /** Answers that stand for a while, by the name of their call. */
   kept: Map<string, { atMs: number; forMs: number; answer: CallAnswer }>;
   /** Has it been asked since it started? */
@@ -84,6 +87,10 @@ export class ProbeWatch {
     return this.#askings.get(key)?.findings ?? noFindings;
   }
 
+  duties(key: string): ReadonlyMap<string, boolean> {
+    return this.#askings.get(key)?.duties ?? noDuties;
+  }
+
   /** Has everybody been asked at least once? */
   complete(): boolean {
     return [...this.#askings.values()].every((asking) => asking.asked);
@@ -93,7 +100,8 @@ export class ProbeWatch {
   follow(targets: readonly ProbeTarget[]): void {
     const wanted = new Set<string>();
     for (const target of targets) {
-      if (!target.entry.probe && target.entry.checks.length === 0) continue;
+      const { probe, checks, firstRun } = target.entry;
+      if (!probe && checks.length === 0 && firstRun.every(({ done }) => done === undefined)) continue;
       wanted.add(target.key);
       const incarnation = incarnationOf(target);
       const known = this.#askings.get(target.key);
@@ -113,6 +121,7 @@ export class ProbeWatch {
         // What was said about the program before its restart says nothing about it now.
         probe: sameContainers ? known.probe : undefined,
         findings: sameContainers ? known.findings : noFindings,
+        duties: sameContainers ? known.duties : noDuties,
         asked: sameContainers && known.asked,
         kept: sameContainers ? known.kept : new Map(),
       };
@@ -174,10 +183,17 @@ export class ProbeWatch {
     try {
       // Both pull in libraries that the first frame does not need.
       const [{ runCall }, conditions] = await Promise.all([import('../calls/run-call.ts'), import('../calls/conditions.ts')]);
-      const answers = await this.#answers(asking, runCall, signal);
+      const duties = entry.firstRun.flatMap(({ id, done }) => (done === undefined ? [] : [{ id, done, calls: conditions.callsOf(done) }]));
+      const answers = await this.#answers(
+        asking,
+        runCall,
+        duties.flatMap(({ calls }) => calls),
+        signal,
+      );
       if (signal.aborted) return;
       const facts = factsOf(target, answers);
-      const before = JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]);
+      const seen = () => JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings, [...asking.duties]]);
+      const before = seen();
       if (entry.probe) {
         const answer = answers[entry.probe.call];
         const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
@@ -202,9 +218,12 @@ export class ProbeWatch {
           remedy: say(conditions.fillTemplate(check.remedy, facts)),
           rule: check.rule,
         }));
+      // What gave no answer says neither that it is done nor that it is not.
+      const told = duties.filter(({ calls }) => calls.every((name) => answers[name]?.ok));
+      asking.duties = new Map([...asking.duties, ...told.map(({ id, done }) => [id, conditions.holds(done, facts).holds] as const)]);
       const first = !asking.asked;
       asking.asked = true;
-      if (first || JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings]) !== before) this.#changed();
+      if (first || seen() !== before) this.#changed();
     } finally {
       asking.running = undefined;
       if (asking.again) asking.kept.clear();
@@ -218,12 +237,18 @@ export class ProbeWatch {
   }
 
   /** Each call once, whoever uses its answer; one that was asked dearly not again before it is due. */
-  async #answers({ target, kept }: Asking, runCall: RunCall, signal: AbortSignal): Promise<Record<string, CallAnswer>> {
+  async #answers(
+    { target, kept }: Asking,
+    runCall: RunCall,
+    more: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Record<string, CallAnswer>> {
     const { entry, host, engine, engineFacts, containers } = target;
     const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed, ...(engineFacts && { engineFacts }) };
     const names = new Set([
       ...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []),
       ...entry.checks.flatMap((check) => check.calls),
+      ...more,
     ]);
     const answers: Record<string, CallAnswer> = {};
     const ask = async (name: string): Promise<void> => {

@@ -5,6 +5,7 @@ import { compose } from './compose.ts';
 import { copy } from './copy.ts';
 import { deploy } from './deploy.ts';
 import { diskUsage } from './disk-usage.ts';
+import { duty } from './duty.ts';
 import { edit } from './edit.ts';
 import { exec } from './exec.ts';
 import type { Flow } from './flow.ts';
@@ -34,6 +35,7 @@ export const flows: readonly Flow[] = [
   edit,
   update,
   rollback,
+  duty,
   recover,
   start,
   stop,

@@ -2,12 +2,12 @@ import { posix } from 'node:path';
 import type { Host } from '../hosts/host.ts';
 import { msOfStamp } from './backup-model.ts';
 
-/** Backups come once a day, not once a second; a console that looks all day asks rarely. */
-const keptMs = 60_000;
+/** Whoever waits for something asks every other second; backups do not come as fast. */
+const keptMs = 10_000;
 
 /**
  * When each component was last backed up, for the list of components: epoch milliseconds by component id. Names of folders alone, no file is read; answers are kept
- * for a minute. Backups in a restic repository are not seen here: asking one takes seconds, and its password.
+ * for some seconds. Backups in a restic repository are not seen here: asking one takes seconds, and its password.
  */
 export class BackupAges {
   readonly #host: Host;
@@ -44,6 +44,3 @@ export class BackupAges {
     return newest;
   }
 }
-
-/** Past this a row says so: a nightly backup that was missed twice. */
-export const oldBackupMs = 2 * 86_400_000;

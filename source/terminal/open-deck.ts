@@ -16,6 +16,7 @@ import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
+import { backupAgesOf } from './backup-ages.ts';
 import type { Deck, DeckOptions } from './deck.ts';
 import { openOwnCatalog } from './own-catalog.ts';
 import type { PracticeAccess } from './practice-access.ts';
@@ -55,6 +56,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     execAllowed: !options.readOnly,
     probeIntervalMs: settings.probeIntervalMs,
     stopsFile: join(paths.state, 'stops.json'),
+    backupAges: backupAgesOf(settings.backups),
   });
   const logs = openLogs(fleet);
   const production = new Set(

@@ -1,4 +1,5 @@
 import { type Group, groupTitles } from '../catalog/groups.ts';
+import { backupText, leftText } from '../fleet/duties.ts';
 import type { ComponentView, FleetSnapshot, PlaceView, ServiceView, Tone } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText, durationText } from '../text/quantities.ts';
@@ -98,7 +99,8 @@ export function statusLines({ places, components }: FleetSnapshot, output: Outpu
         lines.push('', groupLine(group, members, width, output));
       }
       lines.push(table[index] ?? '');
-      if (wantsDetail(component)) lines.push(output.paint('faint', cut(`    ${cleanLine(component.detail)}`, output.columns)));
+      for (const text of [wantsDetail(component) ? component.detail : '', leftText(component, nowMs)])
+        if (text !== '') lines.push(output.paint('faint', cut(`    ${cleanLine(text)}`, output.columns)));
     }
   }
   return lines;
@@ -136,10 +138,11 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
   fact('project', component.project);
   fact('host', component.host);
   fact('origin', component.origin);
+  fact('backup', backupText(component, nowMs));
   if (component.restarts > 0) fact('restarts', String(component.restarts));
   if (component.probe?.failure) fact('probe', `could not ask: ${component.probe.failure}`);
 
-  lines.push('', ...serviceLines(component.services, output, nowMs));
+  lines.push('', ...serviceLines(component.services, output, nowMs), ...dutyLines(component, output));
   for (const { level, message, remedy, rule } of component.findings) {
     const tone: Tone = level === 'error' ? 'bad' : level === 'warning' ? 'warn' : 'idle';
     lines.push(
@@ -151,6 +154,25 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
     for (const text of wrap(cleanLine(remedy), output.proseColumns - 2)) lines.push(`  ${text}`);
   }
   return lines;
+}
+
+/** First-run duties: what is left, with how to be done with it. */
+function dutyLines({ id, duties }: ComponentView, output: Output): string[] {
+  if (duties.length === 0) return [];
+  const left = duties.filter(({ done }) => !done);
+  const done = `${duties.length - left.length} of ${countText(duties.length, 'first-run duty', 'first-run duties')} done`;
+  return [
+    '',
+    output.paint('faint', done),
+    ...left.flatMap(({ id: duty, title, detail, by, urgent }) => {
+      const tone: Tone = urgent ? 'warn' : 'idle';
+      const confirm = by === 'hand' ? `Confirm it with: quarterdeck duty ${cleanLine(id)} ${duty}` : '';
+      return [
+        ...wrap(`${output.glyph(tone)} ${cleanLine(title)}`, output.proseColumns).map((text) => output.paint(tone, text)),
+        ...[detail, confirm].filter(Boolean).flatMap((text) => wrap(cleanLine(text), output.proseColumns - 2).map((line) => `  ${line}`)),
+      ];
+    }),
+  ];
 }
 
 function serviceLines(services: readonly ServiceView[], output: Output, nowMs: number): string[] {

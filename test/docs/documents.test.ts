@@ -81,12 +81,13 @@ test.each(documents)('%s: every npm script that it names exists', (file) => {
 describe('docs/json.md', () => {
   const service = serviceView('reader', { ports: [{ address: '127.0.0.1', hostPort: 1, containerPort: 2, protocol: 'tcp' }] });
   const finding = { check: 'c', level: 'warning' as const, message: 'm', remedy: 'r', rule: 'R20' };
+  const duty = { id: 'd', title: 't', detail: '', done: false, by: 'hand' as const, urgent: true };
   const place = placeView('local', { notes: ['n'], link: { state: 'away', sinceMs: 0, message: 'why', remedy: 'what', retryAtMs: 0 } });
   const snapshot = {
     revision: 1,
     settled: true,
     places: [place],
-    components: [componentView('rss-reader', { services: [service], findings: [finding] })],
+    components: [componentView('rss-reader', { services: [service], findings: [finding], duties: [duty], backup: { atMs: 0 } })],
     ports: [
       portView(1, 'rss-reader', {
         component: 'local/stack/rss-reader',

@@ -1,4 +1,5 @@
 import { useRef } from 'react';
+import { dutiesLeft, isBackupDue } from '../../fleet/duties.ts';
 import type { ComponentView, PlaceView, StatsHistory } from '../../fleet/model.ts';
 import { isUpState } from '../../fleet/service-state.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -11,7 +12,7 @@ import { useFleet, useStats } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { type Rectangle, windowStart } from '../layout.ts';
-import { padStyled } from '../styled-text.ts';
+import { padStyled, styledWidth } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 
@@ -26,7 +27,6 @@ interface Columns {
 
 const ageColumns = 4;
 const loadColumns = 16;
-/** States in which a container uses the processor at all. */
 
 /** Which columns fit. The name and the state come first, then where it belongs, what it costs, what it is. */
 export function columnsFor(width: number): Columns {
@@ -76,13 +76,22 @@ export function componentLine(component: ComponentView, selected: boolean, conte
   const main = component.services.find((service) => service.main) ?? component.services[0];
   const age = component.sinceMs === undefined ? '' : durationText(nowMs - component.sinceMs);
   const quiet = (text: string) => (selected ? text : theme.paint('faint', text));
+  const left = dutiesLeft(component);
+  const urgent = left.some((duty) => duty.urgent);
+  const todo = left.length === 0 ? '' : ` ${theme.paint(urgent ? 'warn' : 'accent', urgent ? glyphs.tone.warn : glyphs.todo)}`;
+  const name = cut(context.names.get(component.key) ?? '', columns.id - styledWidth(todo), glyphs.ellipsis);
+  // What it is called is known; that nobody saves it is not.
+  const savedMs = component.backup?.atMs;
+  const product = isBackupDue(component, nowMs)
+    ? theme.paint('warn', pad(savedMs === undefined ? 'no backup' : `backup ${durationText(nowMs - savedMs)} old`, columns.product))
+    : quiet(pad(cleanLine(component.product), columns.product, 'left', glyphs.ellipsis));
   const parts = [
-    `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])}${context.marked.has(component.key) ? theme.paint('key', glyphs.mark) : ' '}${pad(context.names.get(component.key) ?? '', columns.id, 'left', glyphs.ellipsis)}`,
+    `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])}${context.marked.has(component.key) ? theme.paint('key', glyphs.mark) : ' '}${padStyled(`${name}${todo}`, columns.id)}`,
     theme.paint(component.tone, pad(cleanLine(component.word), columns.word, 'left', glyphs.ellipsis)),
     quiet(pad(age, ageColumns, 'right')),
   ];
   if (columns.load) parts.push(quiet(loadText(stats(component.key))));
-  if (columns.product) parts.push(quiet(pad(cleanLine(component.product), columns.product, 'left', glyphs.ellipsis)));
+  if (columns.product) parts.push(product);
   if (columns.image) parts.push(quiet(pad(cleanLine(main?.image ?? ''), columns.image, 'left', glyphs.ellipsis)));
   // A project named like its only component says nothing new.
   if (columns.project)

@@ -1,3 +1,4 @@
+import { backupText, isBackupDue } from '../../fleet/duties.ts';
 import type { ComponentView, FindingView, ServiceView, StatsHistory } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText, countText, durationText } from '../../text/quantities.ts';
@@ -73,12 +74,15 @@ export function overviewLines(options: OverviewOptions): string[] {
   fact('product', [cleanLine(component.product), probe?.version ? cleanLine(probe.version) : ''].filter(Boolean).join(' '));
   fact('project', cleanLine(component.project));
   fact('owner', cleanLine(component.origin));
+  fact('backup', backupText(component, nowMs), isBackupDue(component, nowMs) ? 'warn' : undefined);
   if (!component.known) lines.push(...paragraph('Not in the catalog: only its containers are known.', ' ', 'faint'));
 
   if (component.findings.length > 0) {
     lines.push('', ` ${theme.paint('heading', 'Findings')}`);
     for (const finding of component.findings) lines.push(...findingLines(finding, options));
   }
+
+  if (component.duties.length > 0) lines.push('', ...dutyLines(options));
 
   lines.push('', ` ${theme.paint('heading', component.services.length === 1 ? 'Service' : 'Services')}`, ...serviceLines(options));
   return lines.map((line) => cutStyled(line, width, glyphs.ellipsis));
@@ -116,6 +120,30 @@ function findingLines(finding: FindingView, { theme, width }: OverviewOptions): 
     ...wrap(cleanLine(finding.remedy), width - 6 - glyphs.arrow.length).map(
       (line, row) => `   ${row === 0 ? theme.paint('accent', glyphs.arrow) : ' '.repeat(glyphs.arrow.length)} ${line}`,
     ),
+  ];
+}
+
+/** What is left to do first, in full; what is done in one word each. */
+function dutyLines({ theme, width, component: { duties } }: OverviewOptions): string[] {
+  const { glyphs } = theme;
+  const left = duties.filter(({ done }) => !done);
+  const done = duties.length - left.length;
+  const heading = left.length > 0 ? 'To do' : 'To do: nothing';
+  const count = done > 0 ? theme.paint('faint', `${left.length > 0 ? '  ' : ', '}${done} of ${duties.length} done`) : '';
+  return [
+    ` ${theme.paint('heading', heading)}${count}`,
+    ...left.flatMap(({ title, detail, urgent }) => {
+      const [first = '', ...rest] = wrap(cleanLine(title), width - 4);
+      const role: Role = urgent ? 'warn' : 'accent';
+      return [
+        ` ${theme.paint(role, urgent ? glyphs.tone.warn : glyphs.todo)} ${urgent ? theme.paint(role, first) : first}`,
+        ...rest.map((line) => `   ${urgent ? theme.paint(role, line) : line}`),
+        ...(detail === '' ? [] : wrap(cleanLine(detail), width - 4).map((line) => `   ${theme.paint('faint', line)}`)),
+      ];
+    }),
+    ...(left.some(({ by }) => by === 'hand')
+      ? wrap('What cannot be seen from here is confirmed with ": duty".', width - 4).map((line) => `   ${theme.paint('faint', line)}`)
+      : []),
   ];
 }
 

@@ -2,6 +2,7 @@ import type { CatalogEntry } from '../../catalog/catalog.ts';
 import type { ContainerDetail } from '../../engine/engine.ts';
 import type {
   ComponentView,
+  DutyView,
   FindingView,
   FleetSnapshot,
   PlaceView,
@@ -47,6 +48,10 @@ interface Sample {
   detail?: string;
   probe?: Partial<ProbeView> & { word: string; tone: Tone };
   findings?: FindingView[];
+  deployed?: boolean;
+  duties?: DutyView[];
+  /** Days since the last backup; `none` where there is none. */
+  backupDays?: number | 'none';
   services?: { name: string; image: string; state: StateName; detail?: string }[];
   restarts?: number;
   exitCode?: number;
@@ -109,6 +114,12 @@ export function sampleComponent(sample: Sample): ComponentView {
     ],
     probe,
     findings: sample.findings ?? [],
+    deployed: sample.deployed ?? false,
+    duties: sample.duties ?? [],
+    backup:
+      sample.backupDays === undefined
+        ? undefined
+        : { atMs: sample.backupDays === 'none' ? undefined : sampleNowMs - sample.backupDays * day },
     origin: sample.origin ?? `docker compose in /srv/${project}`,
     url: sample.url,
   };
@@ -133,6 +144,27 @@ const components: Sample[] = [
         remedy: 'Set SIGNUPS_ALLOWED to "false" once your own account exists.',
         rule: 'R45',
       },
+    ],
+    deployed: true,
+    backupDays: 9,
+    duties: [
+      {
+        id: 'first-account',
+        title: 'Create the first account, then close signups',
+        detail: '',
+        done: false,
+        by: 'observed',
+        urgent: false,
+      },
+      {
+        id: 'proxy',
+        title: 'Give it a site at the reverse proxy',
+        detail: 'Its page needs HTTPS: browsers refuse to encrypt without it.',
+        done: false,
+        by: 'hand',
+        urgent: false,
+      },
+      { id: 'admin', title: 'Look at the admin panel once', detail: '', done: true, by: 'hand', urgent: false },
     ],
   },
   {

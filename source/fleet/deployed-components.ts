@@ -1,0 +1,136 @@
+import { expandHome } from '../config/paths.ts';
+import type { PlaceWatch } from './place-watch.ts';
+
+/** What is known of a component that was deployed from here, beyond its containers. */
+export interface Deployed {
+  /** First-run duties that were confirmed by hand: id to time. */
+  duties: Readonly<Record<string, string>>;
+  /** Of the record's file: tells whether to read again. */
+  stamp: string;
+}
+
+/** When each component of a place was last backed up, epoch milliseconds by component id. Undefined where that cannot be told. */
+export type ReadBackupAges = (watch: PlaceWatch, signal: AbortSignal) => Promise<ReadonlyMap<string, number> | undefined>;
+
+const readEveryMs = 30_000;
+const firstReadMs = 300;
+const recordLimitBytes = 1 << 20;
+
+/**
+ * Which components were deployed from here, and what is written down of them: confirmed duties in the stack's folder, and the age of their backups. Asked rarely: the
+ * names in a folder and the times of a few files, and a file itself only when it has changed.
+ */
+export class DeployedComponents {
+  readonly #watches: readonly PlaceWatch[];
+  readonly #stackFolder: string;
+  readonly #changed: () => void;
+  readonly #readAges: ReadBackupAges | undefined;
+  readonly #closing = new AbortController();
+  #records = new Map<PlaceWatch, ReadonlyMap<string, Deployed>>();
+  readonly #ages = new Map<PlaceWatch, ReadonlyMap<string, number>>();
+  #reading: Promise<void> | undefined;
+  #again = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(watches: readonly PlaceWatch[], stackFolder: string, changed: () => void, readAges?: ReadBackupAges) {
+    this.#watches = watches;
+    this.#stackFolder = stackFolder;
+    this.#changed = changed;
+    this.#readAges = readAges;
+    // Not on the way to the first frame.
+    this.#timer = setTimeout(() => void this.read(), firstReadMs);
+  }
+
+  get(watch: PlaceWatch, id: string): Deployed | undefined {
+    return this.#records.get(watch)?.get(id);
+  }
+
+  /** Undefined where nobody can tell; without a time where there is no backup. */
+  backup(watch: PlaceWatch, id: string): { atMs: number | undefined } | undefined {
+    const ages = this.#ages.get(watch);
+    return ages && { atMs: ages.get(id) };
+  }
+
+  /** Looks anew, and goes on doing so from time to time. Who asks while it is looking is answered by another look. Never rejects. */
+  read(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.#reading) {
+      this.#again = true;
+      return this.#reading;
+    }
+    this.#reading = this.#readAll().finally(() => {
+      this.#reading = undefined;
+      if (!this.#closing.signal.aborted) this.#timer = setTimeout(() => void this.read(), readEveryMs);
+    });
+    return this.#reading;
+  }
+
+  close(): void {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+  }
+
+  async #readAll(): Promise<void> {
+    do {
+      this.#again = false;
+      let changed = false;
+      for (const watch of this.#watches) {
+        // What cannot be read now stands as it was read before.
+        changed = (await this.#readRecords(watch).catch(() => false)) || changed;
+        changed = (await this.#readBackups(watch).catch(() => false)) || changed;
+      }
+      if (changed && !this.#closing.signal.aborted) this.#changed();
+    } while (this.#again && !this.#closing.signal.aborted);
+  }
+
+  async #readRecords(watch: PlaceWatch): Promise<boolean> {
+    const { signal } = this.#closing;
+    const { files } = watch.host;
+    const { home } = await watch.host.facts(signal);
+    const folder = `${expandHome(watch.stackFolder ?? this.#stackFolder, home)}/.quarterdeck/components`;
+    const before = this.#records.get(watch);
+    const now = new Map<string, Deployed>();
+    for (const name of (await files.list(folder, signal)) ?? []) {
+      if (!name.endsWith('.json')) continue;
+      const id = name.slice(0, -'.json'.length);
+      const facts = await files.facts(`${folder}/${name}`, signal);
+      if (facts?.kind !== 'file') continue;
+      const stamp = `${facts.inode}:${facts.modifiedMs}:${facts.sizeBytes}`;
+      const known = before?.get(id);
+      if (known?.stamp === stamp) {
+        now.set(id, known);
+        continue;
+      }
+      const bytes = await files.read(`${folder}/${name}`, { signal, limitBytes: recordLimitBytes });
+      if (bytes) now.set(id, { stamp, duties: dutiesIn(new TextDecoder().decode(bytes)) });
+    }
+    this.#records.set(watch, now);
+    return now.size !== (before?.size ?? 0) || [...now].some(([id, deployed]) => before?.get(id) !== deployed);
+  }
+
+  async #readBackups(watch: PlaceWatch): Promise<boolean> {
+    // Asked only where something was deployed from here.
+    if (!this.#readAges || !this.#records.get(watch)?.size) return false;
+    const ages = await this.#readAges(watch, this.#closing.signal);
+    const before = this.#ages.get(watch);
+    if (ages === before || (ages && before && sameAges(ages, before))) return false;
+    if (ages) this.#ages.set(watch, ages);
+    else this.#ages.delete(watch);
+    return true;
+  }
+}
+
+function sameAges(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+  return one.size === other.size && [...one].every(([id, atMs]) => other.get(id) === atMs);
+}
+
+/** A record that is damaged is a matter of whoever changes the component: here it only confirms nothing. */
+function dutiesIn(text: string): Readonly<Record<string, string>> {
+  try {
+    const { duties } = JSON.parse(text) as { duties?: unknown };
+    if (duties === null || typeof duties !== 'object') return {};
+    return Object.fromEntries(Object.entries(duties).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,48 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { agoText } from '../text/quantities.ts';
+import type { ComponentView, DutyView } from './model.ts';
+
+/**
+ * The first-run duties of a component, in the order of the catalog. What can be observed is in it once it has been; what only people can tell is asked of those who
+ * deployed it from here, and of nobody else.
+ */
+export function dutiesOf(
+  entry: CatalogEntry | undefined,
+  observed: ReadonlyMap<string, boolean>,
+  confirmed: Readonly<Record<string, string>> | undefined,
+): readonly DutyView[] {
+  if (!entry || entry.firstRun.length === 0) return [];
+  return entry.firstRun.flatMap(({ id, title, detail, done: condition, urgent }): DutyView[] => {
+    const duty = { id, title, detail, urgent };
+    if (condition !== undefined) {
+      const done = observed.get(id);
+      return done === undefined ? [] : [{ ...duty, done, by: 'observed' }];
+    }
+    return confirmed ? [{ ...duty, done: Object.hasOwn(confirmed, id), by: 'hand' }] : [];
+  });
+}
+
+export function dutiesLeft({ duties }: Pick<ComponentView, 'duties'>): readonly DutyView[] {
+  return duties.filter(({ done }) => !done);
+}
+
+/** A backup that is older is told in the list. */
+export const staleBackupMs = 7 * 86_400_000;
+
+/** `backed up 9 days ago`, `no backup`; empty where nobody can tell, or there is nothing to save. */
+export function backupText({ backup }: Pick<ComponentView, 'backup'>, nowMs: number): string {
+  if (!backup) return '';
+  return backup.atMs === undefined ? 'no backup' : `backed up ${agoText(nowMs - backup.atMs)}`;
+}
+
+export function isBackupDue({ backup }: Pick<ComponentView, 'backup'>, nowMs: number): boolean {
+  return backup !== undefined && (backup.atMs === undefined || nowMs - backup.atMs > staleBackupMs);
+}
+
+/** What is left to do about a component that runs well: `to do: change the password; no backup`. Empty where there is nothing. */
+export function leftText(component: ComponentView, nowMs: number): string {
+  const left = dutiesLeft(component).map(({ title }) => title.replace(/\.$/, ''));
+  return [left.length > 0 ? `to do: ${left.join('; ')}` : '', isBackupDue(component, nowMs) ? backupText(component, nowMs) : '']
+    .filter(Boolean)
+    .join('; ');
+}
