@@ -180,7 +180,9 @@ async function versionsOf(
   run: string,
 ): Promise<PlannedSecret[]> {
   const { entry, source, place } = facts;
-  const isNew = ({ what }: PlannedSecret) => what === 'generate' || what === 'given';
+  // A rotated one is in the vault already, in the version that the plan names.
+  const isNew = ({ variable, what }: PlannedSecret) =>
+    (what === 'generate' || what === 'given') && answers.secrets[variable]?.from !== 'keep';
   const made = plan.secrets.filter(isNew);
   const versions = new Map<string, string>();
   if (made.length > 0) {

@@ -39,7 +39,10 @@ export function planFiles(request: PlanRequest): PlannedFiles {
     networks: request.networks,
     ...(request.pins && { pins: request.pins }),
     ...(request.authUrl !== undefined && { authUrl: request.authUrl }),
-    base: { ...(baseCompose !== undefined && { compose: baseCompose }), ...(baseEnv !== undefined && { env: baseEnv }) },
+    base: {
+      ...(baseCompose !== undefined && { compose: baseCompose, file: `${request.stackFolder}/${id}/compose.yaml` }),
+      ...(baseEnv !== undefined && { env: baseEnv }),
+    },
   });
 
   const changes: FileChange[] = [];

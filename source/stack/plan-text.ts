@@ -137,6 +137,8 @@ export function diffLines({ path, before = '', after = '' }: Pick<FileChange, 'p
   ]);
 }
 
+const signs: Readonly<Record<NonNullable<Line['mark']>, string>> = { added: '+', removed: '-', same: ' ', warning: ' ', heading: '' };
+
 /**
  * A plan for `--json`; additions only:
  * `{schema: 1, kind, component, place, folder, empty, services: [{name, image, change, why, present}], ports: [{name, service, address, host, container, protocol}],
@@ -173,7 +175,7 @@ export function planJson(plan: Plan, findings: readonly Finding[], empty: boolea
         file.before === file.after
           ? ''
           : diffLines(file)
-              .map(({ text }) => `${text}\n`)
+              .map(({ mark, text }) => `${text.startsWith('\\') ? '' : signs[mark ?? 'heading']}${text}\n`)
               .join(''),
     })),
     findings: findings.map(({ id, level, message, advice, rule }) => ({ id, level, message, advice, ...(rule !== undefined && { rule }) })),

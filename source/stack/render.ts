@@ -21,7 +21,7 @@ export interface RenderOptions {
   /** Address of the portal that people log in at. */
   authUrl?: string;
   /** What stands on the host and is to be changed instead of the catalog's text. */
-  base?: { compose?: string; env?: string };
+  base?: { compose?: string; env?: string; file?: string };
 }
 
 /** The texts of a component's folder on a host. */
@@ -53,7 +53,7 @@ export function renderComponent(entry: CatalogEntry, source: ComponentSource, an
   const files = Object.fromEntries(Object.entries(source.files).map(([path, text]) => [path, delivered(text, filePath(source, path))]));
   const values = Object.fromEntries(Object.entries(answers.values).map(([name, value]) => [name, value.replaceAll(gatewayName, gateway)]));
 
-  const file = filePath(source, 'compose.yaml');
+  const file = options.base?.file ?? filePath(source, 'compose.yaml');
   const text = resolvePlaceholders(options.base?.compose ?? source.compose, placeholders, file);
   const editor = new ComposeEditor(text, file);
   editor.renameGateway(gatewayName, gateway);

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
 
+// Components take their time to start, in practice too.
+vi.setConfig({ testTimeout: 60_000 });
 let stage: PracticeStage;
 beforeAll(async () => {
   stage = await PracticeStage.open();

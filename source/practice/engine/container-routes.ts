@@ -247,7 +247,10 @@ async function createContainer(request: EngineRequest): Promise<void> {
   const program =
     machine.cast(spec) ??
     scriptedProgram({ argv: [...entrypoint, ...command], hostname: name, tty: spec.tty, healthcheck: spec.healthcheck });
-  const container = machine.create(spec, program);
+  const {
+    healthcheck = program.healthcheck && body['Healthcheck'] == null ? { test: program.healthcheck, intervalMs: 30_000 } : undefined,
+  } = spec;
+  const container = machine.create({ ...spec, healthcheck, ports: networkMode === 'host' ? (program.opens ?? ports) : ports }, program);
   sendJson(request, { Id: container.id, Warnings: [] }, 201);
 }
 

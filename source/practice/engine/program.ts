@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { PortBinding } from './container.ts';
 import type { ContainerFiles } from './container-files.ts';
 
 /** One run of a container, from its start to its end. */
@@ -31,6 +32,10 @@ export interface Program {
   start(run: Run): void;
   /** The exit code with which it ends on a signal, and after how long; undefined where it does not listen to it. */
   onSignal?(signal: string): { exitCode: number; afterMs: number } | undefined;
+  /** What it listens on where it has the host's own network. */
+  readonly opens?: readonly PortBinding[] | undefined;
+  /** What its image checks its health with, where nobody says otherwise. */
+  readonly healthcheck?: readonly string[] | undefined;
   /** By container port. */
   readonly listeners?: Readonly<Record<number, RequestListener>> | undefined;
   readonly raw?: Readonly<Record<number, (connection: Duplex) => void>> | undefined;

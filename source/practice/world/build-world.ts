@@ -92,15 +92,18 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
 function castOf(machine: Machine, catalog: Catalog, parts: readonly Part[], spec: ContainerSpec): PlayedProgram | undefined {
   const wanted = spec.labels['com.docker.compose.service'];
   for (const part of parts) {
-    const service = catalog
-      .get(part.component)
-      ?.services.find(({ name, image }) => name === wanted && repositoryOf(interpolate(image)) === repositoryOf(spec.image));
+    const entry = catalog.get(part.component);
+    if (!entry) continue;
+    const service = entry.services.find(
+      ({ name, image }) => name === wanted && repositoryOf(interpolate(image)) === repositoryOf(spec.image),
+    );
     const play = service && part.plays[service.name];
-    if (!play || play.finished) continue;
+    if (!service || !play || play.finished) continue;
     return new PlayedProgram(play, {
       seed: spec.name,
       product: service.main ? part.product : undefined,
       around: { later: (ms, call) => machine.later(ms, call), cancel: (timer) => machine.cancel(timer) },
+      opens: bindingsOf(entry, service, part),
     });
   }
   return undefined;
@@ -216,16 +219,7 @@ function specOf(machine: Machine, { entry, service, part, play, values, stackFol
   );
   const image = machine.images.add(fill(service.image), { createdMs: createdMs - days(4), command: service.command.map(fill) });
   const hostNetwork = service.networkMode === 'host';
-  const ports = entry.ports
-    .filter((port) => port.service === service.name)
-    .map(
-      (port): PortBinding => ({
-        containerPort: port.container,
-        protocol: port.protocol,
-        hostIp: port.exposure === 'loopback' ? '127.0.0.1' : '',
-        hostPort: port.host === undefined ? undefined : (part.hostPorts?.[port.container] ?? port.host),
-      }),
-    );
+  const ports = bindingsOf(entry, service, part);
   const name = project === undefined ? 'adguardhome' : `${project}-${service.name}-1`;
   const network = project === undefined ? 'bridge' : `${project}_default`;
   if (project !== undefined && !hostNetwork && !machine.networks.has(network)) {
@@ -258,6 +252,17 @@ function specOf(machine: Machine, { entry, service, part, play, values, stackFol
     user: '',
     autoRemove: false,
   };
+}
+
+function bindingsOf(entry: CatalogEntry, service: CatalogService, part: Part): PortBinding[] {
+  return entry.ports
+    .filter((port) => port.service === service.name)
+    .map((port) => ({
+      containerPort: port.container,
+      protocol: port.protocol,
+      hostIp: port.exposure === 'loopback' ? '127.0.0.1' : '',
+      hostPort: port.host === undefined ? undefined : (part.hostPorts?.[port.container] ?? port.host),
+    }));
 }
 
 interface Mounting {

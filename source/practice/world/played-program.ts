@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { PortBinding } from '../engine/container.ts';
 import type { ContainerLog } from '../engine/container-log.ts';
 import type { ExecAnswer, Program, Run } from '../engine/program.ts';
 import type { PracticeProduct } from '../practice.ts';
@@ -31,6 +32,8 @@ export class PlayedProgram implements Program {
   readonly listeners: Readonly<Record<number, RequestListener>>;
   readonly raw: Readonly<Record<number, (connection: Duplex) => void>> | undefined;
   readonly processes: readonly string[] | undefined;
+  readonly opens: readonly PortBinding[] | undefined;
+  readonly healthcheck: readonly string[] | undefined;
   readonly #play: Play;
   readonly #product: PracticeProduct | undefined;
   readonly #around: Surroundings;
@@ -46,8 +49,18 @@ export class PlayedProgram implements Program {
   /** Of a program that ran already when the world began. */
   #past: Past | undefined;
 
-  constructor(play: Play, { seed, product, around }: { seed: string; product?: PracticeProduct | undefined; around: Surroundings }) {
+  constructor(
+    play: Play,
+    {
+      seed,
+      product,
+      around,
+      opens,
+    }: { seed: string; product?: PracticeProduct | undefined; around: Surroundings; opens?: readonly PortBinding[] },
+  ) {
     this.#play = play;
+    this.opens = opens;
+    this.healthcheck = play.healthcheck;
     this.#product = product;
     this.#around = around;
     this.#random = new Random(seed);
@@ -64,7 +77,7 @@ export class PlayedProgram implements Program {
       if (!this.#up) return void request.socket.destroy();
       try {
         if (own) own(request, response);
-        else answerFrom(this.#now('pages')?.[port] ?? {}, request, response);
+        else answerFrom(this.#now('pages')?.[port] ?? {}, request, response, this.#run?.environment ?? {});
       } catch {
         // A program that stumbles closes the connection; the console that it may live in goes on.
         request.socket.destroy();

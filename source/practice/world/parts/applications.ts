@@ -1,7 +1,7 @@
 import { days, hours, type Part, said } from '../part.ts';
 import type { Random } from '../random.ts';
 import { clockTime, dayTime, type Said, slashTime, toStderr } from '../voice.ts';
-import { htmlPage } from '../web.ts';
+import { htmlPage, type Pages } from '../web.ts';
 import { postgresPlay } from './databases.ts';
 import { attackers } from './security.ts';
 
@@ -377,6 +377,12 @@ function uvicorn(random: Random, request: string, status: string): string {
   return `${green('INFO')}:     172.18.0.1:${random.between(32_000, 60_000)} - "${bold(`${request} HTTP/1.1`)}" ${status.startsWith('2') ? green(status) : red(status)}`;
 }
 
+/** Who has the key that its container was started with sees the models. */
+const litellmModels: Pages[string] = ({ headers }, { LITELLM_MASTER_KEY: key }) =>
+  key !== undefined && headers.authorization === `Bearer ${key}`
+    ? { body: { data: [{ id: 'qwen', object: 'model', owned_by: 'openai' }], object: 'list' } }
+    : { status: 401, body: { error: { message: 'Authentication Error, Invalid proxy server token passed.', code: '401' } } };
+
 /** LiteLLM, in a terminal of its own, which has lost its database and would find it again after a restart. */
 export const llmProxy: Part = {
   component: 'llm-proxy',
@@ -423,6 +429,7 @@ export const llmProxy: Part = {
         4000: {
           '/health/readiness': { status: 503, body: { status: 'unhealthy', db: 'disconnected', litellm_version: '1.79.3' } },
           '/health/liveliness': { body: '"I\'m alive!"', type: 'application/json' },
+          '/v1/models': litellmModels,
           '/': htmlPage('LiteLLM API - Swagger UI'),
         },
       },
@@ -445,6 +452,7 @@ export const llmProxy: Part = {
             4000: {
               '/health/readiness': { body: { status: 'healthy', db: 'connected', litellm_version: '1.79.3' } },
               '/health/liveliness': { body: '"I\'m alive!"', type: 'application/json' },
+              '/v1/models': litellmModels,
               '/': htmlPage('LiteLLM API - Swagger UI'),
             },
           },

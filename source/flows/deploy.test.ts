@@ -1,0 +1,156 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { openSession } from '../session/open-session.ts';
+import { JsonSink } from '../terminal/shown-text.ts';
+import { UnattendedOperator } from '../terminal/unattended-operator.ts';
+import { waitUntilHealthy } from './wait-until-healthy.ts';
+
+// Components take their time to start, in practice too.
+vi.setConfig({ testTimeout: 60_000 });
+let stage: PracticeStage;
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+});
+afterAll(() => stage?.close());
+
+interface Told {
+  empty: boolean;
+  files: { path: string; change: string; diff: string }[];
+  findings: { level: string; message: string }[];
+  services: { name: string; change: string }[];
+}
+const set = (...words: string[]) => ({ options: { set: words } });
+const nobody = (yes: boolean) => new UnattendedOperator({ sink: new JsonSink(), yes }) as unknown as OperatorDouble;
+/** Everything that lies in the stack's folder, by path. */
+async function texts(): Promise<Record<string, string>> {
+  const found = await readdir(stage.stackFolder, { recursive: true, withFileTypes: true });
+  const files = found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name).slice(stage.stackFolder.length + 1));
+  return Object.fromEntries(await Promise.all(files.map(async (path) => [path, await stage.text(path)] as const)));
+}
+
+describe('what is asked', () => {
+  test('a rehearsal shows what would be done, and changes nothing', async () => {
+    await stage.run('deploy', 'media-server', {}, { rehearse: true });
+    const [files, containers] = [await texts(), await stage.containers('media-server')];
+    const outcome = await stage.run('deploy', 'media-server', set('TZ=Europe/Berlin'), { rehearse: true });
+    expect(outcome.message).toBe('Rehearsed: nothing was changed.');
+    const told = outcome.data as Told;
+    expect(told.empty).toBe(false);
+    expect(told.services).toMatchObject([{ name: 'jellyfin', change: 'recreate' }]);
+    expect(told.files.find(({ path }) => path === 'media-server/.env')?.diff).toMatch(/^ PUBLISHED_URL=.*\n\+TZ=Europe\/Berlin$/m);
+    expect(await texts()).toEqual(files);
+    expect(await stage.containers('media-server')).toEqual(containers);
+  });
+
+  test.each([
+    ['COLOUR=red', 'usage.set', /nothing called "COLOUR"/],
+    ['WEB_PORT=eighty', 'usage.set', /whole number/],
+    ['ADMIN_TOKEN=hunter2', 'usage.secretOnCommandLine', /is a secret/],
+    ['WEB_BIND=0.0.0.0', 'refused.exposure', /R7/],
+    ['WEB_PORT', 'usage.set', /NAME=VALUE/],
+  ])('--set %s is refused before anything is looked at', async (word, code, message) => {
+    await expect(stage.run('deploy', 'password-vault', set(word))).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('a port that clients look for stays where it is (R88)', async () => {
+    await expect(stage.run('deploy', 'dns-filter-second', set('DNS_PORT=5353'))).rejects.toMatchObject({ code: 'refused.port' });
+  });
+
+  test('where nobody is there, what stands against it is said, and nothing is done without --yes', async () => {
+    await expect(stage.run('deploy', 'dns-filter-second', {}, { operator: nobody(true) })).rejects.toMatchObject({
+      code: 'refused.preflight',
+      message: expect.stringContaining('Port 53/udp (dns-udp) is taken by adguardhome.'),
+    });
+    const before = await stage.containers('media-server');
+    await expect(stage.run('deploy', 'media-server', set('TZ=Europe/Rome'), { operator: nobody(false) })).rejects.toMatchObject({
+      code: 'refused.notConfirmed',
+    });
+    expect(await stage.containers('media-server')).toEqual(before);
+  });
+});
+
+describe('what is done', () => {
+  test('a change of a value makes the service anew, and is on record', async () => {
+    const before = await stage.containers('media-server');
+    const outcome = await stage.run('deploy', 'media-server', set('TZ=Europe/Berlin'));
+    expect(outcome.message).toMatch(/^media-server is deployed: healthy/);
+    expect(stage.operator.forms[0]?.title).toBe('Change media-server (Jellyfin)');
+    expect(stage.operator.reviews[0]?.title).toBe('Change media-server on practice');
+    expect(await stage.text('media-server/.env')).toContain('TZ=Europe/Berlin');
+    expect((await stage.containers('media-server')).jellyfin).not.toBe(before.jellyfin);
+    expect((await stage.record('media-server')).run).toBe((outcome.data as { run: string }).run);
+  });
+
+  test('from nothing: secrets are made up, kept in the vault and nowhere else', async () => {
+    await stage.run('remove', 'rss-reader', { options: { data: 'rss-reader' } });
+    for (const variable of ['ADMIN_PASSWORD', 'DB_PASSWORD'])
+      await stage.run('secrets-remove', 'rss-reader', { words: ['rss-reader', variable] });
+    const outcome = await stage.run('deploy', 'rss-reader', set('ADMIN_USERNAME=ada'));
+    expect(outcome.message).toMatch(/^rss-reader is deployed: ready, at http/);
+    const { secrets } = await stage.record('rss-reader');
+    expect(Object.keys(secrets).sort()).toEqual(['ADMIN_PASSWORD', 'DB_PASSWORD']);
+    const revealing = new OperatorDouble();
+    await stage.run('secrets-reveal', 'rss-reader', { words: ['rss-reader', 'DB_PASSWORD'] }, { operator: revealing });
+    const [shown] = revealing.shown.flatMap((one) => (one.kind === 'secret' ? [one.value] : []));
+    expect(shown).toMatch(/^\S{20,}$/);
+    // Not even the run's own files and output have it.
+    for (const [path, text] of Object.entries(await texts())) expect(text, path).not.toContain(shown);
+    const { db = '' } = await stage.containers('rss-reader');
+    const detail = await stage.deck.world.engineOf('practice').inspect(db, AbortSignal.timeout(5_000));
+    expect(Object.fromEntries(detail?.env ?? [])).toMatchObject({ POSTGRES_PASSWORD: shown });
+  });
+
+  test('a port that is taken is answered with a free one, which can be taken at once (R88)', async () => {
+    const operator = new OperatorDouble();
+    operator.takes = { 'plan-1': ['remedy:port-taken:web'] };
+    const outcome = await stage.run('deploy', 'rss-reader', set('WEB_PORT=8384'), { operator });
+    const [first, second] = operator.reviews;
+    expect(first?.findings.find(({ id }) => id === 'port-taken:web')).toMatchObject({
+      level: 'blocking',
+      message: 'Port 8384/tcp (web) is taken by file-sync.',
+      remedy: expect.stringMatching(/^Use port \d+$/),
+    });
+    expect(second?.findings.filter(({ level }) => level === 'blocking')).toEqual([]);
+    expect(outcome.message).toContain('rss-reader is deployed');
+    const port = /^WEB_PORT=(\d+)$/m.exec(await stage.text('rss-reader/.env'))?.[1];
+    expect(port).toBe(/\d+/.exec(first?.findings.find(({ id }) => id === 'port-taken:web')?.remedy ?? '')?.[0]);
+  });
+
+  test('a port that moves is carried into who names it, in one run (R89)', async () => {
+    // With an editor, as an operator may.
+    await writeFile(join(stage.stackFolder, 'llm-proxy/.env'), 'MODEL_RUNTIME_URL=http://host.docker.internal:11434\n');
+    const operator = new OperatorDouble();
+    const outcome = await stage.run('deploy', 'model-runtime', set('API_PORT=11500'), { operator });
+    expect(operator.reviews.at(-1)?.title).toBe('Change model-runtime on practice, and with it llm-proxy');
+    expect(outcome.message).toContain('Changed with it: llm-proxy.');
+    expect(await stage.text('llm-proxy/.env')).toContain('http://host.docker.internal:11500');
+    expect((await stage.record('llm-proxy')).run).toBe((await stage.record('model-runtime')).run);
+  });
+});
+
+test('one that does not become healthy is told with the end of its log', async () => {
+  await stage.run('incident', 'calm', { words: ['restart-loop'] });
+  const operator = new OperatorDouble();
+  const { session } = openSession({
+    flow: 'deploy',
+    operator,
+    policy: { readOnly: false, rehearsing: false, productionHosts: new Set() },
+    journal: undefined as never,
+    audit: undefined as never,
+    signal: AbortSignal.timeout(15_000),
+  });
+  await expect(waitUntilHealthy(session, stage.deck.world, 'practice', 'password-vault', { limitMs: 1_500 })).rejects.toMatchObject({
+    code: 'failed.unhealthy',
+    message: expect.stringMatching(/^password-vault was not healthy within/),
+    remedy: expect.stringContaining('quarterdeck rollback password-vault'),
+  });
+  const evidence = operator.shown.flatMap((one) => (one.kind === 'table' ? [one] : []));
+  expect(evidence[0]?.title).toBe('Last lines of password-vault-vault-1');
+  expect(evidence[0]?.rows.flat().join('\n')).toMatch(/database/);
+});

@@ -1,0 +1,136 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+
+/** What is done to a component that stands: edit, update, rollback, rotate, compose, remove, and going on with what broke off. */
+// Components take their time to start, in practice too.
+vi.setConfig({ testTimeout: 60_000 });
+let stage: PracticeStage;
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+});
+afterAll(() => stage?.close());
+
+const set = (...words: string[]) => ({ options: { set: words } });
+const imageOf = async (id: string, service: string) => {
+  const container = (await stage.containers(id))[service] ?? '';
+  return (await stage.deck.world.engineOf('practice').inspect(container, AbortSignal.timeout(5_000)))?.imageId;
+};
+
+describe('update and rollback', () => {
+  test('what the registry has newer is fetched and runs; going back brings the image of before by its digest', async () => {
+    const before = await imageOf('reverse-proxy', 'caddy');
+    const current = await stage.run('update', 'reverse-proxy');
+    expect(current.message).toBe('reverse-proxy: up to date.');
+    await stage.run('incident', 'calm', { words: ['newer-images'] });
+
+    const outcome = await stage.run('update', 'reverse-proxy');
+    expect(outcome.message).toMatch(/^reverse-proxy was updated\./);
+    const after = await imageOf('reverse-proxy', 'caddy');
+    expect(after).not.toBe(before);
+    expect((await stage.record('reverse-proxy')).images['caddy']?.id).toBe(after);
+
+    const back = await stage.run('rollback', 'reverse-proxy');
+    expect(back.message).toMatch(/^reverse-proxy: as before/);
+    expect(stage.operator.reviews[0]?.sections[0]?.lines.map(({ text }) => text).join('\n')).toContain('caddy goes back from');
+    expect(await imageOf('reverse-proxy', 'caddy')).toBe(before);
+  });
+
+  test('there is nothing to go back to where nothing was changed from here', async () => {
+    await expect(stage.run('rollback', 'file-sync')).rejects.toMatchObject({ code: 'refused.nothingToRollBack' });
+  });
+});
+
+describe('edit', () => {
+  test('a text that is piped in is looked at like any other change, put in force, and kept as the operator’s own', async () => {
+    const before = await stage.text('ldap-directory/compose.yaml');
+    const text = before.replace('restart: unless-stopped', 'restart: always');
+    const outcome = await stage.run('edit', 'ldap-directory', { words: ['compose.yaml'], stdin: Buffer.from(text) });
+    expect(outcome.message).toMatch(/^ldap-directory\/compose.yaml is in force: /);
+    expect(await stage.text('ldap-directory/compose.yaml')).toBe(text);
+    expect((await stage.record('ldap-directory')).edited).toEqual(['ldap-directory/compose.yaml']);
+    const again = await stage.run('deploy', 'ldap-directory', {}, { rehearse: true });
+    expect(again.message).toContain('nothing to change');
+  });
+
+  test('a text that is no YAML is refused with the line, and nothing is written', async () => {
+    const before = await stage.text('ldap-directory/compose.yaml');
+    const broken = stage.run('edit', 'ldap-directory', { words: ['compose.yaml'], stdin: Buffer.from('services:\n  lldap: [\n') });
+    await expect(broken).rejects.toMatchObject({
+      code: 'config.compose',
+      message: expect.stringContaining('stack/ldap-directory/compose.yaml'),
+      where: { line: expect.any(Number) },
+    });
+    expect(await stage.text('ldap-directory/compose.yaml')).toBe(before);
+  });
+});
+
+describe('secrets', () => {
+  test('a new version is put in force: the service is made anew with it, and the record names it', async () => {
+    const before = await stage.record('llm-proxy');
+    const outcome = await stage.run('secrets-rotate', 'llm-proxy', { words: ['llm-proxy', 'LITELLM_MASTER_KEY'] });
+    expect(outcome.message).toContain('Restarted: llm-proxy/litellm.');
+    expect(outcome.message).toContain('Proved: the new one works, and the old one does not.');
+    const after = await stage.record('llm-proxy');
+    expect(after.secrets['LITELLM_MASTER_KEY']).not.toBe(before.secrets['LITELLM_MASTER_KEY']);
+  });
+});
+
+describe('compose', () => {
+  test('runs in the component’s folder with its secrets, and ends with its exit code', async () => {
+    const ps = await stage.run('compose', 'llm-proxy', { words: ['ps'] });
+    expect(ps.exitCode).toBe(0);
+    const shown = stage.operator.shown.flatMap((one) => (one.kind === 'output' ? [Buffer.from(one.bytes).toString()] : [])).join('');
+    expect(shown).toContain('llm-proxy-litellm-1');
+    const wrong = await stage.run('compose', 'llm-proxy', { words: ['nonsense'] });
+    expect(wrong.exitCode).not.toBe(0);
+  });
+});
+
+describe('what broke off', () => {
+  test('is told, stands in the way of the next change, and can be finished', async () => {
+    const compose = join(stage.access.folder, 'bin', 'docker-compose');
+    const real = await readFile(compose, 'utf8');
+    const failing = '#!/bin/sh\ncase " $* " in *" up "*) echo "no more pids" >&2; exit 1;; esac\n';
+    await writeFile(compose, failing + real.replace('#!/bin/sh\n', ''));
+    await chmod(compose, 0o700);
+    await expect(stage.run('deploy', 'media-server', set('TZ=Europe/Oslo'))).rejects.toMatchObject({
+      code: 'failed.apply',
+      message: expect.stringContaining('no more pids'),
+    });
+    const blocked = await stage.run('deploy', 'media-server', {}, { rehearse: true });
+    expect((blocked.data as { findings: object[] }).findings).toContainEqual(
+      expect.objectContaining({ id: expect.stringMatching(/^unfinished:/), level: 'blocking' }),
+    );
+    await writeFile(compose, real);
+    const outcome = await stage.run('recover', '', { options: { finish: true } });
+    expect(outcome.message).toMatch(/: finished\.$/);
+    expect(await stage.text('media-server/.env')).toContain('TZ=Europe/Oslo');
+    expect(await stage.run('recover', '')).toMatchObject({ message: expect.stringMatching(/^Nothing broke off/) });
+    const next = await stage.run('deploy', 'media-server', {}, { rehearse: true });
+    expect(next.message).toContain('nothing to change');
+  });
+});
+
+describe('remove', () => {
+  test('another name does not delete data', async () => {
+    await expect(stage.run('remove', 'media-server', { options: { data: 'mediaserver' } })).rejects.toMatchObject({ code: 'usage.data' });
+    expect(Object.keys(await stage.containers('media-server'))).toEqual(['jellyfin']);
+  });
+
+  test('keeps data, and files that somebody changed', async () => {
+    await writeFile(join(stage.stackFolder, 'media-server/notes.txt'), 'mine');
+    const operator = new OperatorDouble();
+    operator.answers = { data: [''] };
+    const outcome = await stage.run('remove', 'media-server', {}, { operator });
+    expect(outcome.message).toMatch(/^media-server is removed\. Its data stay: media-server_/);
+    expect(await stage.containers('media-server')).toEqual({});
+    expect(await stage.text('media-server/notes.txt')).toBe('mine');
+    await expect(stage.text('media-server/compose.yaml')).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(stage.record('media-server')).rejects.toMatchObject({ code: 'ENOENT' });
+    const volumes = await stage.deck.world.engineOf('practice').volumes(AbortSignal.timeout(5_000));
+    expect(volumes.map(({ name }) => name)).toContain('media-server_config');
+  });
+});
