@@ -1,5 +1,7 @@
 import { Fault } from '../faults/fault.ts';
+import type { Host } from '../hosts/host.ts';
 import type { Session } from '../session/session.ts';
+import { lockedFault } from '../stack/apply-faults.ts';
 import type { BackupFacts } from '../stack/backup-model.ts';
 import { missingSecretsText, stampOf } from '../stack/backup-model.ts';
 import { planBackup } from '../stack/backup-plan.ts';
@@ -7,6 +9,7 @@ import { restoreProject, restoreSecrets } from '../stack/backup-project.ts';
 import { planRestore, restoreConsequences, runRestore, verifyBackup } from '../stack/backup-restore.ts';
 import { StillContainers } from '../stack/backup-still.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
+import { readLock } from '../stack/stack-lock.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { contentText, noBackup } from './backup-list.ts';
@@ -117,14 +120,16 @@ async function restoreData(
     target: { host: input.place, component: component.key },
     consequences: restoreConsequences(plan),
     limitMs,
-    run: (grant) =>
-      runRestore(grant, plan, {
+    run: async (grant) => {
+      await refuseWhileChanging(host, stackFolder, grant.signal);
+      await runRestore(grant, plan, {
         store,
         engine,
         still,
         told: ({ label, bytes }) =>
           session.progress({ id: 'restore', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
-      }),
+      });
+    },
     afterwards: (grant) => still.release(grant),
   });
   session.progress({ id: 'restore', label: `Restored ${component.id}`, fraction: 1, done: true });
@@ -173,6 +178,7 @@ async function restoreFiles(
     ],
     limitMs,
     run: async (grant) => {
+      await refuseWhileChanging(host, stackFolder, grant.signal);
       await verifyBackup(store, backup, grant.signal);
       if (vault && key !== undefined) names = await restoreSecrets(grant, { store, backup, manifest, vault, key, place: input.place });
       await restoreProject(grant, { store, backup, host, stackFolder, stamp: stampOf(new Date()) });
@@ -192,4 +198,10 @@ function askKey(session: Session): Promise<string> {
     label: 'Passphrase that sealed the secrets of this backup',
     help: 'Or the identity of age (AGE-SECRET-KEY-…), where it was sealed for a recipient.',
   });
+}
+
+/** A change that goes on starts containers on data that is being replaced. */
+async function refuseWhileChanging(host: Host, stackFolder: string, signal: AbortSignal): Promise<void> {
+  const lock = await readLock(host, stackFolder, signal);
+  if (lock?.alive) throw lockedFault(lock);
 }

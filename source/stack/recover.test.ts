@@ -435,6 +435,9 @@ describe('the journal', () => {
     const runs = join(scene().world.stackFolder, '.quarterdeck/runs');
     spawnSync('mkdir', ['-p', join(runs, 'half'), join(runs, 'garbled')]);
     await writeFile(join(runs, 'garbled/transaction.json'), '{"schema":1');
+    spawnSync('mkdir', [join(runs, 'foreign')]);
+    const head = { schema: 1, by: 'a\u001b[2Jb', startedAt: 'c' };
+    await writeFile(join(runs, 'foreign/transaction.json'), JSON.stringify({ ...head, run: 'foreign', plans: [null] }));
     expect(await readRuns(scene().world.host, scene().world.stackFolder, signal)).toEqual([]);
     await scene().start();
     expect(existsSync(join(runs, 'half'))).toBe(false);

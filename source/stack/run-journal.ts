@@ -1,7 +1,8 @@
 import type { Host } from '../hosts/host.ts';
-import { cleanLines } from '../text/clean.ts';
+import { cleanLine, cleanLines } from '../text/clean.ts';
 import { runFolder } from './apply-script.ts';
 import { afterPrograms } from './apply-script-steps.ts';
+import type { Plan } from './model.ts';
 import { readLock } from './stack-lock.ts';
 import type { JournalEntry, LockHolder, RunOnHost, RunState, Transaction } from './transaction.ts';
 
@@ -23,6 +24,17 @@ export async function readRuns(host: Host, stackFolder: string, signal: AbortSig
   return runs.filter((run) => run !== undefined);
 }
 
+/** Those that neither came to their end nor were taken back, oldest first. What only waits to be seen healthy is not among them. */
+export async function readUnfinishedRuns(host: Host, stackFolder: string, signal: AbortSignal): Promise<RunOnHost[]> {
+  const names = (await host.files.list(`${stackFolder}/.quarterdeck/runs`, signal)) ?? [];
+  if (names.length === 0) return [];
+  const lock = await readLock(host, stackFolder, signal);
+  const runs = await Promise.all(names.map((run) => readOne(host, stackFolder, run, lock, signal, isUnfinished)));
+  return runs.filter((run) => run !== undefined);
+}
+
+const isUnfinished = (state: RunState) => state === 'stopped' || state === 'failed';
+
 export async function readRun(host: Host, stackFolder: string, run: string, signal: AbortSignal): Promise<RunOnHost | undefined> {
   // The lock first: a script that ends in between is then taken for alive, and found to have ended when asked again; the other way round it would have died.
   const lock = await readLock(host, stackFolder, signal);
@@ -35,13 +47,15 @@ async function readOne(
   run: string,
   lock: LockHolder | undefined,
   signal: AbortSignal,
+  wanted: (state: RunState) => boolean = () => true,
 ): Promise<RunOnHost | undefined> {
   const folder = runFolder(stackFolder, run);
   const bytes = await host.files.read(`${folder}/transaction.json`, { signal });
-  const transaction = bytes && transactionIn(Buffer.from(bytes).toString());
+  const transaction = bytes && transactionIn(Buffer.from(bytes).toString(), stackFolder);
   if (!transaction || transaction.run !== run) return undefined;
   const { entries } = await readJournal(host, stackFolder, run, signal);
   const state = stateOf(entries, lock?.run === run && lock.alive);
+  if (!wanted(state)) return undefined;
   return {
     transaction,
     state,
@@ -66,13 +80,41 @@ export async function readOutput(host: Host, stackFolder: string, run: string, s
   return exitCode === 0 ? cleanLines(Buffer.from(stdout).toString()).join('\n') : '';
 }
 
-function transactionIn(text: string): Transaction | undefined {
+/** Where it is read is where it belongs: a stack that was moved has its runs with it. Undefined for what we would not have written. */
+function transactionIn(text: string, stackFolder: string): Transaction | undefined {
   try {
     const value = JSON.parse(text) as Transaction | null;
-    return value?.schema === 1 && typeof value.run === 'string' && Array.isArray(value.plans) && value.plans.length > 0 ? value : undefined;
+    if (value?.schema !== 1 || !Array.isArray(value.plans) || value.plans.length === 0) return undefined;
+    if (![value.run, value.by, value.startedAt].every((word) => typeof word === 'string') || !value.plans.every(isPlan)) return undefined;
+    const { run, by, startedAt } = value;
+    return {
+      schema: 1,
+      run,
+      by: cleanLine(by),
+      startedAt: cleanLine(startedAt),
+      plans: value.plans.map((plan) => ({ ...plan, stackFolder })),
+    };
   } catch {
     return undefined;
   }
+}
+
+/** As far as going on with it relies on. */
+function isPlan(value: unknown): value is Plan {
+  const plan = value as Partial<Plan> | null;
+  const rows = (list: unknown, ...words: readonly string[]) =>
+    Array.isArray(list) && list.every((row) => words.every((word) => typeof (row as Record<string, unknown> | null)?.[word] === 'string'));
+  return (
+    typeof plan?.component === 'string' &&
+    /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(plan.component) &&
+    typeof plan.project === 'string' &&
+    rows(plan.files, 'path') &&
+    rows(plan.services, 'name', 'image', 'change') &&
+    rows(plan.networks, 'name') &&
+    rows(plan.secrets, 'variable') &&
+    rows(plan.after, 'component', 'service') &&
+    Array.isArray(plan.volumes)
+  );
 }
 
 /** Undefined for a line that was cut when its writer died, or that somebody else wrote. */
