@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { componentView, FleetDouble, placeView, portView, serviceView } from '../../test/doubles/fleet-double.ts';
 import { BrokenPipe, inputStream, OutputStream } from '../../test/doubles/streams.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import { ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
@@ -53,6 +54,9 @@ const fleetFacts: Partial<FleetSnapshot> = {
   ],
 };
 
+/** As much of an entry as the command line looks at. */
+const vault = { id: 'password-vault', product: { name: 'Vaultwarden' } } as CatalogEntry;
+
 interface Ran {
   flow: Flow;
   input: FlowInput;
@@ -93,6 +97,7 @@ async function run(
         options,
         fleet: new FleetDouble(facts),
         flows,
+        catalog: { entries: [vault], get: (id: string) => (id === vault.id ? vault : undefined), problems: [] },
         close: closed,
         run: async (flow: Flow, input: FlowInput, operator: Operator) => {
           ran.push({ flow, input, operator });
@@ -116,18 +121,24 @@ describe('the registry', () => {
     expect(new Set(flows.map(({ id }) => id)).size).toBe(flows.length);
     const { stdout, exitCode } = await run(['help']);
     expect(exitCode).toBe(0);
-    for (const verb of verbs) expect(stdout).toMatch(new RegExp(`^  ${verb} `, 'm'));
+    for (const verb of verbs) {
+      const [first = '', second] = verb.split(' ');
+      expect(stdout).toMatch(new RegExp(`^  ${first} `, 'm'));
+      // Several with a name in common are one line, and a help of their own.
+      if (second !== undefined) expect((await run(['help', first])).stdout).toMatch(new RegExp(`^  ${second} `, 'm'));
+    }
     for (const taken of ['status', 'ports', 'logs', 'catalog', 'audit', 'flows', 'help']) expect(verbs).not.toContain(taken);
   });
 
   test.each(flows.map((flow) => [flow.verb, flow] as const))('the verb %s runs its flow, and has a help of its own', async (verb, flow) => {
-    const words = flow.verb === 'cp' ? ['password-vault:/data', './here'] : flow.about === 'component' ? ['password-vault'] : [];
-    const { ran, exitCode, stdout } = await run([verb, ...words]);
+    const words = flow.verb === 'cp' ? ['password-vault:/data', './here'] : flow.about === 'host' ? [] : ['password-vault'];
+    const { ran, exitCode, stdout } = await run([...verb.split(' '), ...words]);
     expect(exitCode).toBe(0);
     expect(ran.map((one) => one.flow.id)).toEqual([flow.id]);
     if (verb !== 'exec') expect(stdout).toBe('Done.\n');
     if (flow.about === 'component') expect(ran[0]?.input.component?.id).toBe('password-vault');
-    const help = await run(['help', verb]);
+    if (flow.about === 'catalog') expect(ran[0]?.input.entry?.id).toBe('password-vault');
+    const help = await run([...verb.split(' '), '--help']);
     expect(help.stdout).toContain(flow.summary.slice(0, 20));
     for (const flag of Object.keys(flow.flags ?? {})) expect(help.stdout).toContain(`--${flag}`);
   });
