@@ -265,6 +265,21 @@ describe('planDeploy', () => {
     expect(planDeploy(request('password-vault', standing, {}, { containers })).notes).toEqual([expect.stringContaining('/srv/vault')]);
   });
 
+  it('says that a secret which goes from a file in clear stays in the copy that takes the change back', () => {
+    const standing = applied(planDeploy(request('password-vault')));
+    const clear: Deployment = {
+      ...standing,
+      record: undefined,
+      compose: standing.compose.replace(/\$\{ADMIN_TOKEN:?[^}]*\}/, 'hunter2hunter2'),
+    };
+    expect(clear.compose).toContain('hunter2hunter2');
+    const plan = planDeploy(request('password-vault', clear, {}, { fresh: true }));
+    expect(plan.files[0]?.after).not.toContain('hunter2');
+    expect(plan.notes.join()).toContain('password-vault/compose.yaml seems to hold a secret in clear');
+    expect(plan.notes.join()).not.toContain('hunter2');
+    expect(planDeploy(request('password-vault', standing, { WEB_PORT: '8181' })).notes).toEqual([]);
+  });
+
   it('is made quickly for the largest component too', () => {
     const standing = applied(planDeploy(request('vulnerability-scanner')));
     // The limit is 300 ms on a quiet machine; this only finds what became many times slower.

@@ -4,6 +4,7 @@ import type { ContainerFacts, EngineKind } from '../engine/engine.ts';
 import { hostPortOf, portVariable } from './base-url.ts';
 import { type ComponentSource, filePath } from './component-source.ts';
 import { readEnv } from './env-file.ts';
+import { maskLine } from './mask-line.ts';
 import type { Answers, Deployment, FileChange, ImagePin, Plan, PlanKind, PlannedPort, PlannedSecret, PlannedService } from './model.ts';
 import type { NetworkUse } from './networks.ts';
 import { planFiles } from './plan-files.ts';
@@ -68,7 +69,7 @@ export function planDeploy(request: PlanRequest): Plan {
     secrets,
     site: answers.site,
     after: [],
-    notes: [...notes, ...ownerNotes(request)],
+    notes: [...notes, ...clearTextNotes(files), ...ownerNotes(request)],
     rollback: entry.upgrade?.rollback ?? 'unsafe',
   };
 }
@@ -137,6 +138,17 @@ function plannedPorts(
 function namedVolumes(services: Iterable<{ mounts: readonly { source: string }[] }>, project: string): string[] {
   const names = [...services].flatMap(({ mounts }) => mounts.map(({ source }) => source).filter((source) => /^[\w][\w.-]*$/.test(source)));
   return [...new Set(names)].map((name) => `${project}_${name}`);
+}
+
+/** To take a change back its files are kept as they were. A secret that moves out of one of them is then still there. */
+function clearTextNotes(files: readonly FileChange[]): string[] {
+  return files.flatMap(({ path, before = '', after = '' }) => {
+    const left = new Set(after.split('\n'));
+    if (!before.split('\n').some((line) => !left.has(line) && maskLine(line) !== line)) return [];
+    return [
+      `${path} seems to hold a secret in clear. It goes from there, but stays in the copy below .quarterdeck/runs that takes this change back: give it a new value afterwards (quarterdeck secrets rotate).`,
+    ];
+  });
 }
 
 /** Labels are claims, but whoever made the containers from another folder should be named before they are made again from ours. */
