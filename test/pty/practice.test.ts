@@ -109,3 +109,30 @@ describe.skipIf(existsSync('/var/run/docker.sock') || existsSync('/run/podman/po
     expect((await shown.exit()).code).toBe(0);
   });
 });
+
+test('a component is changed from the palette by keyboard alone, at 80 by 24: form, review, progress, healthy', async () => {
+  const shown = start(['practice'], { columns: 80, rows: 24 });
+  await shown.sees('PRACTICE', startLimitMs);
+  shown.press('/');
+  shown.type('media');
+  await shown.sees(/▸\S media-server/);
+  shown.press('enter');
+  shown.press(':');
+  shown.type('deploy');
+  await shown.sees('Deploy or change');
+  shown.press('enter');
+  await shown.sees('Change media-server', 20_000);
+  shown.press('down', 'down', 'down', 'ctrl+u');
+  shown.type('Europe/Oslo');
+  shown.press('ctrl+s');
+  await shown.sees('Change media-server on practice', 20_000);
+  await shown.sees('jellyfin is made again: its environment changes');
+  shown.press('enter');
+  await shown.sees(/Starting media-server/, 20_000);
+  await shown.sees(/media-server is deployed: healthy/, 30_000);
+  expect(shown.screen()).toHaveLength(24);
+  shown.press('enter');
+  await shown.sees(/media-server .* healthy/);
+  shown.press('q');
+  expect((await shown.exit()).code).toBe(0);
+}, 120_000);
