@@ -48,7 +48,7 @@ describe('readEnv', () => {
   });
 
   it.each([
-    ['A=1\nno name here\n', 2, '"no"'],
+    ['A=1\nhalf+a+key here\n', 2, '/s/app/.env cannot be read: what stands there is no name of a variable.'],
     ['A=1\n\nB="open\nC=2\n', 3, 'never closed'],
     ["A='x' y\n", 1, 'more behind'],
   ])('names the line that it cannot read: %j', (text, line, words) => {

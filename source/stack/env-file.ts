@@ -37,7 +37,8 @@ export function readEnv(text: string, file = '.env'): EnvFile {
     }
     const name = nameLine.exec(line)?.[1];
     if (name === undefined) {
-      throw damaged(file, first, `"${line.trim().split(/[=\s]/, 1)[0] ?? ''}" is no name of a variable`);
+      // What stands there may be the second line of a key.
+      throw damaged(file, first, 'what stands there is no name of a variable');
     }
     const equals = line.indexOf('=');
     // A name alone takes its value from the environment of compose: nothing that a file could tell.
