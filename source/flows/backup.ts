@@ -99,7 +99,7 @@ async function backUp(
   const still = new StillContainers(engine);
   const { user, machine } = await whoAmI(world, input.place, session.signal);
   const manifest = await session.act({
-    id: `backup ${component.id}`,
+    id: `backup ${component.key}`,
     right: 'operate',
     request: `back up ${component.id} to ${store.where}: ${itemsText(plan)}`,
     target: { host: input.place, component: component.key },

@@ -126,7 +126,7 @@ class Rotation {
         const target = await this.#target(holder.entry);
         if (target.containers.size === 0) continue;
         const told = await session.act({
-          id: `tell ${holder.component}`,
+          id: `tell ${holder.component} ${holder.variable}`,
           right: 'operate',
           request: `give the new ${holder.field.name} to ${holder.component}, over the input of a program in it`,
           target: { host: this.#place, component: holder.component },
@@ -174,13 +174,13 @@ class Rotation {
   async prove(value: string): Promise<string> {
     const unproved: string[] = [];
     let proved = 0;
-    for (const { component, entry, field } of this.#holders) {
+    for (const { component, variable, entry, field } of this.#holders) {
       if (!field.proves) {
         unproved.push(`${component} declares no way to ask`);
         continue;
       }
       const seen = await this.#session.act({
-        id: `prove ${component}`,
+        id: `prove ${component} ${variable}`,
         right: 'operate',
         request: `authenticate to ${component} with the new value, then with the old one`,
         target: { host: this.#place, component },
