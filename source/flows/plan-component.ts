@@ -30,6 +30,8 @@ export async function planComponent(
   intent: PlanIntent,
 ): Promise<ReadyPlan> {
   const { entry, deployment, others, place } = facts;
+  // What is taken over from a running container was typed by nobody, and may stand in the files that a review shows.
+  for (const answer of Object.values(answers.secrets)) if (answer.from === 'given') session.hide(answer.value);
   const networks = networksOf(entry, answers.values, world.catalog);
   const own = planDeploy({
     ...intent,
