@@ -6,12 +6,14 @@ import { Terminal } from '../pty/terminal.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runProgram, type ScriptOutcome } from './scripts.ts';
 
-const launcher = fileURLToPath(new URL('../../bin/quarterdeck', import.meta.url));
+export const launcher = fileURLToPath(new URL('../../bin/quarterdeck', import.meta.url));
 
 /** Someone who uses the built product on a real engine, with own files that are nobody else's. */
 export interface Operator {
   /** The folder of their own files (QUARTERDECK_HOME). */
   home: string;
+  /** What their programs see. */
+  env: Readonly<Record<string, string | undefined>>;
   /** Runs a verb without a terminal and with no stdin. */
   run(args: readonly string[]): Promise<ScriptOutcome>;
   /** As `run`, must end with 0, and answers what its `--json` says. */
@@ -25,14 +27,16 @@ export interface Operator {
   leave(): Promise<void>;
 }
 
-export async function makeOperator(engine: RealEngine): Promise<Operator> {
+/** @param more for their environment, in the place of what this process has */
+export async function makeOperator(engine: RealEngine, more: Readonly<Record<string, string>> = {}): Promise<Operator> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-operator-'));
   const home = join(folder, 'home');
-  const env = { DOCKER_HOST: engine.url, QUARTERDECK_HOME: home };
+  const env = { DOCKER_HOST: engine.url, QUARTERDECK_HOME: home, ...more };
   const run = async (args: readonly string[]): Promise<ScriptOutcome> =>
-    await runProgram([launcher, ...args], { env, bare: true, limitMs: 60_000 });
+    await runProgram([launcher, ...args], { env, bare: true, limitMs: 120_000 });
   return {
     home,
+    env: { HOME: process.env.HOME, PATH: process.env.PATH, ...env },
     run,
     json: async <T>(args: readonly string[]) => {
       const outcome = await run([...args, '--json']);

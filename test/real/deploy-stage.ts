@@ -1,0 +1,224 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { inject } from 'vitest';
+import { parse } from 'yaml';
+import { ask } from './ask.ts';
+import { launcher, makeOperator, type Operator } from './operator.ts';
+import { runHealthChecks } from './podman-health.ts';
+import type { RealEngine } from './real-engines.ts';
+import { runOrThrow, runProgram, type ScriptOutcome } from './scripts.ts';
+import type { Composer } from './stack.ts';
+
+/** A host of their own for operators: its stack, its compose, a catalog of small components, and the means to stop the time while compose is at work. */
+export interface DeployStage {
+  /** STACK on that host. */
+  stack: string;
+  operator: Operator;
+  /** Someone else on the same host, with their own files. */
+  another(): Promise<Operator>;
+  /** Puts files into the operator's own catalog: `{ 'web/compose.yaml': '…' }`. */
+  catalog(files: Readonly<Record<string, string>>): Promise<void>;
+  /** From now on compose waits before it brings anything up, until what this answers is called. */
+  holdCompose(): Promise<{ reached: () => Promise<void>; release: () => Promise<void> }>;
+  /** Starts a verb and does not wait for it. */
+  begin(args: readonly string[]): { kill: () => void; ended: Promise<ScriptOutcome> };
+  /** Ends the script on the host and all that it started, as the end of the host would. */
+  killScript(): Promise<void>;
+  /** Text of a file of the stack; undefined where there is none. */
+  file(path: string): Promise<string | undefined>;
+  /** Every file of the stack, relative to it. */
+  files(): Promise<string[]>;
+  /** What the engine says of a service's container. */
+  container(project: string, service: string): Promise<ContainerAnswer | undefined>;
+  /** Ends all containers and volumes of these projects, and the folder. */
+  leave(): Promise<void>;
+}
+
+export interface ContainerAnswer {
+  Id: string;
+  Image: string;
+  State: { Running: boolean };
+  Config: { Env: string[]; Labels: Record<string, string> };
+}
+
+/** A small component: its component.yaml with what each needs, and a compose file. */
+export function componentFiles(id: string, compose: string, rest = ''): Record<string, string> {
+  const services = Object.keys((parse(compose) as { services: Record<string, unknown> }).services);
+  const listed = services.map((name, index) => `${name}: {${index === 0 ? 'main: true, ' : ''}role: server}`).join(', ');
+  return {
+    [`${id}/component.yaml`]: `id: ${id}\ngroup: ai\nkind: ${id}\ndeploy: compose\nproduct: {name: ${id}, confidence: sure}\nservices: {${listed}}\n${rest}`,
+    [`${id}/compose.yaml`]: compose,
+  };
+}
+
+/** A web server that says what it was told, keeps data, and has a secret. */
+export function webFiles(id: string, { image = 'busybox:latest', port = 18600, more = '' } = {}): Record<string, string> {
+  return componentFiles(
+    id,
+    `services:
+  web:
+    image: ${image}
+    restart: unless-stopped
+    command: ["sh", "-c", "mkdir -p /data /www; [ -f /data/first ] || hostname >/data/first; echo \\"$$GREETING\\" >/www/index.html; trap 'exit 0' TERM; httpd -f -p 80 -h /www & wait"]
+    environment:
+      GREETING: "\${GREETING:-good morning}"
+      TOKEN: "\${TOKEN:?kept in the keychain, use quarterdeck compose}"
+    ports:
+      - "\${WEB_BIND:-127.0.0.1}:\${WEB_PORT:-${port}}:80/tcp"
+    volumes:
+      - data:/data
+volumes:
+  data: {}
+`,
+    `ports: {web: {role: page, exposure: loopback, web: true}}
+fields:
+  - {name: greeting, type: string, goes: environment, env: GREETING, default: good morning}
+  - {name: token, type: secret-string, secret: true, required: true, goes: environment, env: TOKEN, generator: "alphanumeric:32"}
+volumes:
+  /data: {meaning: what it keeps}
+calls: {front: {title: Does it answer?, reads: true, http: {method: GET, port: web, path: /}}}
+probe: {call: front, says: [{when: ok, word: healthy, tone: good}, {when: 'true', word: starting, tone: busy}]}
+${more}`,
+  );
+}
+
+const programs: Record<Composer, () => { name: string; target: string }> = {
+  'compose-2': () => ({ name: 'docker-compose', target: join(inject('composeFolder'), 'docker-compose') }),
+  'compose-1': () => ({ name: 'docker-compose', target: '/usr/bin/docker-compose' }),
+  'podman-compose': () => ({ name: 'podman-compose', target: '/usr/bin/podman-compose' }),
+};
+
+export async function setStage(engine: RealEngine, composer: Composer = 'compose-2'): Promise<DeployStage> {
+  const folder = await mkdtemp(join(tmpdir(), 'qd-deploy-'));
+  const home = join(folder, 'home');
+  const bin = join(folder, 'bin');
+  const catalogFolder = join(folder, 'catalog');
+  const hold = join(folder, 'hold');
+  const reached = join(folder, 'reached');
+  for (const path of [home, bin, catalogFolder]) await mkdir(path);
+  const { name, target } = programs[composer]();
+  const script = (file: string, text: string) => writeFile(join(bin, file), text, { mode: 0o755 });
+  await script(
+    name,
+    `#!/bin/sh
+case " $* " in
+  *' up '*) if [ -e '${hold}' ]; then : >'${reached}'; while [ -e '${hold}' ]; do sleep 0.05; done; fi ;;
+esac
+exec '${target}' "$@"
+`,
+  );
+  // No other compose than the one that is meant, and no plugin of the docker command.
+  for (const other of ['docker', 'docker-compose', 'podman-compose']) if (other !== name) await script(other, '#!/bin/sh\nexit 127\n');
+  const env = {
+    HOME: home,
+    PATH: `${bin}:${process.env.PATH}`,
+    QUARTERDECK_SECRETS: 'file',
+    QUARTERDECK_SECRETS_KEY_FILE: join(folder, 'key'),
+  };
+  await writeFile(env.QUARTERDECK_SECRETS_KEY_FILE, `${Buffer.alloc(32, 7).toString('base64')}\n`, { mode: 0o600 });
+  const stack = join(home, 'stack');
+  const endHealthChecks: (() => Promise<void>)[] = [];
+
+  const left: Operator[] = [];
+  const arrive = async (): Promise<Operator> => {
+    const operator = await makeOperator(engine, env);
+    left.push(operator);
+    await mkdir(join(operator.home, 'config'), { recursive: true, mode: 0o700 });
+    await writeFile(join(operator.home, 'config', 'config.yaml'), `catalogFolder: ${catalogFolder}\n`);
+    return operator;
+  };
+  const operator = await arrive();
+  const projects = new Set<string>();
+  const inspect = async (id: string) => JSON.parse((await ask(engine, `/containers/${id}/json`)).body) as ContainerAnswer;
+  const listed = async (project: string, service?: string) => {
+    const labels = [`com.docker.compose.project=${project}`, ...(service === undefined ? [] : [`com.docker.compose.service=${service}`])];
+    const { body } = await ask(engine, `/containers/json?all=1&filters=${encodeURIComponent(JSON.stringify({ label: labels }))}`);
+    return JSON.parse(body) as { Id: string }[];
+  };
+
+  return {
+    stack,
+    operator,
+    another: arrive,
+    async catalog(files) {
+      for (const [path, text] of Object.entries(files)) {
+        await mkdir(join(catalogFolder, dirname(path)), { recursive: true });
+        await writeFile(join(catalogFolder, path), text);
+        const project = path.split('/')[0] ?? '';
+        if (engine.kind.startsWith('podman') && !projects.has(project)) endHealthChecks.push(runHealthChecks(engine, project));
+        projects.add(project);
+      }
+    },
+    async holdCompose() {
+      await rm(reached, { force: true });
+      await writeFile(hold, '');
+      return {
+        reached: async () => await until(() => existsSync(reached), 'compose was never called'),
+        release: async () => await rm(hold, { force: true }),
+      };
+    },
+    begin(args) {
+      const child = spawn(launcher, args, { env: { ...operator.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+      let stdout = '';
+      let stderr = '';
+      child.stdout.on('data', (bytes: Buffer) => {
+        stdout += bytes.toString();
+      });
+      child.stderr.on('data', (bytes: Buffer) => {
+        stderr += bytes.toString();
+      });
+      return {
+        kill: () => void child.kill('SIGKILL'),
+        ended: new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr }))),
+      };
+    },
+    async killScript() {
+      const lock = join(stack, '.quarterdeck', 'lock');
+      const [owner = ''] = await readdir(lock);
+      const [, pid = ''] = /^pid=(\d+)$/m.exec(await readFile(join(lock, owner), 'utf8')) ?? [];
+      // It has a session of its own.
+      await runOrThrow(['pkill', '-KILL', '-s', pid]);
+    },
+    file: async (path) => await readFile(join(stack, path), 'utf8').catch(() => undefined),
+    files: async () =>
+      (await readdir(stack, { recursive: true, withFileTypes: true }))
+        .filter((entry) => entry.isFile() && !entry.parentPath.includes('/.quarterdeck'))
+        .map((entry) => join(entry.parentPath, entry.name).slice(stack.length + 1))
+        .sort(),
+    async container(project, service) {
+      const [found] = await listed(project, service);
+      return found && (await inspect(found.Id));
+    },
+    async leave() {
+      await rm(hold, { force: true });
+      for (const end of endHealthChecks) await end();
+      for (const project of projects) {
+        for (const { Id } of await listed(project)) await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE' });
+        const filters = encodeURIComponent(JSON.stringify({ label: [`com.docker.compose.project=${project}`] }));
+        const { Volumes } = JSON.parse((await ask(engine, `/volumes?filters=${filters}`)).body) as { Volumes: { Name: string }[] | null };
+        for (const { Name } of Volumes ?? []) await ask(engine, `/volumes/${Name}?force=true`, { method: 'DELETE' });
+        const networks = JSON.parse((await ask(engine, `/networks?filters=${filters}`)).body) as { Id: string }[];
+        for (const { Id } of networks) await ask(engine, `/networks/${Id}`, { method: 'DELETE' });
+      }
+      for (const one of left) await one.leave();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Asks ten times a second, up to a minute. */
+export async function until(seen: () => boolean | Promise<boolean>, otherwise: string): Promise<void> {
+  for (const end = Date.now() + 60_000; !(await seen()); ) {
+    if (Date.now() > end) throw new Error(otherwise);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** What a page of this machine says; empty while nothing answers. */
+export async function pageAt(port: number): Promise<string> {
+  const { stdout } = await runProgram(['curl', '-s', '--max-time', '3', `http://127.0.0.1:${port}/`], { bare: true });
+  return stdout.trim();
+}

@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { componentFiles, type DeployStage, setStage } from './deploy-stage.ts';
+import { describeReal, type RealEngineKind } from './real-engines.ts';
+import { type Composer, findFreePort } from './stack.ts';
+
+const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
+  { kind: 'docker', composer: 'compose-2' },
+  { kind: 'docker', composer: 'compose-1' },
+  { kind: 'podman', composer: 'podman-compose' },
+];
+
+/** Where README.md says that a secret of a deployed component rests; the console's own sealed file is read below. */
+const allowed = (id: string, composer: Composer) =>
+  composer === 'podman-compose'
+    ? ['the sealed file', `configuration of the container ${id}_main_1`, 'a file in memory, while podman-compose runs']
+    : ['the sealed file', `configuration of the container ${id}${composer === 'compose-1' ? '_main_1' : '-main-1'}`];
+
+for (const { kind, composer } of ways) {
+  describeReal(kind, `where secrets rest with ${composer}`, (engine) => {
+    const id = `marked-${composer}`;
+    let stage: DeployStage;
+
+    beforeAll(async () => {
+      stage = await setStage(engine, composer);
+      const port = await findFreePort();
+      await stage.catalog(
+        componentFiles(
+          id,
+          `services:
+  main:
+    image: busybox:latest
+    restart: unless-stopped
+    command: ["sh", "-c", "trap 'exit 0' TERM; mkdir /www; httpd -f -p 80 -h /www & wait"]
+    environment:
+      TYPED: "\${TYPED:?kept in the keychain, use quarterdeck compose}"
+      MADE_URL: "postgres://me:\${MADE:?kept in the keychain, use quarterdeck compose}@db/it"
+    ports:
+      - "\${WEB_BIND:-127.0.0.1}:\${WEB_PORT:-${port}}:80/tcp"
+`,
+          `ports: {web: {role: page, exposure: loopback, web: true}}
+fields:
+  - {name: typed, type: secret-string, secret: true, required: true, goes: environment, env: TYPED, generator: "alphanumeric:32"}
+  - {name: made, type: secret-string, secret: true, required: true, goes: environment, env: MADE, generator: "hex:24"}
+`,
+        ),
+      );
+    });
+    afterAll(() => stage.leave());
+
+    it('they are in the vault, sealed, and in what the engine keeps, and nowhere else', { timeout: 240_000 }, async () => {
+      // What a value looks like is known only afterwards, so everything is kept: arguments of each program, and the files as they are while compose runs.
+      const hold = await stage.holdCompose();
+      const deploying = stage.operator.traceExec(['deploy', id, '--yes']);
+      await hold.reached();
+      const during = [await textsBelow(stage.stack), await textsBelow(stage.operator.home), await processes()];
+      await hold.release();
+      const { outcome, execs } = await deploying;
+      expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
+
+      const { Env = [] } = (await stage.container(id, 'main'))?.Config ?? {};
+      const typed = Env.find((line) => line.startsWith('TYPED='))?.slice('TYPED='.length) ?? '';
+      const made = /^MADE_URL=postgres:\/\/me:([0-9a-f]{48})@/m.exec(Env.join('\n'))?.[1] ?? '';
+      expect(typed).toMatch(/^[A-Za-z0-9]{32}$/);
+      expect(made).not.toBe('');
+
+      const broken = await stage.operator.run(['deploy', id, '--set', 'WEB_PORT=notaport', '--yes']);
+      expect(broken.code).not.toBe(0);
+      const after = [await textsBelow(stage.stack), await textsBelow(stage.operator.home)];
+      const seen: Record<string, string> = {
+        'the terminal': outcome.stdout + outcome.stderr,
+        'arguments of programs': execs.join('\n'),
+        'the stack, the console’s own files and the processes while compose ran': during.join('\n'),
+        'the stack and the console’s own files afterwards': after.join('\n'),
+      };
+      expect(execs.some((line) => line.includes('compose'))).toBe(true);
+      expect(seen['the stack and the console’s own files afterwards']).toContain('"step":"up:');
+      for (const [where, text] of Object.entries(seen)) {
+        for (const secret of [typed, made, Buffer.from(typed).toString('base64'), Buffer.from(made).toString('base64')])
+          expect(text.includes(secret), `a secret is in ${where}`).toBe(false);
+      }
+      if (composer === 'podman-compose') expect(await readdir('/dev/shm').then((names) => names.join(' '))).not.toContain('quarterdeck-');
+    });
+
+    it('and the list of resting places says exactly that', async () => {
+      const { stdout } = await stage.operator.run(['secrets', 'list']);
+      for (const variable of ['TYPED', 'MADE']) {
+        const lines = stdout.split('\n');
+        const from = lines.findIndex((line) => line.includes(`/${id}/${variable} `));
+        const places = lines.slice(from + 1).slice(
+          0,
+          lines.slice(from + 1).findIndex((line) => !line.startsWith('  ')),
+        );
+        const named = places.map((line) =>
+          line
+            .trim()
+            .replace(/: [^:]*$/, '')
+            .replace(/^.*secrets\.sealed$/, 'the sealed file'),
+        );
+        expect(named).toEqual(allowed(id, composer));
+      }
+    });
+  });
+}
+
+/** Every file below a folder, hidden ones and all, as one text. */
+async function textsBelow(folder: string): Promise<string> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1'));
+  return (await Promise.allSettled(texts)).map((one) => (one.status === 'fulfilled' ? one.value : '')).join('\n');
+}
+
+/** What everybody on this machine can see of what runs. */
+async function processes(): Promise<string> {
+  return (await promisify(execFile)('ps', ['-eo', 'args', '-ww'])).stdout;
+}
