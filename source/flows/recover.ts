@@ -1,7 +1,8 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { finishRun, markVerified, recordBefore, undoRun } from '../stack/recover.ts';
-import { readRuns } from '../stack/run-journal.ts';
+import { readUnfinishedRuns } from '../stack/run-journal.ts';
+import { readLock } from '../stack/stack-lock.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { labelsOfNetwork, tellApplying } from './apply-plans.ts';
@@ -25,6 +26,14 @@ export const recover: Flow = {
   async run(session, input, world) {
     const stackFolder = await world.stackFolderOf(input.place, session.signal);
     const runs = await unfinishedRuns(session, world, input.place);
+    const holder = await readLock(world.hostOf(input.place), stackFolder, session.signal);
+    // Its own script goes on without us; what broke off before waits for it.
+    if (holder?.alive) {
+      return {
+        message: `${cleanLine(holder.by)} is changing this stack since ${cleanLine(holder.since)}, and needs nobody for it: look again when that is done.`,
+        data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
+      };
+    }
     if (runs.length === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
     const done: { run: string; outcome: string }[] = [];
     // The youngest first: what came later stands on what came before.
@@ -46,11 +55,9 @@ function summary(session: Session, done: readonly { run: string; outcome: string
   };
 }
 
-/** Runs of a stack that neither came to their end nor were taken back, oldest first. What only waits to be seen healthy is not among them. */
 export async function unfinishedRuns(session: Pick<Session, 'signal'>, world: FlowWorld, place: string): Promise<RunOnHost[]> {
   const { signal } = session;
-  const runs = await readRuns(world.hostOf(place), await world.stackFolderOf(place, signal), signal);
-  return runs.filter(({ state }) => state === 'stopped' || state === 'failed');
+  return readUnfinishedRuns(world.hostOf(place), await world.stackFolderOf(place, signal), signal);
 }
 
 async function chosen(session: Session, run: RunOnHost, options: Readonly<Record<string, unknown>>): Promise<'finish' | 'undo' | 'leave'> {

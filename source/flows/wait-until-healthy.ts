@@ -1,11 +1,15 @@
 import { Fault } from '../faults/fault.ts';
-import type { ComponentView, Fleet } from '../fleet/model.ts';
+import type { ComponentView, Fleet, ServiceView } from '../fleet/model.ts';
 import { isUpState } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
 import type { FlowWorld } from './flow.ts';
 
 /** Images start fast or load for long; what loads says so. */
 const healthyLimitMs = 180_000;
+/** What fails for so long without a break does not heal by waiting; a database that is not up yet is worth a few restarts. */
+const failingLimitMs = 30_000;
+/** So long a program runs before its running counts. */
+const settledMs = 3_000;
 const refreshEveryMs = 2_000;
 const shownLines = 15;
 
@@ -15,18 +19,23 @@ type Seen = 'healthy' | 'waiting' | 'failing';
 function seenOf(component: ComponentView, sinceMs: number): Seen {
   const { services, probe } = component;
   if (services.some(({ state }) => state === 'failed' || state === 'restarting' || state === 'unhealthy')) return 'failing';
-  if (!services.every(({ state }) => isUpState(state) || state === 'finished') || services.some(({ state }) => state === 'starting'))
-    return 'waiting';
-  if (!probe) return 'healthy';
+  if (!services.every(({ state }) => isUpState(state) || state === 'finished')) return 'waiting';
+  // An engine first looks after a whole interval, and Podman without systemd never: the probe has looked by then.
+  if (!probe) return services.some((service) => service.state === 'starting' || hasJustBegun(service)) ? 'waiting' : 'healthy';
   if (probe.atMs < sinceMs) return 'waiting';
   if (probe.failure !== undefined || probe.word === 'starting') return 'waiting';
   // What is sealed, loads its feeds or wants its first admin has started as well as it can by itself.
   return probe.tone === 'bad' ? 'failing' : 'healthy';
 }
 
+/** Nothing vouches for it but that it runs: what ends at once is seen running too, between two restarts. */
+function hasJustBegun({ state, sinceMs }: ServiceView): boolean {
+  return state === 'running' && sinceMs !== undefined && Date.now() - sinceMs < settledMs;
+}
+
 /**
  * Waits until a component that was just applied is seen healthy, as its probe counts it. Throws `failed.unhealthy` with the last lines of its log when it is not
- * within three minutes.
+ * within three minutes, or fails for half a minute without a break.
  */
 export async function waitUntilHealthy(
   session: Session,
@@ -39,19 +48,27 @@ export async function waitUntilHealthy(
   const { signal } = session;
   const find = () =>
     fleet.snapshot().components.find((component) => component.host === place && component.id === id && component.project === id);
+  const waiting = { kind: 'item', id: `wait ${id}`, title: `Waiting until ${id} is healthy` } as const;
+  session.show({ ...waiting, state: 'running' });
   let last: ComponentView | undefined;
-  const found = await untilSeen(fleet, signal, limitMs, () => {
+  let failingSinceMs: number | undefined;
+  const outcome = await untilSeen(fleet, signal, limitMs, (): ComponentView | 'failing' | undefined => {
     last = find();
     session.progress({ id: `healthy ${id}`, label: last ? `${id}: ${last.word}` : `${id}: waiting for its containers` });
-    return last && seenOf(last, sinceMs) === 'healthy' ? last : undefined;
+    const seen = last && seenOf(last, sinceMs);
+    if (seen === 'healthy') return last;
+    failingSinceMs = seen === 'failing' ? (failingSinceMs ?? performance.now()) : undefined;
+    return failingSinceMs !== undefined && performance.now() - failingSinceMs >= failingLimitMs ? 'failing' : undefined;
   });
+  const found = outcome === 'failing' ? undefined : outcome;
   session.progress({ id: `healthy ${id}`, label: `${id}: ${found?.word ?? 'not healthy'}`, done: true });
+  session.show({ ...waiting, state: found ? 'ok' : 'blocked' });
   if (found) return found;
   await showEvidence(session, world, place, last);
   throw new Fault({
     code: 'failed.unhealthy',
     message: last
-      ? `${id} was not healthy within ${Math.round(limitMs / 60_000)} minutes: ${last.word}. ${last.detail}`
+      ? `${id} ${outcome === 'failing' ? 'does not become healthy' : `was not healthy within ${Math.round(limitMs / 60_000)} minutes`}: ${last.word}. ${last.detail}`
       : `${id} was started, and none of its containers is there.`,
     remedy: `Its log says why: quarterdeck logs ${id}. What was there before can be put back: quarterdeck rollback ${id}.`,
   });
@@ -84,7 +101,7 @@ function untilSeen<T>(fleet: Fleet, signal: AbortSignal, limitMs: number, look: 
 }
 
 /** The end of the log of what does not run as it should. */
-async function showEvidence(session: Session, world: FlowWorld, place: string, component: ComponentView | undefined): Promise<void> {
+export async function showEvidence(session: Session, world: FlowWorld, place: string, component: ComponentView | undefined): Promise<void> {
   const engine = world.engineOf(place);
   for (const service of component?.services ?? []) {
     if (service.containerId === undefined || (service.state === 'healthy' && component?.probe?.tone !== 'bad')) continue;
