@@ -109,7 +109,7 @@ function aboutLines(dialog: FormDialog, problems: Readonly<Record<string, string
     const count = Object.keys(problems).length;
     if (!field && count > 0) lines.push(theme.paint('bad', `${count === 1 ? 'One field is' : `${count} fields are`} not right yet.`));
     const detail = field?.choices?.find(({ value }) => value === dialog.values[field.id])?.detail;
-    const help = [detail, field?.help].filter((text) => text !== undefined).join(' ');
+    const help = [detail === 'default' ? 'The default.' : detail, field?.help].filter((text) => text !== undefined).join(' ');
     if (help !== '') lines.push(...wrap(cleanLine(help), width).map((line) => theme.paint('faint', line)));
     if (!field && count === 0) lines.push(theme.paint('faint', 'Shows what would be done before anything is.'));
   }

@@ -65,6 +65,26 @@ describe('edit', () => {
     });
     expect(await stage.text('ldap-directory/compose.yaml')).toBe(before);
   });
+
+  test.each([
+    ['WEB_PORT', 'WEB_PORT in .env: it has no value.', 2],
+    ['WEB_PORT=many', 'WEB_PORT in .env: A port is a whole number from 1 to 65535.', 2],
+  ])('a slip in .env, %s, is refused with its line, and nothing is written', async (slip, message, line) => {
+    const before = await stage.text('ldap-directory/compose.yaml');
+    const broken = stage.run('edit', 'ldap-directory', { words: ['.env'], stdin: Buffer.from(`# by hand\n${slip}\n`) });
+    await expect(broken).rejects.toMatchObject({ code: 'config.env', message, where: { line } });
+    expect(await stage.text('ldap-directory/compose.yaml')).toBe(before);
+  });
+
+  test('an image that does not exist is told before anything is changed', async () => {
+    const before = await stage.text('ldap-directory/compose.yaml');
+    const text = before.replace(/image: .*/, 'image: no-such-image');
+    const refused = stage.run('edit', 'ldap-directory', { words: ['compose.yaml'], stdin: Buffer.from(text) });
+    await expect(refused).rejects.toMatchObject({
+      message: expect.stringMatching(/^no-such-image:latest cannot be pulled: .* Nothing was changed\.$/),
+    });
+    expect(await stage.text('ldap-directory/compose.yaml')).toBe(before);
+  });
 });
 
 describe('secrets', () => {

@@ -1,8 +1,10 @@
 import { Fault } from '../faults/fault.ts';
 import { editText } from '../hosts/local-editor.ts';
+import { fieldProblem } from '../session/form-checks.ts';
 import type { Session } from '../session/session.ts';
 import { answersOfDeployment } from '../stack/answers.ts';
-import { readEnv } from '../stack/env-file.ts';
+import { type EnvLine, readEnv } from '../stack/env-file.ts';
+import { formOf } from '../stack/form.ts';
 import type { Answers } from '../stack/model.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
@@ -67,8 +69,28 @@ export const edit: Flow = {
 function answersWith(world: FlowWorld, { facts, answers }: Standing, path: string, text: string): Answers {
   const { deployment, entry } = facts;
   if (path !== '.env' || !deployment) return answers;
-  const env = readEnv(text, `${deployment.folder}/.env`).values;
-  return answersOfDeployment(entry, formContextOf(world, { ...facts, deployment: { ...deployment, env } }, {}));
+  const file = `${deployment.folder}/.env`;
+  const { values: env, lines } = readEnv(text, file);
+  // Compose takes a name alone from its environment, where there is nothing for it here: the line would be dropped without a word.
+  const alone = lines.findIndex((line) => line.name !== undefined && !Object.hasOwn(env, line.name));
+  if (alone >= 0) throw wrongLine(file, lines, alone, 'it has no value');
+  const context = formContextOf(world, { ...facts, deployment: { ...deployment, env } }, {});
+  for (const field of formOf(entry, context).fields) {
+    const line = lines.findLastIndex(({ name }) => name === field.id);
+    const problem = line < 0 || field.kind === 'secret' ? undefined : fieldProblem(field, env[field.id] ?? '');
+    if (problem !== undefined) throw wrongLine(file, lines, line, problem);
+  }
+  return answersOfDeployment(entry, context);
+}
+
+function wrongLine(file: string, lines: readonly EnvLine[], index: number, problem: string): Fault {
+  const before = lines.slice(0, index).reduce((count, { text }) => count + text.split('\n').length, 0);
+  return new Fault({
+    code: 'config.env',
+    message: `${lines[index]?.name ?? ''} in .env: ${problem.replace(/\.$/, '')}.`,
+    remedy: 'Write NAME=value, or leave the line out for the default.',
+    where: { file, line: before + 1 },
+  });
 }
 
 function textsOf({ facts }: Standing): Record<string, string> {

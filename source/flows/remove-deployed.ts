@@ -52,9 +52,12 @@ export async function removeDeployed(session: Session, input: FlowInput, world: 
     'Its secrets stay in the vault: what is kept of its data can be opened with them only.',
   ]);
   if (session.rehearsing) return { message: 'Rehearsed: nothing was removed.' };
-  const kept = volumes.length === 0 && named.length > 0 ? ` Its data stay: ${named.join(', ')}.` : '';
+  const data =
+    named.length === 0
+      ? ''
+      : ` Its data ${volumes.length === 0 ? 'stay' : 'are deleted'}: ${named.map((name) => cleanLine(name)).join(', ')}.`;
   return {
-    message: `${entry.id} is removed.${kept}`,
+    message: `${entry.id} is removed.${data}`,
     data: { component: entry.id, host: place, run, volumes: { deleted: volumes, kept: volumes.length === 0 ? named : [] } },
   };
 }

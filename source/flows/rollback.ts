@@ -71,7 +71,7 @@ function alsoFinding(others: readonly string[]) {
   return {
     id: 'changed-together',
     level: 'warning' as const,
-    message: `${others.join(', ')} was changed together with it, and goes back too.`,
+    message: `${others.join(', ')} ${others.length === 1 ? 'was changed together with it, and goes' : 'were changed together with it, and go'} back too.`,
     advice: 'To change this one alone, deploy it with the values that it had.',
   };
 }

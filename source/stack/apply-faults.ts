@@ -18,8 +18,15 @@ export function endedFault({ transaction, state, entries, sentence, output }: Ru
   return new Fault({
     code: state === 'failed' ? 'failed.apply' : 'failed.applyStopped',
     message: `${sentence}${last === '' ? '' : `\n${last}`}`,
-    remedy: `Finish it or take it back; what its programs wrote is in ${where}/output.log.`,
+    remedy: `Finish it or take it back: quarterdeck recover. What its programs wrote is in ${where}/output.log.`,
   });
+}
+
+/** An image that cannot be had stops a change before it has begun: whoever reads why it failed wants to know that first. */
+export function unchangedFault(thrown: unknown): unknown {
+  if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') return thrown;
+  const { code, message, remedy, where } = thrown;
+  return new Fault({ code, message: `${message} Nothing was changed.`, remedy, ...(where && { where }), cause: thrown });
 }
 
 export function lockedFault({ by, since, run }: { by: string; since: string; run: string }): Fault {

@@ -4,7 +4,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
-import { goesOn, lockedFault, noRoom, stackFolderOf } from './apply-faults.ts';
+import { goesOn, lockedFault, noRoom, stackFolderOf, unchangedFault } from './apply-faults.ts';
 import { followRun } from './apply-follow.ts';
 import { imagePins, recordOf } from './apply-record.ts';
 import { type ScriptOptions, type SecretValues, scriptOf } from './apply-script.ts';
@@ -41,7 +41,9 @@ export async function applyTransaction(
 ): Promise<RunOnHost> {
   const { transaction, engine } = options;
   await refuseWhenLocked(grant, host, transaction);
-  await pullImages(grant, engine, imagesToPull(transaction), tell);
+  await pullImages(grant, engine, imagesToPull(transaction), tell).catch((thrown: unknown) => {
+    throw unchangedFault(thrown);
+  });
   await makeNetworks(grant, options);
   const script = scriptOf(transaction, options.tool, await applyOptionsOf(grant, host, options, 0));
   await startScript(grant, host, transaction, script);

@@ -214,7 +214,7 @@ function secretLine(entry: CatalogEntry, variable: ComponentVariable, context: F
     imported: 'Taken over from what runs already.',
     generate: '',
     none: 'May stay empty.',
-    missing: field?.generator ? `${entry.id} has data already: the one in use is needed, a new one would not fit to it.` : '',
+    missing: field?.generator ? `${entry.id} has data already: the one in use is needed, a new one would not fit.` : '',
   };
   const help = [helpOf(variable).help, remarks[from]].filter(Boolean).join(' ');
   return {

@@ -51,15 +51,16 @@ export function reviewLines(review: Review, { paint, columns }: ReviewStyle): st
   return lines;
 }
 
-/** `Deploy password-vault on nas (compose.yaml +34 -2; Ports 1)`. */
+/** `Deploy password-vault on nas (Ports: 1 line; password-vault/compose.yaml: changed, +34 -2)`. */
 export function changesInOneLine({ title, sections }: Review): string {
   const told = sections.flatMap((section) => {
     const count = (mark: ReviewLine['mark']) => section.lines.filter((line) => line.mark === mark).length;
     const added = count('added');
     const removed = count('removed');
     const figures =
-      [added > 0 ? `+${added}` : '', removed > 0 ? `-${removed}` : ''].filter(Boolean).join(' ') || String(section.lines.length);
-    return section.lines.length === 0 ? [] : [cleanLine(`${section.title} ${figures}`)];
+      [added > 0 ? `+${added}` : '', removed > 0 ? `-${removed}` : ''].filter(Boolean).join(' ') ||
+      `${section.lines.length} ${section.lines.length === 1 ? 'line' : 'lines'}`;
+    return section.lines.length === 0 ? [] : [cleanLine(`${section.title}${section.title.includes(':') ? ',' : ':'} ${figures}`)];
   });
   return `${cleanLine(title)}${told.length > 0 ? ` (${told.join('; ')})` : ''}`;
 }

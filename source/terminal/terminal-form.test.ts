@@ -234,8 +234,7 @@ describe('with nobody there', () => {
     const fault = await refusal(unattended().fill({ ...form, fields }));
     expect(fault).toMatchObject({
       code: 'usage.answer',
-      remedy:
-        'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Secrets are read from a terminal or from stdin only: RELAY_PASSWORD.',
+      remedy: 'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Run it in a terminal to type the secrets: RELAY_PASSWORD.',
     });
     expect(fault.message).toContain('Port of the page (WEB_PORT) "x": A port is a number.');
     expect(fault.message).toContain('Domain (DOMAIN): This is needed.');
@@ -245,7 +244,7 @@ describe('with nobody there', () => {
     const fault = await refusal(unattended().review(review));
     expect(fault).toMatchObject({
       code: 'refused.notConfirmed',
-      message: 'Nobody is there to confirm: Deploy mail-server on nas (mail-server/.env +1 -1; Services 1)',
+      message: 'Nobody is there to confirm: Deploy mail-server on nas (mail-server/.env: +1 -1; Services: 1 line)',
     });
     expect(fault.remedy).toContain('--yes');
   });

@@ -25,7 +25,10 @@ export class UnattendedOperator implements Operator {
     throw new Fault({
       code: 'usage.unanswered',
       message: `Nobody is there to answer: ${cleanLine(question.label)}`,
-      remedy: `Run it in a terminal, or say it on the command line${'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : ''}.`,
+      remedy:
+        question.kind === 'secret'
+          ? 'Run it in a terminal: secrets are not taken from the command line.'
+          : `Run it in a terminal, or say it on the command line${'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : ''}.`,
     });
   }
 
@@ -56,14 +59,14 @@ export class UnattendedOperator implements Operator {
     const settable = wrong.filter(({ kind }) => kind !== 'secret').map(({ id }) => `--set ${cleanLine(id)}=...`);
     const sentences = wrong.map(({ id, label, kind, value }) => {
       const said = kind === 'secret' || value === '' ? '' : ` "${value}"`;
-      return cleanLine(`${label} (${id})${said}: ${problems[id]}`);
+      return cleanLine(`${label === id ? id : `${label} (${id})`}${said}: ${problems[id]}`);
     });
     throw new Fault({
       code: 'usage.answer',
       message: `Nobody is there to fill in "${cleanLine(form.title)}". ${sentences.join(' ')}`,
       remedy: [
         settable.length > 0 ? `Add ${settable.join(' ')} to the command line.` : '',
-        secrets.length > 0 ? `Secrets are read from a terminal or from stdin only: ${secrets.join(', ')}.` : '',
+        secrets.length > 0 ? `Run it in a terminal to type the secrets: ${secrets.join(', ')}.` : '',
       ]
         .filter(Boolean)
         .join(' '),
