@@ -122,6 +122,14 @@ describe('what is done', () => {
     expect(port).toBe(/\d+/.exec(first?.findings.find(({ id }) => id === 'port-taken:web')?.remedy ?? '')?.[0]);
   });
 
+  test('a site is a file of the reverse proxy, which takes it over at once', async () => {
+    const outcome = await stage.run('deploy', 'password-vault', set('site=vault.home.example.org'));
+    expect(outcome.message).toContain('https://vault.home.example.org');
+    expect(await stage.text('reverse-proxy/files/sites/vault.home.example.org.caddy')).toContain('reverse_proxy localhost:8180');
+    expect((await stage.record('password-vault')).site).toBe('vault.home.example.org');
+    expect(stage.operator.reviews[0]?.findings.map(({ message }) => message)).toEqual([]);
+  });
+
   test('a port that moves is carried into who names it, in one run (R89)', async () => {
     // With an editor, as an operator may.
     await writeFile(join(stage.stackFolder, 'llm-proxy/.env'), 'MODEL_RUNTIME_URL=http://host.docker.internal:11434\n');

@@ -11,6 +11,9 @@ import { runProgram } from './program.ts';
  */
 const programs: ReadonlySet<string> = new Set(['sh', 'df', 'tail', 'ps', 'sysctl']);
 
+/** What the practice machine has instead of the operator's: it reaches its own engine alone, and asks no name server. */
+const own: ReadonlySet<string> = new Set(['docker-compose', 'getent']);
+
 /** Where the practice machine keeps programs of its own. */
 export const practicePrograms = (folder: string): string => join(folder, 'bin');
 
@@ -22,7 +25,7 @@ interface Placed {
 
 /** Where the program is and what it is given. Throws `unreachable.program` for what the practice machine does not have. */
 function placed(folder: string, [program = '', ...words]: readonly string[], { cwd, env }: Pick<ExecOptions, 'cwd' | 'env'>): Placed {
-  const path = program === 'docker-compose' ? join(practicePrograms(folder), program) : programs.has(program) ? program : undefined;
+  const path = own.has(program) ? join(practicePrograms(folder), program) : programs.has(program) ? program : undefined;
   if (path === undefined) {
     throw new Fault({
       code: 'unreachable.program',

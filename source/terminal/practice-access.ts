@@ -117,6 +117,9 @@ function composeScript(installation: string): string {
   return `#!/bin/sh\nexec ${quoted} practice compose -- "$@"\n`;
 }
 
+/** Every name leads to the practice machine. */
+const resolverScript = '#!/bin/sh\nfor name; do :; done\necho "192.168.1.10    STREAM $name"\n';
+
 /** Opens a practice stack in this process. It tells nobody where it is, until it is published. */
 export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publish(): Promise<void> }> {
   const [{ openPractice }, catalog] = await Promise.all([
@@ -129,7 +132,9 @@ export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publi
   const folder = roomFor(home);
   const practice = await openPractice({ folder, catalog });
   await makeOwnFolder(join(folder, 'home'));
-  await writeOwnFile(join(practicePrograms(folder), 'docker-compose'), composeScript(installationFolder()), { mode: 0o700 });
+  const programs = practicePrograms(folder);
+  await writeOwnFile(join(programs, 'docker-compose'), composeScript(installationFolder()), { mode: 0o700 });
+  await writeOwnFile(join(programs, 'getent'), resolverScript, { mode: 0o700 });
   let preparing: Promise<void> | undefined;
   const prepare = () => {
     preparing ??= import('./practice-deployments.ts').then(({ layPracticeDeployments }) =>

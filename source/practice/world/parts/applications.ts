@@ -616,7 +616,9 @@ export const reverseProxy: Part = {
               ? said(
                   '{"apps":{"http":{"servers":{"srv0":{"listen":[":443"],"routes":[{"match":[{"host":["auth.home.example.org"]}],"handle":[{"handler":"reverse_proxy","upstreams":[{"dial":"127.0.0.1:9091"}]}]}]}}}}}',
                 )
-              : undefined,
+              : argv[1] === 'validate' || argv[1] === 'reload'
+                ? said(argv[1] === 'validate' ? 'Valid configuration' : '')
+                : undefined,
       bootMs: 800,
       ends: { exitCode: 0, afterMs: 200 },
       processes: ['caddy run --config /etc/caddy/Caddyfile --adapter caddyfile'],
