@@ -188,7 +188,7 @@ async function each(names: readonly string[], check: (scene: Scene, name: string
           await scene.reset();
           await check(scene, name);
         } catch (thrown) {
-          failures.push(`${name}: ${(thrown as Error).message}`);
+          failures.push(`${name}: ${(thrown as Error).message} ${JSON.stringify((thrown as { actual?: unknown }).actual ?? '')}`);
         } finally {
           free.push(scene);
         }
@@ -215,7 +215,17 @@ const withoutLock = (tree: Record<string, string>) =>
   Object.fromEntries(Object.entries(tree).filter(([path]) => !path.startsWith('.quarterdeck/lock')));
 
 async function expectClean(scene: Scene, expected: Record<string, string>): Promise<void> {
-  expect(await scene.seen()).toEqual(expected);
+  // Whoever follows a script is through when its lock is let go, a moment before the lock's empty folder goes.
+  await expect
+    .poll(
+      async () => {
+        const seen = await scene.seen();
+        const paths = new Set([...Object.keys(seen), ...Object.keys(expected)]);
+        return [...paths].filter((path) => seen[path] !== expected[path]).map((path) => `${path}: ${seen[path]} is not ${expected[path]}`);
+      },
+      { timeout: 10_000 },
+    )
+    .toEqual([]);
   expect(await scene.secretsOnDisk()).toEqual([]);
 }
 
