@@ -846,6 +846,52 @@ describe('what is left to do', () => {
   });
 });
 
+describe('what broke off', () => {
+  const broken = {
+    place: 'nas',
+    run: '20261120T140000000-a1b2c3',
+    by: 'ann@nas',
+    startedAt: '2026-11-20T14:00:00.000Z',
+    components: ['password-vault'],
+    sentence: 'Stopped while the containers of password-vault were made.',
+  };
+
+  test('is named above the panes with the way to go on, until a flow has settled it', async () => {
+    let unfinished = [broken];
+    const deck = createFakeDeck({ unfinished: () => unfinished });
+    const screen = await openRig({ size: { columns: 120, rows: 36 }, deck });
+    await screen.sees(
+      'The change to password-vault broke off. Stopped while the containers of password-vault were made.',
+      ': recover goes on',
+    );
+    await screen.press(':');
+    await screen.type('recover');
+    await screen.sees('▸ do    Go on with what broke off');
+    unfinished = [];
+    await screen.press('enter');
+    await screen.misses('broke off. Stopped');
+    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['recover']);
+  });
+
+  test('of a narrow screen the way to go on is never cut', async () => {
+    const long = { ...broken, components: ['password-vault', 'secrets-manager-path', 'vulnerability-scanner'] };
+    const screen = await openRig({ size: { columns: 80, rows: 24 }, deck: createFakeDeck({ unfinished: () => [broken, long] }) });
+    await screen.sees(/The change to password-vault, secrets-manager-path.*… {2}: recover goes on/);
+  });
+
+  test('what did not come back is named, what an operator stopped is not', async () => {
+    const screen = await openRig();
+    screen.deck.show(({ components }) => ({
+      components: components.map((one) => ({
+        ...one,
+        deployed: true,
+        services: one.services.map((service) => ({ ...service, kept: true })),
+      })),
+    }));
+    await screen.sees('Did not come back: rss-reader, wiki, dns-filter-second.', ': up brings up');
+  });
+});
+
 describe('what comes from outside', () => {
   const hostile = 'evil\x1b[2J\x1b]0;owned\x07\u202Egnp.\u200b世界'.repeat(3);
 

@@ -27,6 +27,7 @@ import type { TerminalLender } from './terminal-lender.ts';
 import type { Theme } from './theme.ts';
 import { footerLine } from './widgets/footer-line.ts';
 import { bannerLines, headerLine } from './widgets/header-line.ts';
+import { remarkLines } from './widgets/remark-lines.ts';
 import { Rows } from './widgets/rows.tsx';
 
 const panes: Readonly<Record<PaneId, (props: { rectangle: Rectangle; focused: boolean }) => React.ReactNode>> = {
@@ -107,7 +108,10 @@ function Screen() {
   const component = useSelected();
   const nowMs = useNow();
 
-  const banner = bannerLines(snapshot, theme, size.columns, nowMs);
+  const banner = [
+    ...bannerLines(snapshot, theme, size.columns, nowMs),
+    ...remarkLines({ theme, columns: size.columns, keymap, components: snapshot.components, unfinished: state.unfinished }),
+  ];
   const { focus, zoomed } = state;
   const bannerRows = banner.length;
   const layout = useMemo(
@@ -177,10 +181,11 @@ interface ConsoleProps {
 
 /** The whole console. All keys enter here. */
 export function Console({ lender, onDispatcher }: ConsoleProps) {
-  const { commands } = useParts();
+  const { commands, brokenOff } = useParts();
   const { suspendTerminal } = useApp();
   const linear = useIsScreenReaderEnabled();
   const dispatcher = useMemo(() => createKeyDispatcher(commands), [commands]);
+  useEffect(() => brokenOff.begin(), [brokenOff]);
   useInput(dispatcher.input);
   usePaste(dispatcher.paste);
   useEffect(() => {

@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react';
 import type { Deck } from '../terminal/deck.ts';
+import type { BrokenOff } from './broken-off.ts';
 import type { Clock } from './clock.ts';
 import type { Commands } from './commands.ts';
 import type { Frames } from './frames.ts';
@@ -13,6 +14,7 @@ export interface ConsoleParts {
   deck: Deck;
   store: InterfaceStore;
   commands: Commands;
+  brokenOff: BrokenOff;
   keymap: Keymap;
   logs: LogHub;
   theme: Theme;

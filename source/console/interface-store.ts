@@ -1,6 +1,7 @@
 import type { LogEntry } from '../fleet/log-store.ts';
 import type { Tone } from '../fleet/model.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
+import type { UnfinishedChange } from '../terminal/unfinished-changes.ts';
 import type { FormDialog } from './form-dialog.ts';
 import type { Frames } from './frames.ts';
 import type { LogPlace } from './log-view.ts';
@@ -110,6 +111,8 @@ export interface InterfaceState {
   };
   runs: readonly RunView[];
   notice: Notice | undefined;
+  /** Changes to stacks that broke off. */
+  unfinished: readonly UnfinishedChange[];
 }
 
 export const firstState: InterfaceState = {
@@ -143,6 +146,7 @@ export const firstState: InterfaceState = {
   },
   runs: [],
   notice: undefined,
+  unfinished: [],
 };
 
 /** The third store: what is looked at and how. Changes are seen at once, subscribers hear of them with the next frame. */

@@ -1,4 +1,5 @@
 import type { Deck } from '../terminal/deck.ts';
+import { watchBrokenOff } from './broken-off.ts';
 import { createClock } from './clock.ts';
 import { createCommands } from './commands.ts';
 import type { ConsoleParts } from './context.ts';
@@ -48,9 +49,11 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     suspend: options.suspend,
     copy: options.copy,
   });
+  const brokenOff = watchBrokenOff(deck, store);
   return {
     deck,
     store,
+    brokenOff,
     commands,
     keymap,
     logs,
@@ -59,6 +62,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     frames,
     practice: options.practice ?? false,
     close() {
+      brokenOff.close();
       runs.close();
       logs.close();
       store.close();

@@ -91,6 +91,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       restarts: state.restarts,
       ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
       tty: detail?.tty ?? false,
+      ...(detail && { kept: (detail.restartPolicy === 'always' || detail.restartPolicy === 'unless-stopped') && !known?.oneShot }),
       dependsOn: dependenciesIn(container, known, names),
       main,
       role: known?.role,

@@ -42,6 +42,8 @@ export interface ServiceView {
   restarts: number;
   ports: readonly PublishedPort[];
   tty: boolean;
+  /** Its restart policy keeps it running unless somebody stops it. Undefined while that is not known. */
+  kept?: boolean;
   /** Names of services of this component that must be up before this one, where labels or the catalog tell. */
   dependsOn?: readonly string[];
   /** The service that the component is named after; the others serve it. */

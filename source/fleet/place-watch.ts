@@ -72,6 +72,7 @@ export class PlaceWatch {
   #outages: readonly (readonly [number, number])[] = [];
   #lastEventMs = Date.now() - lookBackMs;
   #wake: (() => void) | undefined;
+  #bootedMs: number | undefined;
   readonly #answered = Promise.withResolvers<void>();
   readonly #asked = Promise.withResolvers<void>();
   /** Reading them goes through the open files of all programs: what the engine tells is shown before. */
@@ -102,7 +103,13 @@ export class PlaceWatch {
 
   history(id: string): ContainerHistory {
     const { diedMs, stopAskedMs } = this.#histories.of(id);
-    return { diedMs, stopAskedMs: Math.max(stopAskedMs ?? 0, this.#stops.at(id) ?? 0) || undefined, outagesMs: this.#outages };
+    return {
+      diedMs,
+      stopAskedMs: Math.max(stopAskedMs ?? 0, this.#stops.at(id) ?? 0) || undefined,
+      outagesMs: this.#outages,
+      // Docker starts again what it is to keep; Podman leaves that to a service which may not be there.
+      ...(this.facts?.kind === 'podman' && this.#bootedMs !== undefined && { bootedMs: this.#bootedMs }),
+    };
   }
 
   /** Runs until closed; never rejects. */
@@ -349,7 +356,10 @@ export class PlaceWatch {
         this.host.listeners(limit).catch(() => undefined),
       ]);
       const before = JSON.stringify([this.hostAddresses, this.listeners]);
-      if (facts) this.hostAddresses = facts.addresses;
+      if (facts) {
+        this.hostAddresses = facts.addresses;
+        this.#bootedMs = facts.bootedMs;
+      }
       if (listeners) {
         this.listeners = listeners;
         this.listenersMs = Date.now();

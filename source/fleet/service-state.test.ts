@@ -14,6 +14,23 @@ function stateOf(
   return serviceState(containerDetail(container), { ...quiet, ...history }, nowMs, { oneShot });
 }
 
+describe('after the host was restarted', () => {
+  const kept = { ...ended, exitCode: 143, restartPolicy: 'unless-stopped' as const, startedMs: nowMs - 900_000 };
+  const bootedMs = nowMs - 60_000;
+
+  test('what Podman was to keep and nobody stopped went down with it', () => {
+    const { state, detail } = stateOf(kept, { bootedMs } as object);
+    expect([state, detail]).toEqual(['failed', 'went down with the host, and was not started again']);
+  });
+
+  test('what an operator stopped, and what started since, is told as before (R5)', () => {
+    expect(stateOf({ ...kept, stoppedByUser: true }, { bootedMs } as object)).toMatchObject({ state: 'stopped' });
+    expect(stateOf({ ...kept, startedMs: nowMs - 30_000, finishedMs: nowMs - 10_000 }, { bootedMs } as object)).toMatchObject({
+      state: 'stopped',
+    });
+  });
+});
+
 describe('a running container', () => {
   test.each([
     ['healthy', 'healthy', 'good'],

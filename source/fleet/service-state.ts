@@ -12,6 +12,8 @@ export interface ContainerHistory {
   stopAskedMs: number | undefined;
   /** When the engine itself was away, as far as we saw it: from and until, epoch milliseconds. */
   outagesMs?: readonly (readonly [number, number])[];
+  /** When the host started, of an engine whose restart policies do not reach over that by themselves (Podman). */
+  bootedMs?: number;
 }
 
 export interface ServiceState {
@@ -222,6 +224,8 @@ export function serviceState(
       history.outagesMs?.some(([from, until]) => sinceMs > from - outageBeforeMs && sinceMs < until + outageAfterMs);
     // Docker 20.10 takes its own ending of leftovers after a crash for a stop on request, and leaves `unless-stopped` containers down.
     if (swept) return say('failed', `went down with the engine${when}, and was not started again`, more);
+    if (kept && !oneShot && history.bootedMs !== undefined && (detail?.startedMs ?? history.bootedMs) < history.bootedMs)
+      return say('failed', 'went down with the host, and was not started again', more);
     const ends = Math.max(detail?.restartCount ?? 0, history.diedMs.filter((at) => nowMs - at < loopWindowMs).length);
     if (detail && detail.restartPolicy !== 'no' && ends >= loopDeaths && sinceMs !== undefined && nowMs - sinceMs < restartGapMs) {
       return { ...loop(detail), reconsiderMs: sinceMs + restartGapMs };

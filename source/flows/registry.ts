@@ -27,6 +27,7 @@ import { secretsSet } from './secrets-set.ts';
 import { shell } from './shell.ts';
 import { start } from './start.ts';
 import { stop } from './stop.ts';
+import { up } from './up.ts';
 import { update } from './update.ts';
 
 /** Every flow there is, in the order of the help. Verbs, palette, help and rights are made of this; nothing else names a flow. */
@@ -37,6 +38,7 @@ export const flows: readonly Flow[] = [
   rollback,
   duty,
   recover,
+  up,
   start,
   stop,
   restart,

@@ -83,6 +83,8 @@ export interface HostFacts {
   architecture: string;
   cpus: number;
   memoryBytes: number;
+  /** When the machine started, epoch milliseconds, where that is known. */
+  bootedMs?: number;
   /** User id of whoever operates; 0 for root, undefined where there is no such thing. */
   uid: number | undefined;
   home: string;

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { arch, availableParallelism, homedir, hostname, networkInterfaces, platform, totalmem } from 'node:os';
+import { arch, availableParallelism, homedir, hostname, networkInterfaces, platform, totalmem, uptime } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
@@ -56,6 +56,7 @@ function factsOfThisMachine(env: Readonly<Record<string, string | undefined>>): 
     architecture: arch(),
     cpus: availableParallelism(),
     memoryBytes: totalmem(),
+    bootedMs: Date.now() - Math.round(uptime() * 1000),
     uid: process.getuid?.(),
     home: env.HOME || homedir(),
     runtimeDir: env.XDG_RUNTIME_DIR || undefined,

@@ -5,6 +5,7 @@ import type { Fleet } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import type { PracticeAccess } from './practice-access.ts';
+import type { UnfinishedChange } from './unfinished-changes.ts';
 
 /** What the command line said that concerns every verb. */
 export interface DeckOptions {
@@ -31,5 +32,7 @@ export interface Deck {
   readonly engineMissing?: boolean;
   /** Runs a flow in a session of its own; everything it changes goes through that session's `act`. */
   run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal): Promise<FlowOutcome>;
+  /** Changes that broke off, on all places. Never on the way to the first frame. */
+  unfinished(signal: AbortSignal): Promise<readonly UnfinishedChange[]>;
   close(): Promise<void>;
 }

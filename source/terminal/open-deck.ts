@@ -168,6 +168,14 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         throw told;
       }
     },
+    async unfinished(signal) {
+      const { unfinishedChanges } = await import('./unfinished-changes.ts');
+      return unfinishedChanges(
+        world,
+        places.map(({ name }) => name),
+        signal,
+      );
+    },
     async close() {
       logs.close();
       fleet.close();

@@ -1,4 +1,6 @@
+import { notBack } from '../fleet/come-back.ts';
 import type { FleetSnapshot, ServiceView } from '../fleet/model.ts';
+import type { UnfinishedChange } from './unfinished-changes.ts';
 
 /** The documented shapes of `--json`: additions only (`schema` counts up when something goes). */
 
@@ -25,7 +27,10 @@ function serviceJson(service: ServiceView) {
 }
 
 /** `status --json`. `keys` narrows it to these components. */
-export function statusJson({ places, components }: FleetSnapshot, keys?: ReadonlySet<string>) {
+export function statusJson(
+  { places, components }: FleetSnapshot,
+  { keys, unfinished = [] }: { keys?: ReadonlySet<string>; unfinished?: readonly UnfinishedChange[] } = {},
+) {
   return {
     schema: 1,
     hosts: places.map(({ name, engine, link, notes }) => ({
@@ -40,6 +45,12 @@ export function statusJson({ places, components }: FleetSnapshot, keys?: Readonl
         ...(link.message !== undefined && { message: link.message }),
       },
       notes,
+      unfinished: unfinished
+        .filter(({ place }) => place === name)
+        .map(({ run, by, startedAt, components: changed, sentence }) => ({ run, by, startedAt, components: changed, sentence })),
+      notBack: notBack(components)
+        .filter(({ host }) => host === name)
+        .map(({ id }) => id),
       components: components
         .filter((component) => component.host === name && (keys?.has(component.key) ?? true))
         .map((component) => ({

@@ -1,4 +1,5 @@
 import { type Group, groupTitles } from '../catalog/groups.ts';
+import { notBack } from '../fleet/come-back.ts';
 import { backupText, leftText } from '../fleet/duties.ts';
 import type { ComponentView, FleetSnapshot, PlaceView, ServiceView, Tone } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -6,6 +7,7 @@ import { agoText, countText, durationText } from '../text/quantities.ts';
 import { cut, pad, textWidth, wrap } from '../text/width.ts';
 import type { Output } from './output.ts';
 import { type TableColumn, tableLines } from './table.ts';
+import { type UnfinishedChange, unfinishedText } from './unfinished-changes.ts';
 
 const engineNames = { docker: 'Docker', podman: 'Podman' } as const;
 
@@ -64,7 +66,12 @@ function wantsDetail({ tone, detail }: ComponentView): boolean {
 }
 
 /** The whole fleet: a line a component, in groups, and under it what is wrong with it. */
-export function statusLines({ places, components }: FleetSnapshot, output: Output, nowMs: number): string[] {
+export function statusLines(
+  { places, components }: FleetSnapshot,
+  output: Output,
+  nowMs: number,
+  unfinished: readonly UnfinishedChange[] = [],
+): string[] {
   const lines: string[] = [];
   for (const place of places) {
     const here = components.filter(({ host }) => host === place.name);
@@ -75,6 +82,14 @@ export function statusLines({ places, components }: FleetSnapshot, output: Outpu
       for (const text of wrap(cleanLine(place.link.remedy ?? ''), output.proseColumns - 2))
         if (text) lines.push(output.paint('faint', `  ${text}`));
     }
+    const down = notBack(here).map(({ id }) => id);
+    const remarks = [
+      ...unfinished.filter((one) => one.place === place.name).map((one) => `${unfinishedText(one)} Go on with it: quarterdeck recover`),
+      ...(down.length > 0 ? [`Did not come back: ${down.join(', ')}. Bring it up: quarterdeck up`] : []),
+    ];
+    for (const text of remarks)
+      for (const [row, line] of wrap(cleanLine(text), output.proseColumns - 4).entries())
+        lines.push(output.paint('warn', row === 0 ? `  ${output.glyph('warn')} ${line}` : `    ${line}`));
     // One table over all groups, so that the columns stand under each other.
     const rows = here.map((component) => [
       `${output.glyph(component.tone)} ${cleanLine(component.id)}`,

@@ -19,19 +19,20 @@ export function throwIfNothingAnswers({ places }: FleetSnapshot): void {
 
 /** `status [COMPONENT]`. */
 export async function runStatusVerb({ output, options, signal, deck }: VerbContext, name?: string): Promise<number> {
-  const { fleet } = await deck();
-  const snapshot = await fleet.settle(signal, { complete: true });
+  const opened = await deck();
+  const { fleet } = opened;
+  const [snapshot, unfinished] = await Promise.all([fleet.settle(signal, { complete: true }), opened.unfinished(signal)]);
   if (name !== undefined) {
     throwIfNothingAnswers(snapshot);
     const { component } = findComponent(name, snapshot);
-    if (options.json) output.json(statusJson(snapshot, new Set([component.key])));
+    if (options.json) output.json(statusJson(snapshot, { keys: new Set([component.key]), unfinished }));
     else for (const line of componentLines(component, output, Date.now())) output.line(line);
     return 0;
   }
   const answering = snapshot.places.some(({ engine }) => engine.reachable);
-  if (options.json) output.json(statusJson(snapshot));
+  if (options.json) output.json(statusJson(snapshot, { unfinished }));
   // The fault says the same in its place.
-  else if (answering) for (const line of statusLines(snapshot, output, Date.now())) output.line(line);
+  else if (answering) for (const line of statusLines(snapshot, output, Date.now(), unfinished)) output.line(line);
   throwIfNothingAnswers(snapshot);
   return 0;
 }

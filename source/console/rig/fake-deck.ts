@@ -6,6 +6,7 @@ import type { Flow, FlowInput } from '../../flows/flow.ts';
 import { flows as productFlows } from '../../flows/registry.ts';
 import type { Operator } from '../../session/session.ts';
 import type { Deck, DeckOptions } from '../../terminal/deck.ts';
+import type { UnfinishedChange } from '../../terminal/unfinished-changes.ts';
 import { createFakeLogs, type FakeLogs } from './fake-logs.ts';
 import { sampleDetail, sampleEntry, sampleSnapshot } from './sample-fleet.ts';
 
@@ -29,7 +30,13 @@ const flows: readonly Flow[] = productFlows.map((flow) => ({ ...flow, run: async
 
 /** A deck without an engine: what the console reads and starts, played by the test. */
 export function createFakeDeck(
-  options: { deck?: Partial<DeckOptions>; snapshot?: FleetSnapshot; flows?: Readonly<Record<string, FlowBody>>; keepLines?: number } = {},
+  options: {
+    deck?: Partial<DeckOptions>;
+    snapshot?: FleetSnapshot;
+    flows?: Readonly<Record<string, FlowBody>>;
+    keepLines?: number;
+    unfinished?: () => UnfinishedChange[];
+  } = {},
 ): FakeDeck {
   let snapshot = options.snapshot ?? sampleSnapshot();
   const listeners = new Set<() => void>();
@@ -106,6 +113,7 @@ export function createFakeDeck(
       const body = options.flows?.[chosen.id];
       return { message: body ? await body(operator, input, signal) : `${chosen.title}: done` };
     },
+    unfinished: async () => options.unfinished?.() ?? [],
     close: async () => {},
     started,
     refreshed,

@@ -28,6 +28,7 @@ import { serviceShown } from '../selection.ts';
 import { createTheme } from '../theme.ts';
 import { footerItems } from '../widgets/footer-line.ts';
 import { counts } from '../widgets/header-line.ts';
+import { remarks } from '../widgets/remark-lines.ts';
 
 const plain = createTheme({ depth: 'none', background: 'dark', ascii: true });
 const columns = 100;
@@ -148,6 +149,8 @@ export function Linear() {
   for (const place of snapshot.places) {
     if (place.link.state === 'away') lines.push(`Away: ${cleanLine(place.link.message ?? '')} ${cleanLine(place.link.remedy ?? '')}`);
   }
+  for (const { text, verb } of remarks({ components: snapshot.components, unfinished: state.unfinished }))
+    lines.push(`${text} ${keymap.keyOf('palette')} ${verb} ${verb === 'up' ? 'brings it up' : 'goes on with it'}.`);
   const front = frontRun(state.runs);
   if (front) {
     lines.push(`${front.title}.`, ...frontLines(front));

@@ -1,0 +1,32 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { ComponentView, ServiceView } from './model.ts';
+
+/**
+ * Should it run, and does not? Something that the engine is told to keep running and that nobody stopped: it went down with its host or engine, or could not be
+ * started again. What has no container at all counts too.
+ */
+export function isMissed({ state, kept }: Pick<ServiceView, 'state' | 'kept'>): boolean {
+  return state === 'missing' || (kept === true && (state === 'failed' || state === 'created'));
+}
+
+/** Components that were deployed from here, and did not come back. */
+export function notBack(components: readonly ComponentView[]): readonly ComponentView[] {
+  return components.filter(({ deployed, services }) => deployed && services.some(isMissed));
+}
+
+/** Who is used stands before who uses it, otherwise by name. Components that use each other in a circle stand in the order of their names. */
+export function providersFirst<T extends { id: string }>(components: readonly T[], entryOf: (id: string) => CatalogEntry | undefined): T[] {
+  const byId = new Map([...components].sort((one, other) => (one.id < other.id ? -1 : 1)).map((component) => [component.id, component]));
+  const ordered: T[] = [];
+  const seen = new Set<string>();
+  const visit = (id: string): void => {
+    const component = byId.get(id);
+    if (!component || seen.has(id)) return;
+    seen.add(id);
+    const entry = entryOf(id);
+    for (const provider of [...(entry?.uses ?? []).map((use) => use.component), ...(entry?.dependsOn ?? [])]) visit(provider);
+    ordered.push(component);
+  };
+  for (const id of byId.keys()) visit(id);
+  return ordered;
+}

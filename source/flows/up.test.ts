@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
+import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { Fault } from '../faults/fault.ts';
+import type { ComponentView, StateName } from '../fleet/model.ts';
+import { up } from './up.ts';
+
+// Flows wait to see what they asked for; in a test they look again at once.
+vi.mock(import('../faults/waits.ts'), async (original) => ({
+  ...(await original()),
+  pauseFor: async (_: number, signal: AbortSignal) => {
+    signal.throwIfAborted();
+    await new Promise((resolve) => setImmediate(resolve));
+  },
+}));
+
+describe('bringing up what should run, after a power cut', () => {
+  let stage: FlowStage;
+
+  const seen = (id: string, state: StateName, kept = true): ComponentView =>
+    componentView(id, {
+      key: `local/${id}/${id}`,
+      project: id,
+      deployed: true,
+      state,
+      word: state,
+      services: [
+        serviceView(id, {
+          containerId: stage.engine.add(id, { state: 'exited', labels: composeLabels(id, id) }).id,
+          main: true,
+          state,
+          kept,
+        }),
+      ],
+    });
+  const stand = (...components: ComponentView[]) => {
+    stage.fleet.current = { ...stage.fleet.current, components };
+  };
+
+  beforeEach(async () => {
+    stage = await FlowStage.open();
+    const front = catalogEntry('chat', {}, { uses: [{ component: 'runtime', what: 'api', field: 'URL' }] });
+    const proxy = catalogEntry('llm-proxy', {}, { dependsOn: ['runtime'] });
+    stage.catalog = { entries: [front, proxy], get: (id) => [front, proxy].find((entry) => entry.id === id), problems: [] };
+    // What was started is seen running at the next look.
+    stage.fleet.refresh = () => {
+      const started = new Set(stage.engine.requests.map((request) => request.replace('start ', '')));
+      stand(
+        ...stage.fleet.current.components.map((component): ComponentView => {
+          if (!started.has(component.id)) return component;
+          const services = component.services.map((service) => ({ ...service, state: 'running' as const }));
+          return { ...component, state: 'running', word: 'running', services };
+        }),
+      );
+    };
+  });
+  afterEach(() => stage.close());
+
+  test('who is used comes before who uses it, and is healthy by then', async () => {
+    stand(seen('chat', 'failed'), seen('llm-proxy', 'failed'), seen('runtime', 'failed'));
+    const { message, data } = await stage.run(up, undefined);
+    expect(stage.engine.requests).toEqual(['start runtime', 'start chat', 'start llm-proxy']);
+    expect(message).toBe('Came back: runtime, chat, llm-proxy.');
+    expect(data).toEqual({ back: ['runtime', 'chat', 'llm-proxy'], down: [] });
+  });
+
+  test('what an operator stopped stays down, and what others made, and what is to end by itself', async () => {
+    stand(
+      seen('chat', 'stopped'),
+      { ...seen('theirs', 'failed'), deployed: false },
+      seen('job', 'failed', false),
+      seen('runtime', 'running'),
+    );
+    expect((await stage.run(up, undefined, { words: ['all'] })).message).toMatch(/^Everything that was deployed from here runs/);
+    expect(stage.engine.requests).toEqual([]);
+  });
+
+  test('one that is named comes up although an operator stopped it', async () => {
+    stand(seen('chat', 'stopped'), seen('runtime', 'failed'));
+    expect((await stage.run(up, undefined, { words: ['chat'] })).message).toBe('Came back: chat.');
+    expect(stage.engine.requests).toEqual(['start chat']);
+  });
+
+  test('one that fails keeps no other from it, and is told with why and the end of its log', async () => {
+    stand(seen('chat', 'failed'), seen('runtime', 'failed'));
+    stage.engine.refusals.set('start runtime', new Fault({ code: 'failed.start', message: 'Port 11434 is taken.', remedy: 'Free it.' }));
+    await expect(stage.run(up, undefined)).rejects.toMatchObject({
+      code: 'failed.up',
+      message: expect.stringMatching(/^Did not come back: runtime \(Port 11434 is taken\)\. Came back: chat\.$/),
+      remedy: expect.stringContaining('quarterdeck logs runtime'),
+    });
+    expect(stage.engine.requests).toContain('start chat');
+  });
+
+  test('a component that was not deployed from here is no name', async () => {
+    stand(seen('runtime', 'failed'));
+    await expect(stage.run(up, undefined, { words: ['nope'] })).rejects.toMatchObject({
+      code: 'usage.component',
+      remedy: expect.stringContaining('runtime'),
+    });
+  });
+
+  test('a rehearsal starts nothing', async () => {
+    stage.policy = { ...stage.policy, rehearsing: true };
+    stand(seen('runtime', 'failed'));
+    expect((await stage.run(up, undefined)).message).toBe('Rehearsed: nothing was started.');
+    expect(stage.engine.requests).toEqual([]);
+  });
+});

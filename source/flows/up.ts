@@ -1,0 +1,168 @@
+import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import { isMissed, notBack, providersFirst } from '../fleet/come-back.ts';
+import type { ComponentView, ServiceView } from '../fleet/model.ts';
+import { isUpState } from '../fleet/service-state.ts';
+import type { Session } from '../session/session.ts';
+import { runComposeCommand } from '../stack/compose-command.ts';
+import { readDeployment } from '../stack/read-deployment.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
+import { secretValues } from './secret-values.ts';
+import { composeToolOf } from './stack-facts.ts';
+import { start } from './start.ts';
+import { showEvidence, waitUntilHealthy } from './wait-until-healthy.ts';
+
+interface Failure {
+  component: string;
+  why: string;
+}
+
+export const up: Flow = {
+  id: 'up',
+  verb: 'up',
+  title: 'Bring up what should run',
+  summary:
+    'After a power cut or an outage: starts what was deployed from here, should run and does not, who is used before who uses it, each when the one before is healthy. Says at the end what did not come back, and why. What an operator stopped stays down, unless it is named.',
+  right: 'operate',
+  about: 'host',
+  usage: '[COMPONENT...|all]',
+  async run(session, input, world) {
+    const { components } = await world.fleet.settle(session.signal, { complete: true });
+    const here = components.filter(({ host, deployed }) => host === input.place && deployed);
+    const wanted = providersFirst(meant(here, input.words), (id) => world.catalog.get(id));
+    if (wanted.length === 0) {
+      return { message: 'Everything that was deployed from here runs, or was stopped by an operator.', data: { back: [], down: [] } };
+    }
+    for (const { id } of wanted) session.show({ kind: 'item', id, title: id, state: 'todo' });
+    const back: string[] = [];
+    const down: Failure[] = [];
+    for (const component of wanted) {
+      const { id } = component;
+      session.show({ kind: 'item', id, title: id, state: 'running' });
+      try {
+        const word = await bringUp(session, world, input.place, component, input.words.includes(id));
+        back.push(id);
+        session.show({ kind: 'item', id, title: id, state: 'ok', evidence: word });
+      } catch (thrown) {
+        // The others are brought up all the same.
+        if (session.signal.aborted || isAbort(thrown) || (thrown instanceof Fault && thrown.kind === 'interrupted')) throw thrown;
+        const why = cleanLine(messageOf(thrown));
+        down.push({ component: id, why });
+        session.show({ kind: 'item', id, title: id, state: 'blocked', evidence: why });
+      }
+    }
+    world.fleet.refresh();
+    return outcomeOf(session, back, down);
+  },
+};
+
+/** Named ones as they are; without a name all that should run. Throws `usage.component`. */
+function meant(here: readonly ComponentView[], words: readonly string[]): readonly ComponentView[] {
+  const names = words.filter((word) => word !== 'all');
+  if (names.length === 0) return notBack(here);
+  return names.flatMap((name) => {
+    const found = here.find(({ id }) => id === name);
+    if (!found) {
+      throw new Fault({
+        code: 'usage.component',
+        message: `${cleanLine(name)} was not deployed from here.`,
+        remedy: `Those that were: ${here.map(({ id }) => id).join(', ') || 'none'}. "quarterdeck start ${cleanLine(name)}" starts what others made.`,
+      });
+    }
+    return found.services.some(isDown) ? [found] : [];
+  });
+}
+
+const isDown = ({ state }: ServiceView) => !isUpState(state) && state !== 'finished' && state !== 'paused';
+
+/** Answers how it is seen afterwards. */
+async function bringUp(session: Session, world: FlowWorld, place: string, component: ComponentView, named: boolean): Promise<string> {
+  const wanted = component.services.filter(named ? isDown : isMissed);
+  const sinceMs = Date.now();
+  try {
+    if (wanted.some(({ state }) => state === 'missing')) await composeUp(session, world, place, component);
+    else {
+      // Started together they wait for each other.
+      const together = component.services.every((service) => wanted.includes(service) || service.state === 'finished');
+      const inputs = together ? [{}] : inOrder(wanted).map(({ name }) => ({ service: name }));
+      for (const which of inputs) await start.run(session, { place, component, words: [], options: {}, ...which }, world);
+    }
+  } catch (thrown) {
+    if (!session.signal.aborted && !session.rehearsing) await showEvidence(session, world, place, component);
+    throw thrown;
+  }
+  if (session.rehearsing) return 'rehearsed';
+  return (await waitUntilHealthy(session, world, place, component.id, { sinceMs })).word;
+}
+
+/** Who is needed first; circles as they come. */
+function inOrder(services: readonly ServiceView[]): ServiceView[] {
+  const ordered = new Set<ServiceView>();
+  const visiting = new Set<ServiceView>();
+  const visit = (service: ServiceView) => {
+    if (visiting.has(service)) return;
+    visiting.add(service);
+    for (const name of service.dependsOn ?? []) {
+      const other = services.find((candidate) => candidate.name === name);
+      if (other) visit(other);
+    }
+    ordered.add(service);
+  };
+  for (const service of services) visit(service);
+  return [...ordered];
+}
+
+/** Makes containers that are missing, as the compose file says, with the secrets in force; those that are there stay as they are. */
+async function composeUp(session: Session, world: FlowWorld, place: string, component: ComponentView): Promise<void> {
+  const { signal } = session;
+  const host = world.hostOf(place);
+  const [deployment, tool] = await Promise.all([
+    readDeployment(host, await world.stackFolderOf(place, signal), component.id, signal),
+    composeToolOf(world, place, signal),
+  ]);
+  if (!deployment?.record || !tool) {
+    throw new Fault({
+      code: 'refused.noCompose',
+      message: deployment ? 'This host has no compose command.' : `There is no folder of ${component.id} any more.`,
+      remedy: deployment ? 'Install docker-compose or podman-compose there.' : `Deploy it anew: quarterdeck deploy ${component.id}`,
+    });
+  }
+  const secrets = await secretValues(session, world, place, component.id, deployment.record.secrets);
+  const words = ['up', '-d', '--no-recreate'];
+  const ended = await session.act({
+    id: `up ${component.id}`,
+    right: 'operate',
+    request: `${tool.argv.join(' ')} ${words.join(' ')} in ${deployment.folder}`,
+    target: { host: place, component: component.key },
+    limitMs: Number.POSITIVE_INFINITY,
+    run: async (grant) => {
+      const { folder, compose, env } = deployment;
+      const command = { component: component.id, folder, compose, plain: Object.keys(env), tool, secrets, words };
+      const program = await runComposeCommand(grant, host, command);
+      if (tool.kind !== 'podman-compose') program.stdin.end('');
+      program.stdout.resume();
+      return program.ended;
+    },
+  });
+  if (ended === undefined || ended.exitCode === 0) return;
+  const last = cleanLine(ended.stderr.trim().split('\n').at(-1) ?? '');
+  throw new Fault({
+    code: 'failed.up',
+    message: `compose ended with exit code ${ended.exitCode}${last === '' ? '.' : `: ${last}`}`,
+    remedy: `Run it by hand to see more: quarterdeck compose ${component.id} -- up -d`,
+  });
+}
+
+function outcomeOf(session: Session, back: readonly string[], down: readonly Failure[]): FlowOutcome {
+  if (session.rehearsing) return { message: 'Rehearsed: nothing was started.', data: { back: [], down: [] } };
+  const came = back.length > 0 ? `Came back: ${back.join(', ')}.` : '';
+  if (down.length === 0) return { message: came, data: { back, down } };
+  const names = down.map(({ component }) => component);
+  throw new Fault({
+    code: 'failed.up',
+    message: [`Did not come back: ${down.map(({ component, why }) => `${component} (${why.replace(/\.$/, '')})`).join('; ')}.`, came]
+      .filter(Boolean)
+      .join(' '),
+    remedy: `Its log says more: ${names.map((name) => `quarterdeck logs ${name}`).join(', ')}.`,
+  });
+}
