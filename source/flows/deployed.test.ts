@@ -49,6 +49,7 @@ describe('edit', () => {
     const text = before.replace('restart: unless-stopped', 'restart: always');
     const outcome = await stage.run('edit', 'ldap-directory', { words: ['compose.yaml'], stdin: Buffer.from(text) });
     expect(outcome.message).toMatch(/^ldap-directory\/compose.yaml is in force: /);
+    expect(stage.operator.reviews[0]?.actions.map(({ id }) => id)).toEqual(['apply', 'cancel']);
     expect(await stage.text('ldap-directory/compose.yaml')).toBe(text);
     expect((await stage.record('ldap-directory')).edited).toEqual(['ldap-directory/compose.yaml']);
     const again = await stage.run('deploy', 'ldap-directory', {}, { rehearse: true });

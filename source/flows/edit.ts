@@ -51,7 +51,11 @@ export const edit: Flow = {
         continue;
       }
       const review = reviewOf(ready.plan, ready.findings);
-      const choice = await session.review({ ...review, id: `edit-${round}` });
+      // There is no form here to go back to, and of what was piped in no second version.
+      const actions = review.actions.flatMap((action) =>
+        action.id !== 'edit' ? [action] : input.stdin ? [] : [{ ...action, label: 'Edit it again' }],
+      );
+      const choice = await session.review({ ...review, actions, id: `edit-${round}` });
       if (session.rehearsing)
         return { message: 'Rehearsed: nothing was changed.', data: planJson(ready.plan, ready.findings, isEmpty(ready.plan)) };
       if (choice === 'edit' && !input.stdin) continue;

@@ -33,7 +33,9 @@ export function reviewOf(plan: Plan, findings: readonly Finding[]): PlanReview {
   const blocked =
     blocking.length === 0
       ? undefined
-      : `${blocking.length === 1 ? 'One finding has' : `${blocking.length} findings have`} to be dealt with first.`;
+      : blocking.length === 1
+        ? blocking[0]?.message
+        : `${blocking.length} findings have to be dealt with first.`;
   const verb = titles[plan.kind];
   return {
     id: 'plan',
@@ -112,10 +114,10 @@ const origins: Readonly<Record<PlannedSecret['what'], string>> = {
   missing: 'is missing',
 };
 
-function secretLine({ variable, label, what, version }: PlannedSecret): Line {
+function secretLine({ variable, label, what }: PlannedSecret): Line {
   return {
     ...(what === 'missing' && { mark: 'warning' as const }),
-    text: `${variable}${label === variable ? '' : ` (${label})`}: ${origins[what]}${version === undefined ? '' : `, version ${version}`}`,
+    text: `${variable}${label === variable ? '' : ` (${label})`}: ${origins[what]}`,
   };
 }
 
@@ -124,11 +126,14 @@ function fileTitle({ path, before, after, touched }: FileChange): string {
   return `${path}: ${what}${touched ? ', was changed by hand' : ''}`;
 }
 
+/** A range without lines is counted from the line before it: `patch` takes nothing else. */
+const hunkRange = (start: number, lines: number) => `${lines === 0 ? start - 1 : start},${lines}`;
+
 /** A file's change as a unified diff. What could be a secret is masked on both sides. */
 export function diffLines({ path, before = '', after = '' }: Pick<FileChange, 'path' | 'before' | 'after'>): Line[] {
   const { hunks } = structuredPatch(path, path, before, after, undefined, undefined, { context: 3 });
   return hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }): Line[] => [
-    { mark: 'heading', text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@` },
+    { mark: 'heading', text: `@@ -${hunkRange(oldStart, oldLines)} +${hunkRange(newStart, newLines)} @@` },
     ...lines.map((line): Line => {
       const text = maskLine(line.slice(1));
       if (line.startsWith('\\')) return { mark: 'same', text: line };

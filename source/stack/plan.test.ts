@@ -346,9 +346,11 @@ describe('reviewOf', () => {
         { mark: 'added', text: 'BASE_URL=http://localhost:18090' },
       ]),
     );
-    expect(review.actions[0]).toEqual({ id: 'apply', label: 'Change', blocked: 'One finding has to be dealt with first.' });
+    expect(review.actions[0]).toEqual({ id: 'apply', label: 'Change', blocked: review.findings[0]?.message });
     expect(review.findings[0]?.remedy).toBe('use 28090');
     expect(reviewOf(plan, []).actions[0]?.blocked).toBeUndefined();
+    // `patch` refuses a new file that begins at line 1 of nothing.
+    expect(review.sections.at(-1)?.lines[0]?.text).toMatch(/^@@ -0,0 \+1,/);
   });
 
   it('hides what could be a secret in a file, and shows what is none', () => {
