@@ -13,7 +13,7 @@ import type { Session } from '../session/session.ts';
 import { type ComponentSource, readComponentSource } from '../stack/component-source.ts';
 import type { Deployment } from '../stack/model.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
-import { readRuns } from '../stack/run-journal.ts';
+import { readUnfinishedRuns } from '../stack/run-journal.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { variablesOf } from '../stack/variables.ts';
 import type { FlowWorld } from './flow.ts';
@@ -86,14 +86,14 @@ export async function gatherStackFacts(session: Session, world: FlowWorld, place
     world.stackFolderOf(place, signal),
   ]);
   const wantsSecrets = variablesOf(entry, source).some(({ kind }) => kind === 'secret');
-  const [tool, { deployments, problems }, listed, volumes, networks, secretsKnown, runs] = await Promise.all([
+  const [tool, { deployments, problems }, listed, volumes, networks, secretsKnown, unfinished] = await Promise.all([
     composeToolOf(world, place, signal),
     listDeployments(host, stackFolder, signal),
     engine.list(signal),
     engine.volumes(signal),
     engine.networks(signal),
     wantsSecrets ? knownSecrets(session, world, place, entry.id) : {},
-    readRuns(host, stackFolder, signal),
+    readUnfinishedRuns(host, stackFolder, signal),
   ]);
   const containers = listed.filter((container) => composeLabel(container, 'project') === entry.id);
   const deployment = deployments.find(({ component }) => component === entry.id);
@@ -122,7 +122,7 @@ export async function gatherStackFacts(session: Session, world: FlowWorld, place
     images: new Map(images.flatMap(([reference, image]) => (image ? [[reference, image]] : []))),
     networksThere: new Set(networks.map(({ name }) => name)),
     secretsKnown,
-    unfinished: runs.filter(({ state }) => state === 'stopped' || state === 'failed'),
+    unfinished,
     hasData:
       containers.length > 0 ||
       Object.keys(secretsKnown).length > 0 ||
