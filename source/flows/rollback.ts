@@ -29,10 +29,11 @@ export const rollback: Flow = {
       });
     }
     const { transaction } = last;
+    const at = `${cleanLine(transaction.startedAt).slice(0, 16).replace('T', ' ')} UTC`;
     const others = transaction.plans.map((plan) => plan.component).filter((id) => id !== component.id);
     const choice = await session.review({
       id: 'rollback',
-      title: `Take back the change of ${transaction.startedAt.slice(0, 16).replace('T', ' ')} UTC by ${transaction.by}`,
+      title: `Take back the change of ${at} by ${transaction.by}`,
       sections: transaction.plans.map((plan) => ({
         title: `${plan.component}: ${plan.kind}`,
         lines: [
@@ -61,7 +62,7 @@ export const rollback: Flow = {
     }
     await goOn(session, world, input.place, last, 'undo');
     return {
-      message: `${transaction.plans.map((plan) => plan.component).join(', ')}: as before ${cleanLine(transaction.startedAt)}.`,
+      message: `${transaction.plans.map((plan) => plan.component).join(', ')}: as before the change of ${at}.`,
       data: { component: component.id, host: input.place, run: transaction.run },
     };
   },
