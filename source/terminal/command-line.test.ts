@@ -16,6 +16,7 @@ import type { Operator } from '../session/session.ts';
 import type { Deck, DeckOptions } from './deck.ts';
 import { openOwnAudit } from './own-audit.ts';
 import { runCommandLine } from './run-command-line.ts';
+import type { UnfinishedChange } from './unfinished-changes.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -65,6 +66,7 @@ interface Ran {
 
 interface Run {
   facts?: Partial<FleetSnapshot>;
+  unfinished?: readonly UnfinishedChange[];
   env?: Record<string, string>;
   stdout?: Writable;
   terminal?: boolean;
@@ -75,7 +77,16 @@ interface Run {
 
 async function run(
   argv: readonly string[],
-  { facts = fleetFacts, env = {}, stdout, terminal = false, behave = async () => ({ message: 'Done.' }), openDeck, interrupt }: Run = {},
+  {
+    facts = fleetFacts,
+    unfinished = [],
+    env = {},
+    stdout,
+    terminal = false,
+    behave = async () => ({ message: 'Done.' }),
+    openDeck,
+    interrupt,
+  }: Run = {},
 ) {
   const out = stdout ?? new OutputStream(terminal ? { columns: 80 } : undefined);
   const err = new OutputStream(terminal ? { columns: 80 } : undefined);
@@ -98,6 +109,7 @@ async function run(
         fleet: new FleetDouble(facts),
         flows,
         catalog: { entries: [vault], get: (id: string) => (id === vault.id ? vault : undefined), problems: [] },
+        unfinished: async () => unfinished,
         close: closed,
         run: async (flow: Flow, input: FlowInput, operator: Operator) => {
           ran.push({ flow, input, operator });
@@ -345,6 +357,27 @@ describe('status', () => {
     expect(statusShape.parse(JSON.parse(stdout)).hosts[0]?.engine.reachable).toBe(false);
     expect(JSON.parse(stderr).error).toMatchObject({ code: 'unreachable.engine', message: 'Gone.' });
     expect(exitCode).toBe(3);
+  });
+
+  test('says what broke off, what did not come back, and what is left to do, each with the way to go on (R20)', async () => {
+    const down = serviceView('vault', { state: 'failed', kept: true, main: true });
+    const duty = { id: 'first-account', title: 'Create the first account', detail: '', done: false, by: 'hand' as const, urgent: true };
+    const vaultView = componentView('password-vault', { deployed: true, services: [down], duties: [duty], backup: { atMs: undefined } });
+    const sentence = 'Stopped while the files of password-vault were written.';
+    const broken = { place: 'local', run: 'r1', by: 'ann@nas', startedAt: '', components: ['password-vault'], sentence };
+    const facts = { components: [vaultView] };
+    const { stdout } = await run(['status'], { facts, unfinished: [broken] });
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
+      `The change to password-vault broke off. ${sentence} Go on with it: quarterdeck recover`,
+    );
+    expect(stdout).toContain('Did not come back: password-vault. Bring it up: quarterdeck up');
+    expect(stdout).toContain('to do: Create the first account; no backup');
+    const one = (await run(['status', 'password-vault'], { facts })).stdout;
+    expect(one).toMatch(
+      /0 of 1 first-run duty done\n▲ Create the first account\n {2}Confirm it with: quarterdeck duty password-vault first-account/,
+    );
+    const json = JSON.parse((await run(['status', '--json'], { facts, unfinished: [broken] })).stdout).hosts[0];
+    expect(json).toMatchObject({ unfinished: [{ run: 'r1', sentence }], notBack: ['password-vault'] });
   });
 
   test('in a pipe it is plain text: a glyph, a name, a word', async () => {
