@@ -98,7 +98,7 @@ for (const { kind, composer } of ways) {
       await writeFile(join(folder, 'compose.yaml'), files[`${theirs}/compose.yaml`] ?? '');
       await writeFile(join(folder, '.env'), `TOKEN=chosen-long-ago-by-hand\nGREETING=hello\nWEB_PORT=${port}\nWEB_BIND=127.0.0.1\n`);
       const env = { ...stage.operator.env, ...(kind === 'podman' && { CONTAINER_HOST: engine.url }) };
-      const program = composer === 'podman-compose' ? ['podman-compose', '--podman-args=--remote'] : ['docker-compose'];
+      const program = composer === 'podman-compose' ? ['podman-compose'] : ['docker-compose'];
       await runOrThrow([...program, '-p', theirs, 'up', '-d'], { cwd: folder, env, bare: true });
       await until(async () => (await pageAt(port)) === 'hello', 'what was made by hand never answered');
 
