@@ -1,0 +1,154 @@
+import { createServer, type Server } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { componentFiles, type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
+import { realEngine } from './real-engines.ts';
+import { describeWithRegistry } from './registry.ts';
+import { findFreePort } from './stack.ts';
+
+const idle = (image: string) => `services:
+  main:
+    image: ${image}
+    restart: unless-stopped
+    command: ["sh", "-c", "trap 'exit 0' TERM; sleep 3600 & wait"]
+`;
+
+/** A probe vouches for it, so that nobody has to see it run for a while. */
+const asked = `calls: {there: {title: Is it there?, reads: true, exec: {service: main, argv: ["true"]}}}
+probe: {call: there, says: [{when: ok, word: healthy, tone: good}, {when: 'true', word: away, tone: bad}]}
+`;
+
+describeWithRegistry('deploying when something goes wrong', (registry) => {
+  let stage: DeployStage;
+  let port: number;
+  let squatter: Server | undefined;
+
+  beforeAll(async () => {
+    stage = await setStage(realEngine('docker'));
+    port = await findFreePort();
+    await stage.catalog(webFiles('web', { port }));
+    const { code, stdout, stderr } = await stage.operator.run(['deploy', 'web', '--yes']);
+    expect(code, stdout + stderr).toBe(0);
+  });
+  afterEach(async () => {
+    await new Promise<void>((resolve) => (squatter ? squatter.close(() => resolve()) : resolve()));
+    squatter = undefined;
+  });
+  afterAll(() => stage.leave());
+  const yes = (...args: string[]) => stage.operator.run([...args, '--yes']);
+  const stateOf = async () => ({
+    files: Object.fromEntries(await Promise.all((await stage.files()).map(async (path) => [path, await stage.file(path)]))),
+    web: (await stage.container('web', 'web'))?.Config.Env.toSorted(),
+    page: await pageAt(port),
+  });
+
+  it('changes nothing where the registry has no such image', async () => {
+    await stage.catalog(componentFiles('nowhere', idle('quarterdeck/never-pushed:latest')));
+    const before = await stage.files();
+    const { code, stderr } = await yes('deploy', 'nowhere');
+    expect(code).toBe(1);
+    expect(stderr).toContain('quarterdeck/never-pushed:latest');
+    expect(await stage.files()).toEqual(before);
+    expect(await stage.container('nowhere', 'main')).toBeUndefined();
+    expect((await stage.operator.run(['recover'])).stdout).toContain('Nothing broke off');
+  });
+
+  it('says who has a port that was taken after preflight, and takes the change back', async () => {
+    const before = await stateOf();
+    const wanted = await findFreePort();
+    const hold = await stage.holdCompose();
+    const deploying = stage.begin(['deploy', 'web', '--set', `WEB_PORT=${wanted}`, '--yes']);
+    await hold.reached();
+    squatter = createServer().listen(wanted, '127.0.0.1');
+    await hold.release();
+    const { code, stdout, stderr } = await deploying.ended;
+    expect(code).toBe(1);
+    expect(stdout + stderr).toContain(String(wanted));
+    expect(stdout + stderr).toMatch(/already in use|already allocated/);
+
+    expect((await stage.operator.run(['recover'])).stderr).toContain('--undo');
+    const undone = await yes('recover', '--undo');
+    expect(undone.code, undone.stdout + undone.stderr).toBe(0);
+    expect(await stateOf()).toEqual(before);
+  });
+
+  it('shows the last lines of what never becomes healthy', async () => {
+    await stage.catalog(
+      componentFiles(
+        'broken',
+        idle('busybox:latest').replace(/command: .*/, 'command: ["sh", "-c", "echo the disk of the moon is missing; exit 3"]'),
+      ),
+    );
+    const { code, stdout, stderr } = await yes('deploy', 'broken');
+    expect(code).toBe(1);
+    expect(stderr).toContain('broken does not become healthy');
+    expect(stdout + stderr).toContain('the disk of the moon is missing');
+    expect((await yes('rollback', 'broken')).code).toBe(0);
+    expect(await stage.container('broken', 'main')).toBeUndefined();
+  });
+
+  it('tells a second operator who is at work, and names what a killed console left, until it is finished', async () => {
+    const hold = await stage.holdCompose();
+    const console = stage.begin(['deploy', 'web', '--set', 'GREETING=good evening', '--yes']);
+    await hold.reached();
+    const second = await stage.another();
+    const refused = await second.run(['deploy', 'web', '--set', 'GREETING=mine', '--yes']);
+    expect(refused.code).toBe(4);
+    expect(refused.stderr).toMatch(/\S+@\S+ is changing this stack/);
+
+    console.kill();
+    await console.ended;
+    const working = await stage.operator.run(['recover']);
+    expect(working.stdout).toMatch(/\S+@\S+ is changing this stack/);
+    // The script on the host needs no console.
+    await hold.release();
+    await until(async () => (await pageAt(port)) === 'good evening', 'the script did not go on by itself');
+  });
+
+  it('finishes what the host itself broke off', async () => {
+    const hold = await stage.holdCompose();
+    const console = stage.begin(['deploy', 'web', '--set', 'GREETING=good night', '--yes']);
+    await hold.reached();
+    console.kill();
+    await console.ended;
+    await stage.killScript();
+    await hold.release();
+
+    const named = await stage.operator.run(['recover']);
+    expect(named.code).toBe(4);
+    expect(named.stdout + named.stderr).toContain('web');
+    const finished = await yes('recover', '--finish');
+    expect(finished.code, finished.stdout + finished.stderr).toBe(0);
+    expect(await pageAt(port)).toBe('good night');
+  });
+
+  describe('newer images', () => {
+    const release = async (service: string) =>
+      (await stage.container(service, 'main'))?.Config.Env.find((line) => line.startsWith('RELEASE='))?.slice(8);
+
+    it('updates to them, and goes back to the exact image where that is safe only', async () => {
+      for (const [id, rollback] of [
+        ['careful', 'unsafe'],
+        ['easy', 'safe'],
+      ] as const) {
+        const name = `quarterdeck/${id}:latest`;
+        await registry.push(name, { from: 'busybox:latest', env: { RELEASE: 'first' } });
+        await stage.catalog(componentFiles(id, idle(name), `${asked}upgrade: {rollback: ${rollback}}\n`));
+        expect((await yes('deploy', id)).code).toBe(0);
+        expect((await yes('update', id)).stdout).toContain('up to date');
+        await registry.push(name, { from: 'busybox:latest', env: { RELEASE: 'second' } });
+        const updated = await yes('update', id);
+        expect(updated.code, updated.stdout + updated.stderr).toBe(0);
+        expect(await release(id)).toBe('second');
+      }
+      const refused = await yes('rollback', 'careful');
+      expect(refused.code).toBe(4);
+      expect(refused.stderr).toContain('not safe');
+      expect(await release('careful')).toBe('second');
+
+      const back = await yes('rollback', 'easy');
+      expect(back.code, back.stdout + back.stderr).toBe(0);
+      expect(await release('easy')).toBe('first');
+      expect(await stage.file('easy/compose.yaml')).toMatch(/image: "?quarterdeck\/easy@sha256:[0-9a-f]{64}/);
+    });
+  });
+});
