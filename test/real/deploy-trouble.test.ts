@@ -5,6 +5,7 @@ import { realEngine } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
 import { findFreePort } from './stack.ts';
 
+const many = Array.from({ length: 20 }, (_, index) => `many-${String(index + 1).padStart(2, '0')}`);
 const idle = (image: string) => `services:
   main:
     image: ${image}
@@ -149,6 +150,20 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
       expect(back.code, back.stdout + back.stderr).toBe(0);
       expect(await release('easy')).toBe('first');
       expect(await stage.file('easy/compose.yaml')).toMatch(/image: "?quarterdeck\/easy@sha256:[0-9a-f]{64}/);
+    });
+
+    it('updates twenty components in one go', { timeout: 300_000 }, async () => {
+      const name = 'quarterdeck/many:latest';
+      await registry.push(name, { from: 'busybox:latest', env: { RELEASE: 'first' } });
+      for (const id of many) {
+        await stage.catalog(componentFiles(id, idle(name), asked));
+        const deployed = await yes('deploy', id);
+        expect(deployed.code, deployed.stdout + deployed.stderr).toBe(0);
+      }
+      await registry.push(name, { from: 'busybox:latest', env: { RELEASE: 'second' } });
+      const updated = await yes('update', 'all');
+      expect(updated.code, updated.stdout + updated.stderr).toBe(0);
+      for (const id of many) expect(await release(id), id).toBe('second');
     });
   });
 });
