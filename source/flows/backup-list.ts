@@ -4,18 +4,12 @@ import { missingSecretsText } from '../stack/backup-model.ts';
 import { verifyBackup } from '../stack/backup-restore.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
-import { openStore, targetFlags } from './backup-target.ts';
+import { backupListAbout, backupVerifyAbout } from './about-backups.ts';
+import { openStore } from './backup-target.ts';
 import type { Flow } from './flow.ts';
 
 export const backupList: Flow = {
-  id: 'backup-list',
-  verb: 'backup list',
-  title: 'List the backups',
-  summary: 'Lists the backups of a host, or of one component: age, size, what is in them, and what a restore would lack.',
-  right: 'read',
-  about: 'host',
-  usage: '[COMPONENT]',
-  flags: targetFlags,
+  ...backupListAbout,
   async run(session, input, world) {
     const store = await openStore(session, input, world);
     const backups = await store.list(session.signal, input.words[0]);
@@ -62,14 +56,7 @@ export function contentText({ manifest }: BackupFacts): string {
 }
 
 export const backupVerify: Flow = {
-  id: 'backup-verify',
-  verb: 'backup verify',
-  title: 'Verify the backups',
-  summary: 'Reads the backups of a component again, all or one, and compares them with their checksums.',
-  right: 'read',
-  about: 'host',
-  usage: 'COMPONENT [BACKUP]',
-  flags: targetFlags,
+  ...backupVerifyAbout,
   async run(session, input, world) {
     const [component, stamp] = input.words;
     if (component === undefined)

@@ -3,23 +3,12 @@ import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { cronLine, hasSystemd, removeSchedule, type Schedule, scheduleUnit, unitTexts, writeSchedule } from '../stack/backup-schedule.ts';
 import { cleanLine } from '../text/clean.ts';
-import { backupTarget, targetFlags } from './backup-target.ts';
+import { backupScheduleAbout, backupUnscheduleAbout } from './about-backups.ts';
+import { backupTarget } from './backup-target.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 
 export const backupSchedule: Flow = {
-  id: 'backup-schedule',
-  verb: 'backup schedule',
-  title: 'Back up every day',
-  summary:
-    'Writes a systemd timer that backs up all components of the host once a day, also while no console is open, or says the line for cron.',
-  right: 'operate',
-  about: 'host',
-  flags: {
-    ...targetFlags,
-    at: { meaning: 'when, in local time (03:15)', value: 'TIME' },
-    recipient: { meaning: 'public key of age (age1…) that seals the secrets', value: 'KEY', repeats: true },
-    cron: { meaning: 'only say the line for cron, write nothing' },
-  },
+  ...backupScheduleAbout,
   async run(session, input, world) {
     const host = world.hostOf(input.place);
     if (host.kind !== 'local') {
@@ -54,12 +43,7 @@ export const backupSchedule: Flow = {
 };
 
 export const backupUnschedule: Flow = {
-  id: 'backup-unschedule',
-  verb: 'backup unschedule',
-  title: 'Stop backing up every day',
-  summary: 'Takes away the systemd timer that "backup schedule" wrote, and nothing else.',
-  right: 'operate',
-  about: 'host',
+  ...backupUnscheduleAbout,
   async run(session, input, world) {
     const host = world.hostOf(input.place);
     const unit = await scheduleUnit(host, input.place, session.signal);

@@ -12,11 +12,6 @@ import type { FlowInput, FlowWorld } from './flow.ts';
 export const resticPassword = 'RESTIC_PASSWORD';
 export const backupPassphrase = 'BACKUP_PASSPHRASE';
 
-export const targetFlags = {
-  to: { meaning: 'where backups go: a folder of the host, or restic:REPOSITORY', value: 'PLACE' },
-  'password-file': { meaning: "file on the host with the repository's password, for runs without anybody", value: 'FILE' },
-} as const;
-
 /** The place that `--to` or the settings name. Throws `usage.backup`. */
 export async function backupTarget(session: Session, input: FlowInput, world: FlowWorld): Promise<BackupTarget> {
   const { home } = await world.hostOf(input.place).facts(session.signal);

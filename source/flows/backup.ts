@@ -12,25 +12,14 @@ import { StillContainers } from '../stack/backup-still.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
 import { cleanLine } from '../text/clean.ts';
 import { bytesText, countText } from '../text/quantities.ts';
-import { openStore, sealingOf, targetFlags } from './backup-target.ts';
+import { backupAbout, backupAllAbout } from './about-backups.ts';
+import { openStore, sealingOf } from './backup-target.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { componentOf } from './service-targets.ts';
 
 const limitMs = 24 * 3_600_000;
-const flags = {
-  ...targetFlags,
-  recipient: { meaning: 'public key of age (age1…) that seals the secrets, instead of a passphrase', value: 'KEY', repeats: true },
-  'keep-all': { meaning: 'let no older backup go' },
-} as const;
-
 export const backup: Flow = {
-  id: 'backup',
-  verb: 'backup',
-  title: 'Back up the component',
-  summary: `Saves a component's data, files, image digests and sealed secrets. Older backups go: ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly stay.`,
-  right: 'operate',
-  about: 'component',
-  flags,
+  ...backupAbout,
   async run(session, input, world) {
     const component = componentOf(input);
     const store = await openStore(session, input, world);
@@ -41,13 +30,7 @@ export const backup: Flow = {
 };
 
 export const backupAll: Flow = {
-  id: 'backup-all',
-  verb: 'backup all',
-  title: 'Back up all components',
-  summary: 'Saves every component of the host that says how, one after the other. One that fails does not keep the others from it.',
-  right: 'operate',
-  about: 'host',
-  flags,
+  ...backupAllAbout,
   async run(session, input, world) {
     const store = await openStore(session, input, world);
     const components = world.fleet

@@ -2,6 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
 import { cleanLine } from '../text/clean.ts';
+import { composeAbout } from './about-stack.ts';
 import type { Flow } from './flow.ts';
 import { newestValues, secretValues } from './secret-values.ts';
 import { componentOf } from './service-targets.ts';
@@ -10,15 +11,7 @@ import { composeToolOf } from './stack-facts.ts';
 const stderrKeptBytes = 16 * 1024;
 
 export const compose: Flow = {
-  id: 'compose',
-  verb: 'compose',
-  title: 'Run a compose command',
-  summary:
-    "Runs any compose command in the component's folder on the host, with its secrets supplied, and ends with its exit code. What it changes is not planned, not journaled and not taken back.",
-  right: 'operate',
-  about: 'component',
-  usage: '-- COMMAND [ARGUMENT...]',
-  offered: (component) => component.known,
+  ...composeAbout,
   async run(session, input, world) {
     const component = componentOf(input);
     const { signal } = session;

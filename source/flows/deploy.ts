@@ -6,6 +6,7 @@ import { formOf } from '../stack/form.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
 import { cleanLine } from '../text/clean.ts';
+import { deployAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import { planDependants } from './dependants.ts';
 import { dutiesText } from './first-run.ts';
@@ -17,17 +18,7 @@ import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
 
 /** From "I want one" to a healthy one: a form, a plan to look at, and then all of it or nothing. For one that is there already: the same, with what stands there. */
 export const deploy: Flow = {
-  id: 'deploy',
-  verb: 'deploy',
-  title: 'Deploy or change',
-  summary:
-    'Asks what the component needs, shows exactly what would change on the host and what speaks against it, then does it, and waits until it is healthy. A component that is there already is changed.',
-  right: 'operate',
-  about: 'catalog',
-  flags: {
-    set: { meaning: 'a field, a port or the site, without being asked; may be given again', value: 'NAME=VALUE', repeats: true },
-    fresh: { meaning: "replace files that were changed by hand with the catalog's" },
-  },
+  ...deployAbout,
   async run(session, input, world) {
     const entry = entryOf(input);
     const set = input.options['set'];

@@ -2,21 +2,14 @@ import { Fault } from '../faults/fault.ts';
 import { dutiesLeft } from '../fleet/duties.ts';
 import type { DutyView } from '../fleet/model.ts';
 import { confirmDuty, notDeployed } from '../stack/confirm-duty.ts';
+import { dutyAbout } from './about-stack.ts';
 import type { Flow } from './flow.ts';
 import { componentOf } from './service-targets.ts';
 
 const byHand = (duty: DutyView) => duty.by === 'hand';
 
 export const duty: Flow = {
-  id: 'duty',
-  verb: 'duty',
-  title: 'Confirm a first-run duty',
-  summary:
-    'Says that something is done which nobody can see from here: a default password was changed, a certificate imported. What the product itself tells is seen without this.',
-  right: 'operate',
-  about: 'component',
-  usage: '[ID]',
-  offered: (component) => dutiesLeft(component).some(byHand),
+  ...dutyAbout,
   async run(session, input, world) {
     const { key } = componentOf(input);
     // What was written down, and what the product says, is known a moment after its containers are.

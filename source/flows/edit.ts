@@ -10,6 +10,7 @@ import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
 import { cleanLine } from '../text/clean.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
+import { editAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
@@ -18,16 +19,7 @@ import { componentOf } from './service-targets.ts';
 import { type Standing, standing } from './standing.ts';
 
 export const edit: Flow = {
-  id: 'edit',
-  verb: 'edit',
-  title: 'Edit its files',
-  summary:
-    'Opens compose.yaml, .env or a configuration file of a component in your editor, then shows what the change would do and applies it like any other. With --stdin the new text is piped in.',
-  right: 'operate',
-  about: 'component',
-  usage: '[FILE]',
-  flags: { stdin: { meaning: 'take the new text from what is piped in' } },
-  offered: (component) => component.known,
+  ...editAbout,
   async run(session, input, world) {
     const component = componentOf(input);
     const one = await standing(session, world, input.place, component.id);

@@ -94,3 +94,6 @@ export interface Flow {
   offered?: (component: ComponentView) => boolean;
   run(session: Session, input: FlowInput, world: FlowWorld): Promise<FlowOutcome>;
 }
+
+/** All of a flow but its procedure. */
+export type FlowAbout = Omit<Flow, 'run'>;

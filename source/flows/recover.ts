@@ -5,6 +5,7 @@ import { readUnfinishedRuns } from '../stack/run-journal.ts';
 import { readLock } from '../stack/stack-lock.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
+import { recoverAbout } from './about-stack.ts';
 import { labelsOfNetwork, tellApplying } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { secretValues } from './secret-values.ts';
@@ -12,17 +13,7 @@ import { composeToolOf } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
 export const recover: Flow = {
-  id: 'recover',
-  verb: 'recover',
-  title: 'Go on with what broke off',
-  summary:
-    'Names the changes to a stack that never came to their end: a console that was killed, a machine that went down, a step that failed. Each can be finished or taken back.',
-  right: 'operate',
-  about: 'host',
-  flags: {
-    finish: { meaning: 'finish what broke off, without being asked' },
-    undo: { meaning: 'take it back, without being asked' },
-  },
+  ...recoverAbout,
   async run(session, input, world) {
     const stackFolder = await world.stackFolderOf(input.place, session.signal);
     const runs = await unfinishedRuns(session, world, input.place);

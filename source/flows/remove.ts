@@ -3,7 +3,6 @@ import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
-import { deployedEntry, removeDeployed } from './remove-deployed.ts';
 import { componentOf, hasContainer, namesText, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { serviceFlag } from './start.ts';
 import { isStopped, stop } from './stop.ts';
@@ -28,6 +27,8 @@ export const remove: Flow = {
   offered: (component) => component.services.some(hasContainer),
   async run(session, input, world) {
     const component = componentOf(input);
+    // It brings the whole of deploying along, which is nothing for the way to the first frame.
+    const { deployedEntry, removeDeployed } = await import('./remove-deployed.ts');
     const deployed = await deployedEntry(session, input, world);
     if (deployed) return removeDeployed(session, input, world, deployed);
     const engine = world.engineOf(input.place);

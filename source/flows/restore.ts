@@ -12,8 +12,9 @@ import type { BackupStore } from '../stack/backup-store.ts';
 import { readLock } from '../stack/stack-lock.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
+import { restoreAbout } from './about-backups.ts';
 import { contentText, noBackup } from './backup-list.ts';
-import { backupPassphrase, openStore, targetFlags } from './backup-target.ts';
+import { backupPassphrase, openStore } from './backup-target.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { hasContainer } from './service-targets.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
@@ -21,15 +22,7 @@ import { waitUntilHealthy } from './wait-until-healthy.ts';
 const limitMs = 24 * 3_600_000;
 
 export const restore: Flow = {
-  id: 'restore',
-  verb: 'restore',
-  title: 'Restore the component from a backup',
-  summary:
-    'Replaces the data of a component by that of a backup, the newest one or the one that is named. Where the component is gone, its files and secrets come back first.',
-  right: 'destroy',
-  about: 'catalog',
-  usage: '[BACKUP]',
-  flags: targetFlags,
+  ...restoreAbout,
   async run(session, input, world) {
     const id = input.component?.id ?? input.entry?.id;
     if (id === undefined)

@@ -2,19 +2,13 @@ import { Fault } from '../faults/fault.ts';
 import { readRuns } from '../stack/run-journal.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
+import { rollbackAbout } from './about-stack.ts';
 import type { Flow } from './flow.ts';
 import { goOn } from './recover.ts';
 import { componentOf } from './service-targets.ts';
 
 export const rollback: Flow = {
-  id: 'rollback',
-  verb: 'rollback',
-  title: 'Go back to what was there before',
-  summary:
-    'Takes the last change of a component back: its files, its images by digest, its secrets in the versions of then. Refused, with the reason, where a newer image has run that may have changed the data for good.',
-  right: 'operate',
-  about: 'component',
-  offered: (component) => component.known,
+  ...rollbackAbout,
   async run(session, input, world) {
     const component = componentOf(input);
     const { signal } = session;

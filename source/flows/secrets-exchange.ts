@@ -10,12 +10,6 @@ import type { Session } from '../session/session.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
 import { partsOf } from './secret-names.ts';
 
-export const managerFlags = {
-  manager: { meaning: 'to or from the secrets manager at this address, instead of an age file', value: 'URL' },
-  mount: { meaning: 'its key-value engine (default: secret)', value: 'NAME' },
-  folder: { meaning: 'folder in that engine (default: quarterdeck)', value: 'PATH' },
-} as const;
-
 /** Where an age file is, as it was named. */
 export function fileOf(written: string): string {
   return resolve(expandHome(written.trim(), homedir()));

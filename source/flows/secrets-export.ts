@@ -4,26 +4,14 @@ import type { AgeFor, SecretBundle } from '../secrets/age-file.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { bytesText, countText } from '../text/quantities.ts';
+import { secretsExportAbout } from './about-secrets.ts';
 import type { Flow, FlowInput, FlowOutcome } from './flow.ts';
-import { bundleOf, fileOf, managerFlags, openManager, storePathOf } from './secrets-exchange.ts';
+import { bundleOf, fileOf, openManager, storePathOf } from './secrets-exchange.ts';
 
 const leastPassphrase = 12;
 
 export const secretsExport: Flow = {
-  id: 'secrets-export',
-  verb: 'secrets export',
-  title: 'Export the secrets',
-  summary:
-    'Writes all secrets with their versions into an age file, for a public key (--to, may be given again) or a passphrase; or the newest versions to a secrets manager (--manager).',
-  right: 'reveal',
-  about: 'host',
-  offline: true,
-  usage: '[FILE]',
-  flags: {
-    to: { meaning: 'public key of whoever may read it', value: 'AGE1...', repeats: true },
-    component: { meaning: 'only those of this component', value: 'ID' },
-    ...managerFlags,
-  },
+  ...secretsExportAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const { component } = input.options;

@@ -5,8 +5,9 @@ import { valueProblem } from '../secrets/vault-place.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
+import { secretsImportAbout } from './about-secrets.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { fileOf, managerFlags, nameAt, openManager, readLocal } from './secrets-exchange.ts';
+import { fileOf, nameAt, openManager, readLocal } from './secrets-exchange.ts';
 
 type Incoming = SecretBundle['secrets'][number];
 interface Sorted {
@@ -16,16 +17,7 @@ interface Sorted {
 }
 
 export const secretsImport: Flow = {
-  id: 'secrets-import',
-  verb: 'secrets import',
-  title: 'Import secrets',
-  summary:
-    'Takes secrets from an age file that was exported, or from a secrets manager (--manager), and shows first which are new and which would be replaced.',
-  right: 'operate',
-  about: 'host',
-  offline: true,
-  usage: '[FILE]',
-  flags: { identity: { meaning: 'file with the secret key that opens it', value: 'FILE' }, ...managerFlags },
+  ...secretsImportAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const manager = await openManager(session, input, world);

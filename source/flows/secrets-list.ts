@@ -1,18 +1,12 @@
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText } from '../text/quantities.ts';
+import { secretsListAbout } from './about-secrets.ts';
 import type { Flow } from './flow.ts';
 import { partsOf } from './secret-names.ts';
 import { enginePlaces, vaultPlace } from './secret-places.ts';
 
 export const secretsList: Flow = {
-  id: 'secrets-list',
-  verb: 'secrets list',
-  title: 'List the secrets and where they rest',
-  summary: 'Lists every secret that is kept, without its value: versions, age, every place where it rests, and who can read it there.',
-  right: 'read',
-  about: 'host',
-  offline: true,
-  usage: '[COMPONENT]',
+  ...secretsListAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const wanted = input.words[0];

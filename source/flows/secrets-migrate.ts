@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { SecretVault, VaultCare } from '../secrets/vault.ts';
 import { countText } from '../text/quantities.ts';
+import { secretsMigrateAbout, secretsResealAbout } from './about-secrets.ts';
 import type { Flow } from './flow.ts';
 
 const limitMs = 30 * 60_000;
@@ -15,15 +16,7 @@ export function careOf(vault: SecretVault): VaultCare {
 }
 
 export const secretsMigrate: Flow = {
-  id: 'secrets-migrate',
-  verb: 'secrets migrate',
-  title: 'Move the secrets to the keychain or to a sealed file',
-  summary:
-    'Copies all secrets to the other place, reads every value back, and only then removes them from the old one. One that was interrupted is gone on with.',
-  right: 'operate',
-  about: 'host',
-  offline: true,
-  flags: { to: { meaning: 'keychain or file', value: 'PLACE' } },
+  ...secretsMigrateAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const care = careOf(vault);
@@ -70,15 +63,7 @@ async function targetOf(given: unknown, vault: SecretVault, session: Parameters<
 }
 
 export const secretsReseal: Flow = {
-  id: 'secrets-reseal',
-  verb: 'secrets reseal',
-  title: 'Change the passphrase of the sealed secrets',
-  summary:
-    'Seals the file of secrets anew, with another passphrase, or with --key-file by the key file that QUARTERDECK_SECRETS_KEY_FILE names.',
-  right: 'operate',
-  about: 'host',
-  offline: true,
-  flags: { 'key-file': { meaning: 'with the key file instead of a passphrase' } },
+  ...secretsResealAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const care = careOf(vault);

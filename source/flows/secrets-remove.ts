@@ -1,19 +1,12 @@
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
+import { secretsRemoveAbout } from './about-secrets.ts';
 import type { Flow } from './flow.ts';
 import { chooseKept, partsOf } from './secret-names.ts';
 import { enginePlaces } from './secret-places.ts';
 
 export const secretsRemove: Flow = {
-  id: 'secrets-remove',
-  verb: 'secrets remove',
-  title: 'Forget a secret',
-  summary:
-    'Removes a secret with all its versions from the place where secrets are kept. Containers that have it keep their copy until they are removed.',
-  right: 'destroy',
-  about: 'host',
-  offline: true,
-  usage: 'COMPONENT VARIABLE',
+  ...secretsRemoveAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const { name, versions } = await chooseKept(session, input, await vault.list(session.signal));

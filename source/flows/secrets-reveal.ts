@@ -1,24 +1,11 @@
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { revealedSeconds, secretsRevealAbout } from './about-secrets.ts';
 import type { Flow } from './flow.ts';
 import { chooseKept, partsOf } from './secret-names.ts';
 
-const seconds = 15;
-
 export const secretsReveal: Flow = {
-  id: 'secrets-reveal',
-  verb: 'secrets reveal',
-  title: 'Reveal a secret',
-  summary: `Shows the value of a secret: in the console for ${seconds} seconds, in a terminal once. What was revealed, by whom and when is in the audit.`,
-  right: 'reveal',
-  about: 'host',
-  offline: true,
-  usage: 'COMPONENT VARIABLE',
-  flags: {
-    version: { meaning: 'that version, not the newest', value: 'ID' },
-    copy: { meaning: 'put it on the clipboard instead of the screen' },
-    plain: { meaning: 'the value alone, into a pipe' },
-  },
+  ...secretsRevealAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const { name, versions } = await chooseKept(session, input, await vault.list(session.signal));
@@ -50,7 +37,7 @@ export const secretsReveal: Flow = {
           kind: 'secret',
           label: shown,
           value,
-          secondsLeft: seconds,
+          secondsLeft: revealedSeconds,
           ...(plain === true && { plain }),
           ...(copy === true && { copyOnly: copy }),
         });

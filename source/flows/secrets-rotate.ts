@@ -6,6 +6,7 @@ import type { SecretEntry, SecretName, SecretVault } from '../secrets/vault.ts';
 import { valueProblem } from '../secrets/vault-place.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { secretsRotateAbout } from './about-secrets.ts';
 import type { Flow, FlowWorld, SecretChange } from './flow.ts';
 import { chooseKept, fieldOf, partsOf } from './secret-names.ts';
 import { targetOf, tellNew, tryValue, type Verdict } from './secret-proof.ts';
@@ -22,14 +23,7 @@ interface Holder {
 }
 
 export const secretsRotate: Flow = {
-  id: 'secrets-rotate',
-  verb: 'secrets rotate',
-  title: 'Replace a secret by a new one',
-  summary:
-    'Makes a new value, keeps it as a version, puts it in force in everything that uses it, and proves that the new one works and the old one does not, where the component can be asked.',
-  right: 'operate',
-  about: 'host',
-  usage: 'COMPONENT VARIABLE',
+  ...secretsRotateAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const entries = await vault.list(session.signal);

@@ -1,18 +1,12 @@
 import { Fault } from '../faults/fault.ts';
 import { valueProblem } from '../secrets/vault-place.ts';
 import { cleanLine } from '../text/clean.ts';
+import { secretsSetAbout } from './about-secrets.ts';
 import type { Flow } from './flow.ts';
 import { chooseName, fieldOf, partsOf } from './secret-names.ts';
 
 export const secretsSet: Flow = {
-  id: 'secrets-set',
-  verb: 'secrets set',
-  title: 'Set a secret',
-  summary: 'Keeps a value that you type, masked and twice, as the newest version of a secret. It is in force with the next deploy.',
-  right: 'operate',
-  about: 'host',
-  offline: true,
-  usage: 'COMPONENT VARIABLE',
+  ...secretsSetAbout,
   async run(session, input, world) {
     const vault = await world.vault(session);
     const name = await chooseName(session, input, world, await vault.list(session.signal));

@@ -6,6 +6,7 @@ import type { Session } from '../session/session.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
 import { cleanLine } from '../text/clean.ts';
+import { upAbout } from './about-stack.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { secretValues } from './secret-values.ts';
 import { composeToolOf } from './stack-facts.ts';
@@ -18,14 +19,7 @@ interface Failure {
 }
 
 export const up: Flow = {
-  id: 'up',
-  verb: 'up',
-  title: 'Bring up what should run',
-  summary:
-    'After a power cut or an outage: starts what was deployed from here, should run and does not, who is used before who uses it, each when the one before is healthy. Says at the end what did not come back, and why. What an operator stopped stays down, unless it is named.',
-  right: 'operate',
-  about: 'host',
-  usage: '[COMPONENT...|all]',
+  ...upAbout,
   async run(session, input, world) {
     const { components } = await world.fleet.settle(session.signal, { complete: true });
     const here = components.filter(({ host, deployed }) => host === input.place && deployed);

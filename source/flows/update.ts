@@ -5,6 +5,7 @@ import type { Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
+import { updateAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowWorld } from './flow.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
@@ -17,15 +18,7 @@ const askedAtOnce = 4;
 const askLimitMs = 15_000;
 
 export const update: Flow = {
-  id: 'update',
-  verb: 'update',
-  title: 'Update to the newest image',
-  summary:
-    'Asks the registry for newer images and the catalog for newer tags, shows what would change and what the component wants done besides, then fetches, recreates and waits until it is healthy. "all" is the whole stack.',
-  right: 'operate',
-  about: 'component',
-  all: true,
-  offered: (component) => component.known,
+  ...updateAbout,
   async run(session, input, world) {
     const ids = input.component ? [input.component.id] : await deployedIds(session, world, input.place);
     if (ids.length === 0) return { message: 'Nothing was deployed from here: there is nothing to update.', data: { updated: [] } };

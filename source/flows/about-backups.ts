@@ -1,0 +1,94 @@
+import { defaultRetention } from '../stack/backup-retention.ts';
+import type { FlowAbout } from './flow.ts';
+
+const targetFlags = {
+  to: { meaning: 'where backups go: a folder of the host, or restic:REPOSITORY', value: 'PLACE' },
+  'password-file': { meaning: "file on the host with the repository's password, for runs without anybody", value: 'FILE' },
+} as const;
+
+const flags = {
+  ...targetFlags,
+  recipient: { meaning: 'public key of age (age1…) that seals the secrets, instead of a passphrase', value: 'KEY', repeats: true },
+  'keep-all': { meaning: 'let no older backup go' },
+} as const;
+
+/* What flows about backups are called and take. Verbs, palette and help are made of this; the procedures are loaded when they run. */
+
+export const backupListAbout: FlowAbout = {
+  id: 'backup-list',
+  verb: 'backup list',
+  title: 'List the backups',
+  summary: 'Lists the backups of a host, or of one component: age, size, what is in them, and what a restore would lack.',
+  right: 'read',
+  about: 'host',
+  usage: '[COMPONENT]',
+  flags: targetFlags,
+};
+
+export const backupVerifyAbout: FlowAbout = {
+  id: 'backup-verify',
+  verb: 'backup verify',
+  title: 'Verify the backups',
+  summary: 'Reads the backups of a component again, all or one, and compares them with their checksums.',
+  right: 'read',
+  about: 'host',
+  usage: 'COMPONENT [BACKUP]',
+  flags: targetFlags,
+};
+
+export const backupScheduleAbout: FlowAbout = {
+  id: 'backup-schedule',
+  verb: 'backup schedule',
+  title: 'Back up every day',
+  summary:
+    'Writes a systemd timer that backs up all components of the host once a day, also while no console is open, or says the line for cron.',
+  right: 'operate',
+  about: 'host',
+  flags: {
+    ...targetFlags,
+    at: { meaning: 'when, in local time (03:15)', value: 'TIME' },
+    recipient: { meaning: 'public key of age (age1…) that seals the secrets', value: 'KEY', repeats: true },
+    cron: { meaning: 'only say the line for cron, write nothing' },
+  },
+};
+
+export const backupUnscheduleAbout: FlowAbout = {
+  id: 'backup-unschedule',
+  verb: 'backup unschedule',
+  title: 'Stop backing up every day',
+  summary: 'Takes away the systemd timer that "backup schedule" wrote, and nothing else.',
+  right: 'operate',
+  about: 'host',
+};
+
+export const backupAbout: FlowAbout = {
+  id: 'backup',
+  verb: 'backup',
+  title: 'Back up the component',
+  summary: `Saves a component's data, files, image digests and sealed secrets. Older backups go: ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly stay.`,
+  right: 'operate',
+  about: 'component',
+  flags,
+};
+
+export const backupAllAbout: FlowAbout = {
+  id: 'backup-all',
+  verb: 'backup all',
+  title: 'Back up all components',
+  summary: 'Saves every component of the host that says how, one after the other. One that fails does not keep the others from it.',
+  right: 'operate',
+  about: 'host',
+  flags,
+};
+
+export const restoreAbout: FlowAbout = {
+  id: 'restore',
+  verb: 'restore',
+  title: 'Restore the component from a backup',
+  summary:
+    'Replaces the data of a component by that of a backup, the newest one or the one that is named. Where the component is gone, its files and secrets come back first.',
+  right: 'destroy',
+  about: 'catalog',
+  usage: '[BACKUP]',
+  flags: targetFlags,
+};

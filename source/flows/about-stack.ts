@@ -1,0 +1,103 @@
+import { dutiesLeft } from '../fleet/duties.ts';
+import type { FlowAbout } from './flow.ts';
+
+/* What flows about deploying and what comes after it are called and take. Verbs, palette and help are made of this; the procedures are loaded when they run. */
+
+export const composeAbout: FlowAbout = {
+  id: 'compose',
+  verb: 'compose',
+  title: 'Run a compose command',
+  summary:
+    "Runs any compose command in the component's folder on the host, with its secrets supplied, and ends with its exit code. What it changes is not planned, not journaled and not taken back.",
+  right: 'operate',
+  about: 'component',
+  usage: '-- COMMAND [ARGUMENT...]',
+  offered: (component) => component.known,
+};
+
+export const deployAbout: FlowAbout = {
+  id: 'deploy',
+  verb: 'deploy',
+  title: 'Deploy or change',
+  summary:
+    'Asks what the component needs, shows exactly what would change on the host and what speaks against it, then does it, and waits until it is healthy. A component that is there already is changed.',
+  right: 'operate',
+  about: 'catalog',
+  flags: {
+    set: { meaning: 'a field, a port or the site, without being asked; may be given again', value: 'NAME=VALUE', repeats: true },
+    fresh: { meaning: "replace files that were changed by hand with the catalog's" },
+  },
+};
+
+export const dutyAbout: FlowAbout = {
+  id: 'duty',
+  verb: 'duty',
+  title: 'Confirm a first-run duty',
+  summary:
+    'Says that something is done which nobody can see from here: a default password was changed, a certificate imported. What the product itself tells is seen without this.',
+  right: 'operate',
+  about: 'component',
+  usage: '[ID]',
+  offered: (component) => dutiesLeft(component).some(({ by }) => by === 'hand'),
+};
+
+export const editAbout: FlowAbout = {
+  id: 'edit',
+  verb: 'edit',
+  title: 'Edit its files',
+  summary:
+    'Opens compose.yaml, .env or a configuration file of a component in your editor, then shows what the change would do and applies it like any other. With --stdin the new text is piped in.',
+  right: 'operate',
+  about: 'component',
+  usage: '[FILE]',
+  flags: { stdin: { meaning: 'take the new text from what is piped in' } },
+  offered: (component) => component.known,
+};
+
+export const recoverAbout: FlowAbout = {
+  id: 'recover',
+  verb: 'recover',
+  title: 'Go on with what broke off',
+  summary:
+    'Names the changes to a stack that never came to their end: a console that was killed, a machine that went down, a step that failed. Each can be finished or taken back.',
+  right: 'operate',
+  about: 'host',
+  flags: {
+    finish: { meaning: 'finish what broke off, without being asked' },
+    undo: { meaning: 'take it back, without being asked' },
+  },
+};
+
+export const rollbackAbout: FlowAbout = {
+  id: 'rollback',
+  verb: 'rollback',
+  title: 'Go back to what was there before',
+  summary:
+    'Takes the last change of a component back: its files, its images by digest, its secrets in the versions of then. Refused, with the reason, where a newer image has run that may have changed the data for good.',
+  right: 'operate',
+  about: 'component',
+  offered: (component) => component.known,
+};
+
+export const upAbout: FlowAbout = {
+  id: 'up',
+  verb: 'up',
+  title: 'Bring up what should run',
+  summary:
+    'After a power cut or an outage: starts what was deployed from here, should run and does not, who is used before who uses it, each when the one before is healthy. Says at the end what did not come back, and why. What an operator stopped stays down, unless it is named.',
+  right: 'operate',
+  about: 'host',
+  usage: '[COMPONENT...|all]',
+};
+
+export const updateAbout: FlowAbout = {
+  id: 'update',
+  verb: 'update',
+  title: 'Update to the newest image',
+  summary:
+    'Asks the registry for newer images and the catalog for newer tags, shows what would change and what the component wants done besides, then fetches, recreates and waits until it is healthy. "all" is the whole stack.',
+  right: 'operate',
+  about: 'component',
+  all: true,
+  offered: (component) => component.known,
+};
