@@ -404,6 +404,8 @@ export const componentSchema = z.strictObject({
         detail: z.string().default(''),
         /** When it is done, as the answers of calls that only read tell. Without it an operator confirms it by hand. */
         done: condition.optional(),
+        /** It is done once the reverse proxy has a site for it. */
+        bySite: z.boolean().optional(),
         /** Until it is done everybody gets in: a default password, no password (R47). */
         urgent: z.boolean().default(false),
         rule: z.string().optional(),

@@ -156,10 +156,10 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     probe,
     findings: context.findings,
     deployed: context.deployed !== undefined,
-    duties: dutiesOf(entry, context.observed, context.deployed?.duties),
+    duties: dutiesOf(entry, context.observed, context.deployed),
     backup: context.deployed && entry?.backup.some(({ way }) => way !== 'skip') ? context.backup : undefined,
     origin: originOf(group),
-    url: urlOf(entry, services, group),
+    url: context.deployed?.site ? `https://${cleanLine(context.deployed.site)}` : urlOf(entry, services, group),
   };
   return { view, reconsiderMs };
 }

@@ -5,6 +5,8 @@ import type { PlaceWatch } from './place-watch.ts';
 export interface Deployed {
   /** First-run duties that were confirmed by hand: id to time. */
   duties: Readonly<Record<string, string>>;
+  /** Name of its site at the reverse proxy; empty for none. */
+  site: string;
   /** Of the record's file: tells whether to read again. */
   stamp: string;
 }
@@ -102,7 +104,7 @@ export class DeployedComponents {
         continue;
       }
       const bytes = await files.read(`${folder}/${name}`, { signal, limitBytes: recordLimitBytes });
-      if (bytes) now.set(id, { stamp, duties: dutiesIn(new TextDecoder().decode(bytes)) });
+      if (bytes) now.set(id, { stamp, ...recordIn(new TextDecoder().decode(bytes)) });
     }
     this.#records.set(watch, now);
     return now.size !== (before?.size ?? 0) || [...now].some(([id, deployed]) => before?.get(id) !== deployed);
@@ -125,12 +127,15 @@ function sameAges(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, n
 }
 
 /** A record that is damaged is a matter of whoever changes the component: here it only confirms nothing. */
-function dutiesIn(text: string): Readonly<Record<string, string>> {
+function recordIn(text: string): Pick<Deployed, 'duties' | 'site'> {
   try {
-    const { duties } = JSON.parse(text) as { duties?: unknown };
-    if (duties === null || typeof duties !== 'object') return {};
-    return Object.fromEntries(Object.entries(duties).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+    const { duties, site } = JSON.parse(text) as { duties?: unknown; site?: unknown };
+    const confirmed = Object.entries(duties === null || typeof duties !== 'object' ? {} : duties);
+    return {
+      duties: Object.fromEntries(confirmed.filter((entry): entry is [string, string] => typeof entry[1] === 'string')),
+      site: typeof site === 'string' ? site : '',
+    };
   } catch {
-    return {};
+    return { duties: {}, site: '' };
   }
 }

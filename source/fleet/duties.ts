@@ -9,16 +9,18 @@ import type { ComponentView, DutyView } from './model.ts';
 export function dutiesOf(
   entry: CatalogEntry | undefined,
   observed: ReadonlyMap<string, boolean>,
-  confirmed: Readonly<Record<string, string>> | undefined,
+  deployed: { duties: Readonly<Record<string, string>>; site: string } | undefined,
 ): readonly DutyView[] {
   if (!entry || entry.firstRun.length === 0) return [];
-  return entry.firstRun.flatMap(({ id, title, detail, done: condition, urgent }): DutyView[] => {
+  return entry.firstRun.flatMap(({ id, title, detail, done: condition, urgent, bySite }): DutyView[] => {
     const duty = { id, title, detail, urgent };
     if (condition !== undefined) {
       const done = observed.get(id);
       return done === undefined ? [] : [{ ...duty, done, by: 'observed' }];
     }
-    return confirmed ? [{ ...duty, done: Object.hasOwn(confirmed, id), by: 'hand' }] : [];
+    if (!deployed) return [];
+    if (bySite && deployed.site !== '') return [{ ...duty, done: true, by: 'observed' }];
+    return [{ ...duty, done: Object.hasOwn(deployed.duties, id), by: 'hand' }];
   });
 }
 

@@ -262,6 +262,18 @@ describe('the fleet', () => {
       await vi.waitFor(() => expect(fleet.snapshot().components[0]?.duties.map(({ done }) => done)).toEqual([true, false]));
     });
 
+    test('a site at the reverse proxy is its address, and the duty to have one is done', async () => {
+      const files: Record<string, string> = {
+        '/home/op/stack/.quarterdeck/components/vault.json': JSON.stringify({ schema: 1, component: 'vault', site: 'vault.lan' }),
+      };
+      const engine = new LiveEngine();
+      engine.add('vault', { image: 'vaultwarden/server', labels: composeLabels('vault', 'vault') });
+      const proxy = { id: 'proxy', title: 'Give it a host with https', detail: '', urgent: false, bySite: true };
+      const entry = catalogEntry('vault', { vault: { image: 'vaultwarden/server', main: true } }, { firstRun: [proxy] });
+      const fleet = await fleetOn(engine, { host: hostDouble({ files }), catalog: [entry] });
+      expect(await complete(fleet)).toMatchObject({ url: 'https://vault.lan', duties: [{ id: 'proxy', done: true, by: 'observed' }] });
+    });
+
     test('what somebody else made has no duties that only its owner can confirm, and no backup to be missed', async () => {
       const host = hostDouble({ files: record({}) });
       const fleet = await fleetOn(engineWith('news'), { host, catalog: known, backupAges: async () => new Map() });

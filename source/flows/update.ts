@@ -45,11 +45,9 @@ export const update: Flow = {
       throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was updated.', remedy: 'Start it again whenever you like.' });
     }
     const { run } = await applyPlans(session, world, ready);
-    for (const { facts } of ready) {
-      for (const [index, step] of (facts.entry.upgrade?.steps ?? []).entries()) {
-        session.show({ kind: 'item', id: `${facts.entry.id} ${index + 1}`, title: `${facts.entry.id}: ${step}`, state: 'todo' });
-      }
-    }
+    const steps = ready.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, step]));
+    if (steps.length > 0)
+      session.show({ kind: 'table', title: 'What an update wants done besides', columns: ['COMPONENT', 'STEP'], rows: steps });
     const updated = ready.map(({ facts }) => facts.entry.id);
     return { message: [`${updated.join(', ')} was updated.`, upToDate].filter(Boolean).join(' '), data: { run, updated, current } };
   },

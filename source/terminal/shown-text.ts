@@ -37,7 +37,8 @@ export class TextSink implements ShownSink {
         break;
       }
       case 'item': {
-        if (shown.state === 'todo') break;
+        // What begins is told when it has ended; a line for each would say everything twice.
+        if (shown.state === 'todo' || shown.state === 'running') break;
         const tone = itemTones[shown.state];
         const evidence = shown.evidence === undefined ? '' : output.paint('faint', `  ${cleanLine(shown.evidence)}`);
         output.line(`${output.paint(tone, `${output.glyph(tone)} ${shown.state.padEnd(7)}`)}  ${cleanLine(shown.title)}${evidence}`);

@@ -80,11 +80,12 @@ export function componentLine(component: ComponentView, selected: boolean, conte
   const urgent = left.some((duty) => duty.urgent);
   const todo = left.length === 0 ? '' : ` ${theme.paint(urgent ? 'warn' : 'accent', urgent ? glyphs.tone.warn : glyphs.todo)}`;
   const name = cut(context.names.get(component.key) ?? '', columns.id - styledWidth(todo), glyphs.ellipsis);
-  // What it is called is known; that nobody saves it is not.
+  // What it is called is known; that it is no longer saved is not. That it never was would stand in every row of who saves elsewhere.
   const savedMs = component.backup?.atMs;
-  const product = isBackupDue(component, nowMs)
-    ? theme.paint('warn', pad(savedMs === undefined ? 'no backup' : `backup ${durationText(nowMs - savedMs)} old`, columns.product))
-    : quiet(pad(cleanLine(component.product), columns.product, 'left', glyphs.ellipsis));
+  const product =
+    savedMs !== undefined && isBackupDue(component, nowMs)
+      ? theme.paint('warn', pad(`backup ${durationText(nowMs - savedMs)} old`, columns.product))
+      : quiet(pad(cleanLine(component.product), columns.product, 'left', glyphs.ellipsis));
   const parts = [
     `${selected ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(component.tone, glyphs.tone[component.tone])}${context.marked.has(component.key) ? theme.paint('key', glyphs.mark) : ' '}${padStyled(`${name}${todo}`, columns.id)}`,
     theme.paint(component.tone, pad(cleanLine(component.word), columns.word, 'left', glyphs.ellipsis)),
