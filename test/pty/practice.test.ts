@@ -52,8 +52,8 @@ describe('the console on the practice stack', () => {
   test('starts, is walked through, resized, plays an incident, and leaves nothing behind', async () => {
     const shown = start(['practice'], { columns: 120, rows: 36 });
     await shown.sees('PRACTICE', startLimitMs);
-    await shown.sees(/password-vault +signups open/);
-    await shown.sees(/secrets-manager-path +sealed 0\/3/);
+    await shown.sees(/password-vault ☐ +signups open/);
+    await shown.sees(/secrets-manager-path ☐ +sealed 0\/3/);
     await shown.sees(/vulnerability-scanner +loading \d+\/30 min/);
 
     // Down to the vault, whose log is that of a real one.
@@ -71,7 +71,7 @@ describe('the console on the practice stack', () => {
     shown.press('enter');
     await shown.sees('A program that dies and is started again');
     shown.press('enter');
-    await shown.sees(/password-vault +restarting \d+x/, 20_000);
+    await shown.sees(/password-vault[ ☐]+restarting \d+x/, 20_000);
     shown.press('esc');
 
     shown.press('q');
