@@ -199,6 +199,16 @@ describe('rootless engines', () => {
     expect(await proxy('docker').told()).toEqual(['warning host-network', 'warning low-ports']);
   });
 
+  it('Podman without systemd never finds a container healthy, and compose would wait for that', async () => {
+    const one = small({});
+    one.facts = { kind: 'podman' };
+    one.programs['systemctl show'] = 'UnitFileState=enabled\nExecStart={ argv[]=podman start --all --filter should-start-on-boot=true }\n';
+    one.compose('services:\n  app:\n    image: small\n    depends_on: {db: {condition: service_healthy}}\n  db:\n    image: small\n');
+    expect((await one.finding('health-checks'))?.message).toMatch(/does not have: db would be waited for in vain/);
+    one.devices['/run/systemd/system'] = 1;
+    expect(await one.finding('health-checks')).toBeUndefined();
+  });
+
   it('Podman brings containers back after a restart only with linger and its service, both one key away (R5)', async () => {
     const one = proxy('podman');
     one.texts['/proc/sys/net/ipv4/ip_unprivileged_port_start'] = '0\n';

@@ -9,6 +9,8 @@ export interface ProjectService {
   devices: readonly { host: string; variables: readonly string[] }[];
   /** `host`: absolute for a folder of the host, `volume` for one of the engine's. */
   mounts: readonly { host: string | undefined; volume: string | undefined; target: string; variables: readonly string[] }[];
+  /** Services that must be healthy before it is started. */
+  awaits: readonly string[];
 }
 
 /** A compose file with its values filled in, as far as preflight looks at it. */
@@ -37,6 +39,9 @@ export async function readProject(
         networkMode: interpolate(words(service['network_mode']), values),
         devices: list(service['devices']).map((device) => deviceOf(words(device), values)),
         mounts: list(service['volumes']).map((mount) => mountOf(mount, values, folder)),
+        awaits: Object.entries(map(service['depends_on'])).flatMap(([needed, how]) =>
+          words(map(how)['condition']) === 'service_healthy' ? [needed] : [],
+        ),
       };
     }),
   };
@@ -49,6 +54,7 @@ function ofCatalog(service: CatalogEntry['services'][number], values: Readonly<R
     networkMode: service.networkMode,
     devices: service.devices.map((device) => deviceOf(device, values)),
     mounts: service.mounts.map(({ source, target }) => mountOf(`${source}:${target}`, values, folder)),
+    awaits: [],
   };
 }
 

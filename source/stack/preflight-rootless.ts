@@ -8,6 +8,7 @@ import { run, text } from './preflight-host.ts';
 export const rootlessChecks: readonly PreflightCheck[] = [
   { id: 'low-ports', what: 'Ports below 1024', run: checkLowPorts },
   { id: 'host-network', what: 'Network of the host', run: checkHostNetwork },
+  { id: 'health-checks', what: 'What runs health checks', run: checkHealthChecks },
   { id: 'boot', what: 'What starts containers after the host did', run: checkBoot },
 ];
 
@@ -46,6 +47,21 @@ function checkHostNetwork({ facts, project, entry }: PreflightContext): Finding[
       `${entry.id} wants the network of the host, and a rootless Docker gives it one of its own: it sees no loopback port of the host, and nobody sees its ports.`,
       'Run it in a rootful Docker, or in Podman.',
       { rule: 'R16' },
+    ),
+  ];
+}
+
+/** Podman leaves health checks to timers of systemd; without it a container stays "starting", and compose waits for it until its limit. */
+async function checkHealthChecks({ facts, host, project, composeTool, signal }: PreflightContext): Promise<Finding[]> {
+  // podman-compose 1.0 waits for no condition.
+  if (facts.kind !== 'podman' || composeTool?.kind !== 'docker-compose') return [];
+  const awaited = [...new Set(project.services.flatMap(({ awaits }) => awaits))];
+  if (awaited.length === 0 || (await host.files.facts('/run/systemd/system', signal))) return [];
+  return [
+    blocking(
+      'health-checks',
+      `Podman runs health checks with systemd, which this host does not have: ${awaited.join(', ')} would be waited for in vain.`,
+      'Boot the host with systemd, or use podman-compose, which does not wait.',
     ),
   ];
 }

@@ -93,7 +93,7 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow)
 
 /** A program's output must reach a pipe alone: `exec db -- pg_dump > dump.sql`. */
 function passesOutputOn(flow: Flow, outcome: FlowOutcome): boolean {
-  return flow.id === 'exec' && outcome.exitCode !== undefined;
+  return (flow.id === 'exec' || flow.id === 'compose') && outcome.exitCode !== undefined;
 }
 
 function subjectOf(flow: Flow, words: readonly string[]): { name: string; words: readonly string[] } {

@@ -67,6 +67,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
 
   const practiceWorld = practice && (await import('../flows/incident.ts'));
   let vault: Promise<SecretVault> | undefined;
+  let inFront: Session;
   const world: FlowWorld = {
     fleet,
     engineOf(place: string): Engine {
@@ -92,10 +93,11 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     },
     catalog,
     async vault(session: Session): Promise<SecretVault> {
+      inFront = session;
       const { openOwnVault } = await import('./own-vault.ts');
       await practice?.prepare?.();
       // One that could not be opened is tried again: the passphrase was wrong, the keychain locked.
-      vault ??= openOwnVault({ paths, env, session, practice: practice !== undefined }).catch((thrown: unknown) => {
+      vault ??= openOwnVault({ paths, env, asking: () => inFront, practice: practice !== undefined }).catch((thrown: unknown) => {
         vault = undefined;
         throw thrown;
       });

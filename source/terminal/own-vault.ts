@@ -9,19 +9,18 @@ import type { Session } from '../session/session.ts';
 interface Options {
   paths: OwnPaths;
   env: Readonly<Record<string, string | undefined>>;
-  /** Whoever is in front when the vault is first needed is asked for its passphrase. */
-  session: Session;
+  /** Whoever is in front when the passphrase is needed is asked for it: the vault outlives the flow that opened it. */
+  asking: () => Session;
   practice: boolean;
 }
 
 /** The installation's vault. Secrets of practice are worth nothing and rest in its own folder, under a key beside them. */
-export async function openOwnVault({ paths, env, session, practice }: Options): Promise<SecretVault> {
-  const { signal } = session;
+export async function openOwnVault({ paths, env, asking, practice }: Options): Promise<SecretVault> {
   return openVault({
     ...(practice ? await practiceVaultOptions(paths) : { env }),
     paths,
-    signal,
-    askPassphrase: ({ label, help }) => session.ask.secret({ id: 'passphrase', label, ...(help !== undefined && { help }) }),
+    signal: asking().signal,
+    askPassphrase: ({ id, label, help }) => asking().ask.secret({ id, label, ...(help !== undefined && { help }) }),
   });
 }
 
