@@ -12,8 +12,15 @@ import type { FlowInput, FlowWorld } from './flow.ts';
 export const resticPassword = 'RESTIC_PASSWORD';
 export const backupPassphrase = 'BACKUP_PASSPHRASE';
 
-/** The place that `--to` or the settings name. Throws `usage.backup`. */
+/** The place that `--to` or the settings name. Throws `usage.backup`, and `refused.practice` where there is nothing to save. */
 export async function backupTarget(session: Session, input: FlowInput, world: FlowWorld): Promise<BackupTarget> {
+  if (world.practice) {
+    throw new Fault({
+      code: 'refused.practice',
+      message: 'What a practice stack holds is made up: there are no data in it to back up.',
+      remedy: 'Backups can be tried on a host of your own.',
+    });
+  }
   const { home } = await world.hostOf(input.place).facts(session.signal);
   let written = typeof input.options.to === 'string' ? input.options.to : world.backupTargetOf?.(input.place);
   if (written === undefined && session.attended && !session.rehearsing) {

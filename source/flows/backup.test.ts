@@ -11,6 +11,7 @@ import { openLocalHost } from '../hosts/local-host.ts';
 import { cronLine, unitTexts } from '../stack/backup-schedule.ts';
 import { backup } from './backup.ts';
 import { backupList, backupVerify } from './backup-list.ts';
+import { backupTarget } from './backup-target.ts';
 import type { FlowWorld } from './flow.ts';
 import { restore } from './restore.ts';
 
@@ -111,6 +112,14 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       'start app',
     ]);
     expect(stage.engine.put[0]?.archive.toString()).toContain('what was written');
+  });
+
+  it('practice says that it has nothing to back up', async () => {
+    const practising = { ...world, practice: { incidents: [], play: async () => undefined } };
+    const session = {} as Parameters<typeof backupTarget>[0];
+    await expect(backupTarget(session, { place: 'local', words: [], options: { to } }, practising)).rejects.toMatchObject({
+      code: 'refused.practice',
+    });
   });
 
   it('a cancel in the middle starts what was stopped, and leaves no backup', async () => {
