@@ -62,6 +62,14 @@ test('lines that lie in the chunk of an engine, and one that two chunks share', 
   );
 });
 
+test('a list has nothing beyond its ends, also where something was kept before', () => {
+  const kept = new KeptLines();
+  kept.add(LogBatch.of([{ timeMs: 1, stamp: '', stream: 'stdout', text: 'gone' }]), web, 0);
+  expect(kept.entries().at(-1)).toMatchObject({ text: 'gone' });
+  kept.shrink(0, noLimit);
+  expect([kept.entries().at(-1), kept.entries().at(0)]).toEqual([undefined, undefined]);
+});
+
 test('the oldest go until the size is kept to, but for the last one', () => {
   const kept = new KeptLines();
   const long: LogLine = { timeMs: 1, stamp: '', stream: 'stdout', text: 'x'.repeat(10_000) };

@@ -177,7 +177,10 @@ class KeptEntries extends EntryList<KeptEntry> {
   }
 
   override at(position: number): KeptEntry | undefined {
-    const index = this.#firstIndex + (position < 0 ? this.length + position : position);
+    const offset = position < 0 ? this.length + position : position;
+    // What was kept once may still be among what was made.
+    if (!(offset >= 0 && offset < this.length)) return undefined;
+    const index = this.#firstIndex + offset;
     const made = this.#made.get(index);
     if (made) return made;
     const entry = super.at(position);

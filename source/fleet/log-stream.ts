@@ -125,7 +125,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
       const isAll = !options.persistent && refused === known.size && targets.unknown === 0;
       if (!(thrown instanceof Fault) || isAll) merge.fail(thrown);
       else if (options.onRefused) options.onRefused(origin, thrown.message);
-      else onNotice?.(known.size > 1 ? `${origin.service}: ${thrown.message}` : thrown.message);
+      else onNotice?.(known.size + targets.unknown > 1 ? `${origin.service}: ${thrown.message}` : thrown.message);
     } finally {
       followers--;
       merge.nudge();
