@@ -12,6 +12,8 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
+          // By itself vitest leaves a core alone, which on two is half of them.
+          maxWorkers: '100%',
           include: ['source/**/*.test.{ts,tsx}', 'test/{bench,bundle,catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'],
           exclude: ['**/*.plain.test.*'],
           env: { ...common.env, FORCE_COLOR: '3' },
@@ -21,6 +23,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'no-colour',
+          maxWorkers: '100%',
           include: ['source/**/*.plain.test.{ts,tsx}'],
           env: { ...common.env, NO_COLOR: '1', FORCE_COLOR: '0' },
         },

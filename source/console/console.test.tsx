@@ -832,16 +832,18 @@ describe('what is left to do', () => {
     await screen.sees(/password-vault ▲/, '▲ Create the first account, then close signups');
   });
 
-  test('a backup that is missing stands in the row, one of today does not', async () => {
+  test('a backup that is old stands in the row; one of today does not, nor that there never was one', async () => {
     const screen = await openRig({ size: { columns: 80, rows: 24 } });
     await screen.sees(/password-vault .*backup 9d old/);
     const backup = (atMs: number | undefined) =>
       screen.deck.show(({ components }) => ({
         components: components.map((one) => (one.id === 'password-vault' ? { ...one, backup: { atMs } } : one)),
       }));
-    backup(undefined);
-    await screen.sees(/password-vault .*no backup/);
     backup(sampleNowMs - hour);
+    await screen.sees(/password-vault .*Vaultwarden/);
+    backup(sampleNowMs - 30 * 24 * hour);
+    await screen.sees(/password-vault .*backup 30d old/);
+    backup(undefined);
     await screen.sees(/password-vault .*Vaultwarden/);
   });
 });
