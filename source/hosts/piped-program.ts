@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { PipedProgram, PipeOptions } from './host.ts';
+import { graceMs, signalGroup, startProgram } from './program.ts';
 
 /** Of what it said on stderr: the end, for a sentence. */
 const keptBytes = 16 * 1024;
-const graceMs = 500;
 
 /**
  * Starts a program of this machine whose input and output flow: nothing is collected, so that what goes through it may be larger than memory. It ends with the
@@ -20,13 +19,7 @@ export async function pipeProgram(
   const { signal } = grant;
   signal.throwIfAborted();
   const [program = '', ...args] = argv;
-  const child = spawn(program, args, {
-    cwd,
-    env: bare ? { ...env } : env ? { ...process.env, ...env } : process.env,
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true,
-    windowsHide: true,
-  });
+  const child = startProgram(program, args, { cwd, env, bare });
   let said = Buffer.alloc(0);
   child.stderr.on('data', (chunk: Buffer) => {
     said = Buffer.concat([said, chunk]);
@@ -41,17 +34,10 @@ export async function pipeProgram(
   child.stdout.once('error', (cause) => stdout.destroy(cause));
   stdout.once('close', () => child.stdout.destroy());
 
-  const signalGroup = (name: 'SIGTERM' | 'SIGKILL') => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, name);
-    } catch {
-      // Gone already.
-    }
-  };
   let kill: NodeJS.Timeout | undefined;
   const stop = () => {
-    signalGroup('SIGTERM');
-    kill = setTimeout(() => signalGroup('SIGKILL'), graceMs);
+    signalGroup(child, 'SIGTERM');
+    kill = setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs);
     kill.unref();
   };
   signal.addEventListener('abort', stop, { once: true });

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { ExecOptions, ExecOutcome } from './host.ts';
 
 const defaultLimitBytes = 1024 * 1024;
 /** Between asking a program to end and ending it. */
-const graceMs = 500;
+export const graceMs = 500;
 /** A program that is gone may have left its output open in a child that lives on (`sh -c 'daemon &'`): nobody waits longer for it. */
 const drainMs = 1_000;
 
@@ -45,14 +45,7 @@ export function runProgram(argv: readonly string[], options: ExecOptions & { bar
   return new Promise((resolve, reject) => {
     if (program === undefined || program === '') throw new TypeError('a program is needed to run one');
     signal.throwIfAborted();
-    const child = spawn(program, args, {
-      cwd,
-      env: bare ? { ...env } : env ? { ...process.env, ...env } : process.env,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      // A session of its own has no terminal either: nothing it runs can ask questions over the console.
-      detached: true,
-      windowsHide: true,
-    });
+    const child = startProgram(program, args, { cwd, env, bare });
     const stdout = new Output(limitBytes);
     const stderr = new Output(limitBytes);
     child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
@@ -84,17 +77,8 @@ export function runProgram(argv: readonly string[], options: ExecOptions & { bar
     }
 
     function endGroup(): void {
-      signalGroup('SIGTERM');
-      kill = setTimeout(() => signalGroup('SIGKILL'), graceMs);
-    }
-
-    function signalGroup(name: 'SIGTERM' | 'SIGKILL'): void {
-      if (child.pid === undefined) return;
-      try {
-        process.kill(-child.pid, name);
-      } catch {
-        // The group is gone already.
-      }
+      signalGroup(child, 'SIGTERM');
+      kill = setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs);
     }
 
     const finish = () =>
@@ -118,6 +102,32 @@ export function runProgram(argv: readonly string[], options: ExecOptions & { bar
     child.stdin.on('error', () => undefined);
     child.stdin.end(stdin ?? '');
   });
+}
+
+/** Starts a program of this machine with all its streams ours. It is a group and a session of its own; `bare`: without anything of our own environment. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  { cwd, env, bare = false }: Pick<ExecOptions, 'cwd' | 'env'> & { bare?: boolean },
+): ChildProcessWithoutNullStreams {
+  return spawn(program, args, {
+    cwd,
+    env: bare ? { ...env } : env ? { ...process.env, ...env } : process.env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A session of its own has no terminal either: nothing it runs can ask questions over the console.
+    detached: true,
+    windowsHide: true,
+  });
+}
+
+/** To the program and all that it has started. */
+export function signalGroup({ pid }: { pid?: number | undefined }, name: 'SIGTERM' | 'SIGKILL'): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, name);
+  } catch {
+    // The group is gone already.
+  }
 }
 
 function groupLives(pid: number | undefined): boolean {
