@@ -1,11 +1,9 @@
 import { Readable, type Writable } from 'node:stream';
 import type Docker from 'dockerode';
-import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import { cleanLine } from '../text/clean.ts';
 import type { ExecStream } from './engine.ts';
 import type { EngineLink } from './engine-link.ts';
-import { exitCodeOf } from './exec.ts';
+import { exitCodeOf, refuseUnlessRun } from './exec.ts';
 import { FrameSplitter } from './frames.ts';
 
 /** What a program said on stderr is for a sentence: its end is kept. */
@@ -69,16 +67,7 @@ export async function execStreamIn(
     .then(async () => {
       const exitCode = await link.limited(signal, undefined, (abortSignal) => exitCodeOf(exec, abortSignal));
       const stderr = said.toString('utf8');
-      if (
-        (exitCode === 126 || exitCode === 127) &&
-        /OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(stderr)
-      ) {
-        throw new Fault({
-          code: 'engine.execFailed',
-          message: `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(stderr.trim()).slice(0, 300)}`,
-          remedy: 'Check that the image has this program.',
-        });
-      }
+      refuseUnlessRun(argv, exitCode, stderr);
       return { exitCode, stderr };
     })
     .finally(() => signal.removeEventListener('abort', end));

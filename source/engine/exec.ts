@@ -42,19 +42,20 @@ export async function execIn(
         : await fed(exec, stdin, abortSignal);
     const { stdout, stderr } = await collected(stream, limitBytes);
     const exitCode = await exitCodeOf(exec, abortSignal);
-    // 126 and 127 with these words come from the runtime, before any program ran.
     const said = Buffer.concat([stdout.bytes(), stderr.bytes()]).toString('utf8');
-    if (
-      (exitCode === 126 || exitCode === 127) &&
-      /OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(said)
-    ) {
-      throw new Fault({
-        code: 'engine.execFailed',
-        message: `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(said.trim()).slice(0, 300)}`,
-        remedy: 'Check that the image has this program.',
-      });
-    }
+    refuseUnlessRun(argv, exitCode, said);
     return { exitCode, stdout: stdout.bytes(), stderr: stderr.bytes(), cut: stdout.cut || stderr.cut };
+  });
+}
+
+/** 126 and 127 with these words come from the runtime, before any program ran. Throws `engine.execFailed`. */
+export function refuseUnlessRun(argv: readonly string[], exitCode: number, said: string): void {
+  if (exitCode !== 126 && exitCode !== 127) return;
+  if (!/OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(said)) return;
+  throw new Fault({
+    code: 'engine.execFailed',
+    message: `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(said.trim()).slice(0, 300)}`,
+    remedy: 'Check that the image has this program.',
   });
 }
 

@@ -1,11 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { generate } from '../catalog/generators.ts';
 import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
+import type { Host } from '../hosts/host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import { identityOf } from '../session/identity.ts';
-import type { Session } from '../session/session.ts';
+import { newRun } from '../session/journal.ts';
+import type { Act, Session } from '../session/session.ts';
 import { applyTransaction } from '../stack/apply.ts';
+import { versionsIn } from '../stack/apply-record.ts';
 import type { SecretValues } from '../stack/apply-script.ts';
 import type { Deployment, Plan, PlannedSecret } from '../stack/model.ts';
 import { networkLabels } from '../stack/networks.ts';
@@ -63,6 +65,13 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
     const seen = await waitUntilHealthy(session, world, place, facts.entry.id, { sinceMs });
     component ??= seen;
   }
+  await noteVerified(session, host, transaction, target);
+  return { run, component };
+}
+
+/** Writes down on the host that all of a transaction was seen healthy. */
+export async function noteVerified(session: Session, host: Host, transaction: Transaction, target: Act<void>['target']): Promise<void> {
+  const { run } = transaction;
   await session.act({
     id: `verified ${run}`,
     right: 'operate',
@@ -70,7 +79,6 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
     target,
     run: (grant) => markVerified(grant, host, transaction),
   });
-  return { run, component };
 }
 
 /** Takes a component away, with the confirmation that `destroy` wants; volumes of the plan go last, when nothing uses them any more. Answers the run. */
@@ -125,11 +133,6 @@ function blocked(ready: readonly ReadyPlan[]): Fault {
 /** A network of ours says so. */
 export const labelsOfNetwork = (network: string) => networkLabels(network.replace(/^quarterdeck-/, ''));
 
-/** Sorts by time, and tells two of one millisecond apart. */
-function newRun(): string {
-  return `${new Date().toISOString().replace(/[-:.Z]/g, '')}-${randomBytes(3).toString('hex')}`;
-}
-
 function requestOf(plan: Plan, compose: readonly string[]): string {
   const files = plan.files.filter(({ before, after }) => before !== after).map(({ path }) => path);
   const changed = plan.services.filter(({ change }) => change !== 'keep').map(({ name, change }) => `${change} ${name}`);
@@ -158,9 +161,8 @@ async function keepSecrets(
     const secrets = vault ? await versionsOf(session, vault, one, run) : plan.secrets;
     plans.push({ ...plan, secrets });
     const { id } = facts.entry;
-    const inForce = Object.fromEntries(secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version]])));
     const empty = Object.fromEntries(secrets.flatMap(({ variable, what }) => (what === 'none' ? [[variable, '']] : [])));
-    values[id] = { ...empty, ...(await secretValues(session, world, facts.place, id, inForce)) };
+    values[id] = { ...empty, ...(await secretValues(session, world, facts.place, id, versionsIn(secrets))) };
     // A program in another component's container needs that component's compose file, and so its secrets.
     for (const { component } of plan.after) {
       values[component] ??= await secretValues(session, world, facts.place, component, recordedSecrets(facts.others, component));

@@ -28,7 +28,7 @@ export const deploy: Flow = {
   },
 };
 
-export function entryOf(input: FlowInput) {
+function entryOf(input: FlowInput) {
   if (input.entry) return input.entry;
   throw new Fault({
     code: 'usage.component',
@@ -66,12 +66,12 @@ async function deployWith(
       return { message: `${entry.id}: there is nothing to change, it is so already.`, data: planJson(plan, findings, isEmpty(plan)) };
     }
     const others = await planDependants(session, world, ready);
-    const { title } = reviewOf(plan, findings);
+    const own = reviewOf(plan, findings);
     const review =
       others.length === 0
-        ? reviewOf(plan, findings)
+        ? own
         : reviewTogether([ready, ...others], {
-            title: `${title}, and with it ${others.map((other) => other.plan.component).join(', ')}`,
+            title: `${own.title}, and with it ${others.map((other) => other.plan.component).join(', ')}`,
             label: 'Apply all of it',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });

@@ -1,12 +1,13 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
-import { finishRun, markVerified, recordBefore, undoRun } from '../stack/recover.ts';
+import { versionsIn } from '../stack/apply-record.ts';
+import { finishRun, recordBefore, undoRun } from '../stack/recover.ts';
 import { readUnfinishedRuns } from '../stack/run-journal.ts';
 import { readLock } from '../stack/stack-lock.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { recoverAbout } from './about-stack.ts';
-import { labelsOfNetwork, tellApplying } from './apply-plans.ts';
+import { labelsOfNetwork, noteVerified, tellApplying } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { secretValues } from './secret-values.ts';
 import { composeToolOf } from './stack-facts.ts';
@@ -16,8 +17,9 @@ export const recover: Flow = {
   ...recoverAbout,
   async run(session, input, world) {
     const stackFolder = await world.stackFolderOf(input.place, session.signal);
-    const runs = await unfinishedRuns(session, world, input.place);
-    const holder = await readLock(world.hostOf(input.place), stackFolder, session.signal);
+    const host = world.hostOf(input.place);
+    const runs = await readUnfinishedRuns(host, stackFolder, session.signal);
+    const holder = await readLock(host, stackFolder, session.signal);
     // Its own script goes on without us; what broke off before waits for it.
     if (holder?.alive) {
       return {
@@ -44,11 +46,6 @@ function summary(session: Session, done: readonly { run: string; outcome: string
     message: done.map(({ run, outcome }) => `${run}: ${words[outcome as keyof typeof words]}.`).join(' '),
     data: { runs: done },
   };
-}
-
-export async function unfinishedRuns(session: Pick<Session, 'signal'>, world: FlowWorld, place: string): Promise<RunOnHost[]> {
-  const { signal } = session;
-  return readUnfinishedRuns(world.hostOf(place), await world.stackFolderOf(place, signal), signal);
 }
 
 async function chosen(session: Session, run: RunOnHost, options: Readonly<Record<string, unknown>>): Promise<'finish' | 'undo' | 'leave'> {
@@ -93,9 +90,7 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   const secrets: Record<string, Record<string, string>> = {};
   for (const plan of transaction.plans) {
     const versions =
-      how === 'finish'
-        ? Object.fromEntries(plan.secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version]])))
-        : ((await recordBefore(host, transaction, plan.component, signal))?.secrets ?? {});
+      how === 'finish' ? versionsIn(plan.secrets) : ((await recordBefore(host, transaction, plan.component, signal))?.secrets ?? {});
     secrets[plan.component] = await secretValues(session, world, place, plan.component, versions);
   }
   const sinceMs = Date.now();
@@ -119,11 +114,5 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   });
   for (const { component } of there) await waitUntilHealthy(session, world, place, component, { sinceMs });
   if (how === 'undo') return;
-  await session.act({
-    id: `verified ${transaction.run}`,
-    right: 'operate',
-    request: `note that run ${transaction.run} was seen healthy`,
-    target,
-    run: (grant) => markVerified(grant, host, transaction),
-  });
+  await noteVerified(session, host, transaction, target);
 }

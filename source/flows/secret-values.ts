@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import type { FlowWorld } from './flow.ts';
-import { secretName } from './stack-facts.ts';
+import { newestVersions, secretName } from './stack-facts.ts';
 
 /**
  * Values for one compose command, by variable, in these versions; everything that is read is hidden from here on. Throws `failed.secret` for a version that
@@ -35,12 +35,5 @@ export async function secretValues(
 
 /** The newest of each that the vault has: for a program in a component's container, or a compose command of the operator's. */
 export async function newestValues(session: Session, world: FlowWorld, place: string, component: string): Promise<Record<string, string>> {
-  const vault = await world.vault(session);
-  const prefix = secretName(place, component, '');
-  const versions: Record<string, string> = {};
-  for (const { name, versions: known } of await vault.list(session.signal)) {
-    const newest = known.at(-1);
-    if (newest && name.startsWith(prefix)) versions[name.slice(prefix.length)] = newest.id;
-  }
-  return secretValues(session, world, place, component, versions);
+  return secretValues(session, world, place, component, await newestVersions(session, world, place, component));
 }

@@ -132,16 +132,27 @@ export async function gatherStackFacts(session: Session, world: FlowWorld, place
 
 /** Newest versions of what the vault has of a component. A rehearsal goes without a vault that cannot be opened. */
 async function knownSecrets(session: Session, world: FlowWorld, place: string, component: string): Promise<Record<string, string>> {
-  const known: Record<string, string> = {};
   try {
-    const vault = await world.vault(session);
-    const prefix = secretName(place, component, '');
-    for (const { name, versions } of await vault.list(session.signal)) {
-      const newest = versions.at(-1);
-      if (name.startsWith(prefix) && newest) known[name.slice(prefix.length)] = newest.id;
-    }
+    return await newestVersions(session, world, place, component);
   } catch (thrown) {
     if (!session.rehearsing || session.signal.aborted) throw thrown;
+    return {};
   }
-  return known;
+}
+
+/** The newest version of each secret of a component that the vault has, by variable. */
+export async function newestVersions(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  component: string,
+): Promise<Record<string, string>> {
+  const vault = await world.vault(session);
+  const prefix = secretName(place, component, '');
+  const newest: Record<string, string> = {};
+  for (const { name, versions } of await vault.list(session.signal)) {
+    const last = versions.at(-1);
+    if (last && name.startsWith(prefix)) newest[name.slice(prefix.length)] = last.id;
+  }
+  return newest;
 }

@@ -37,7 +37,8 @@ export interface OpenRun {
 const keptRuns = 50;
 const runName = /^\d{8}T\d{9}-[0-9a-f]{6}$/;
 
-function newRun(): string {
+/** The name of a run, of a flow or of a change to a stack. */
+export function newRun(): string {
   // Sorts by time, and tells two of one millisecond apart.
   return `${new Date().toISOString().replace(/[-:.Z]/g, '')}-${randomBytes(3).toString('hex')}`;
 }

@@ -16,7 +16,6 @@ export function recordOf(
     if (after === undefined) delete files[path];
     else files[path] = hashOf(after);
   }
-  const secrets = plan.secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version] as const]));
   const planned = new Set(plan.files.map(({ path }) => path));
   const edited = [
     ...(before?.edited ?? []).filter((path) => !planned.has(path)),
@@ -29,12 +28,17 @@ export function recordOf(
     at: startedAt,
     by,
     files,
-    secrets: Object.fromEntries(secrets),
+    secrets: versionsIn(plan.secrets),
     images,
     ...(plan.site !== '' && { site: plan.site }),
     ...(edited.length > 0 && { edited }),
     ...(before?.duties && { duties: before.duties }),
   };
+}
+
+/** The versions that a plan names, by variable. */
+export function versionsIn(secrets: Plan['secrets']): Record<string, string> {
+  return Object.fromEntries(secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version]])));
 }
 
 /** What each service's image is on this host now, after it was pulled and before it runs. */
