@@ -13,7 +13,7 @@ import type { LogHub } from './log-hub.ts';
 import { createLogMoves, type LogMoves } from './log-moves.ts';
 import { firstMeasures, type Measured } from './measured.ts';
 import { createMoves } from './moves.ts';
-import { flowOf, isOffered } from './offers.ts';
+import { flowOf, isOffered, placeFor } from './offers.ts';
 import { contextsOf, filterTarget, selectedComponent, serviceShown } from './selection.ts';
 import { fieldOf } from './text-field.ts';
 import { createTyping } from './typing.ts';
@@ -32,7 +32,8 @@ export interface Commands {
   paste(text: string): void;
   select(componentKey: string): void;
   focus(pane: PaneId): void;
-  startFlow(flow: Flow): void;
+  /** About the selected component, or about another one; a flow of the host with words that say what it is about. */
+  startFlow(flow: Flow, component?: ComponentView, words?: readonly string[]): void;
   /** Of a flow about the catalog: with an entry that need not be there yet. */
   startWith(flow: Flow, entry: CatalogEntry): void;
   run(id: CommandId): void;
@@ -103,7 +104,8 @@ export function createCommands(options: Options): Commands {
     return isOffered(deck, flow, component) ? undefined : `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`;
   }
 
-  function startFlow(flow: Flow, component = selected()): void {
+  function startFlow(flow: Flow, about?: ComponentView, words: readonly string[] = []): void {
+    const component = about ?? selected();
     const why = obstacle(flow, component);
     if (why !== undefined) {
       say('warn', why);
@@ -119,16 +121,15 @@ export function createCommands(options: Options): Commands {
       place: component?.host ?? deck.fleet.snapshot().places[0]?.name ?? '',
       ...(flow.about === 'component' && component ? { component } : {}),
       ...(service ? { service } : {}),
-      words: [],
+      words,
       options: {},
     });
   }
 
   /** On the host that is looked at; a component that is there already is changed. */
   function startWith(flow: Flow, entry: CatalogEntry): void {
-    const { places, components } = deck.fleet.snapshot();
-    const reachable = places.filter(({ engine }) => engine.reachable);
-    const place = reachable.find(({ name }) => name === selected()?.host) ?? reachable[0];
+    const { components } = deck.fleet.snapshot();
+    const place = placeFor(deck, selected());
     if (deck.options.readOnly && flow.right !== 'read') say('warn', `This session is read-only: "${flow.title}" is not available.`);
     else if (!place) say('warn', 'No engine is connected.');
     else {

@@ -777,13 +777,50 @@ describe('palette', () => {
   test('finds what can be deployed by a word of its name, before the selected component that it has nothing to do with', async () => {
     const deck = createFakeDeck();
     const entry = (id: string, kind: string) => ({ id, kind, deploy: 'compose', product: { name: id } }) as CatalogEntry;
-    const entries = [entry('password-vault', 'Password vault server'), entry('photo-library', 'Photo and video library')];
+    const entries = [entry('password-vault', 'Password vault server'), entry('recipe-box', 'Recipes and shopping lists')];
     const screen = await openRig({ deck: { ...deck, catalog: { ...deck.catalog, entries } } });
     await screen.press(':');
-    await screen.type('deploy photo');
-    await screen.sees('▸ do    Deploy or change: photo-library');
+    await screen.type('deploy recipe');
+    await screen.sees('▸ do    Deploy or change: recipe-box');
     await screen.press('enter');
-    expect(deck.started.map(({ flow, input }) => [flow, input.entry?.id])).toEqual([['deploy', 'photo-library']]);
+    expect(deck.started.map(({ flow, input }) => [flow, input.entry?.id])).toEqual([['deploy', 'recipe-box']]);
+  });
+
+  test('finds a verb and a component together, whichever is selected, by id or by the name of the product', async () => {
+    const screen = await openRig();
+    for (const [typed, title, flow, id] of [
+      ['update jelly', 'Update to the newest image: media-server', 'update', 'media-server'],
+      ['rss stop', 'Stop the component: rss-reader', 'stop', 'rss-reader'],
+      ['update vault', 'Update to the newest image: password-vault', 'update', 'password-vault'],
+    ] as const) {
+      await screen.press(':');
+      await screen.type(typed);
+      await screen.sees(`▸ do    ${title}`);
+      await screen.press('enter');
+      const last = screen.deck.started.at(-1);
+      expect([last?.flow, last?.input.component?.id]).toEqual([flow, id]);
+      await screen.sees(new RegExp(`▸. ${id}`));
+    }
+  });
+
+  test('offers for another component only what makes sense there', async () => {
+    const screen = await openRig({ readOnly: true });
+    await screen.press(':');
+    await screen.type('stop rss');
+    await screen.misses('Stop the component');
+  });
+
+  test('finds a secret by the verb and its component, and takes its name along', async () => {
+    const deck = createFakeDeck();
+    const entry = { id: 'rss-reader', fields: [{ name: 'dbPassword', env: 'DB_PASSWORD', secret: true }] } as unknown as CatalogEntry;
+    const screen = await openRig({
+      deck: { ...deck, catalog: { ...deck.catalog, get: (id) => (id === 'rss-reader' ? entry : undefined) } },
+    });
+    await screen.press(':');
+    await screen.type('rotate rss');
+    await screen.sees('▸ do    Replace a secret by a new one: rss-reader DB_PASSWORD');
+    await screen.press('enter');
+    expect(deck.started.map(({ flow, input }) => [flow, input.words])).toEqual([['secrets-rotate', ['rss-reader', 'DB_PASSWORD']]]);
   });
 
   test('finds components, also those that a filter hides, and goes there', async () => {

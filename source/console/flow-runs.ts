@@ -223,7 +223,8 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     front,
     start(flow, input) {
       const id = ++lastId;
-      const about = input.component ? `: ${input.component.id}` : '';
+      const named = input.component ? [input.component.id] : flow.about === 'host' ? input.words : [];
+      const about = named.length > 0 ? `: ${named.join(' ')}` : '';
       const view: RunView = {
         id,
         title: cleanLine(`${flow.title}${about}`),

@@ -1,4 +1,4 @@
-import type { ComponentView } from '../fleet/model.ts';
+import type { ComponentView, PlaceView } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import type { KeyBinding, Keymap } from './keymap.ts';
@@ -9,6 +9,12 @@ export function isOffered(deck: Deck, flow: Flow, component: ComponentView | und
   if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0;
   if (flow.about === 'catalog') return component?.known === true && (flow.offered?.(component) ?? true);
   return component !== undefined && (flow.offered?.(component) ?? true);
+}
+
+/** Where something new goes: to the host that is looked at, or to the first one that answers. */
+export function placeFor(deck: Deck, component: ComponentView | undefined): PlaceView | undefined {
+  const reachable = deck.fleet.snapshot().places.filter(({ engine }) => engine.reachable);
+  return reachable.find(({ name }) => name === component?.host) ?? reachable[0];
 }
 
 export function flowOf(deck: Deck, id: string): Flow | undefined {

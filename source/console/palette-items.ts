@@ -1,19 +1,19 @@
 import fuzzysort from 'fuzzysort';
-import type { ComponentView } from '../fleet/model.ts';
+import type { ComponentView, FleetSnapshot, PlaceView } from '../fleet/model.ts';
 import type { Deck } from '../terminal/deck.ts';
 import type { Commands } from './commands.ts';
 import { namesOf } from './component-rows.ts';
 import { paneIds } from './interface-store.ts';
 import { keyText } from './key-press.ts';
 import { type CommandId, type Keymap, paneCommand } from './keymap.ts';
-import { isOffered } from './offers.ts';
+import { isOffered, placeFor } from './offers.ts';
 
 export interface PaletteItem {
   /** `do`, `go`, `host`: what kind of thing it is, in one word. */
   kind: string;
   title: string;
-  /** The verb of a flow: what people type on the command line finds it here too. */
-  verb?: string;
+  /** What finds it beside its title: the verb and what follows it on the command line, the product's own name. */
+  words?: string;
   detail: string;
   key: string;
   choose(commands: Commands): void;
@@ -42,9 +42,28 @@ const general: readonly CommandId[] = [
 const detailWeight = 0.6;
 const begunWeight = 0.5;
 
+interface Options {
+  deck: Deck;
+  keymap: Keymap;
+  component: ComponentView | undefined;
+  query: string;
+}
+
+const found = new WeakMap<FleetSnapshot, Options & { items: PaletteItem[] }>();
+
 /** What can be found with these letters, the best first; without letters everything, in a sensible order. */
-export function paletteItems(options: { deck: Deck; keymap: Keymap; component: ComponentView | undefined; query: string }): PaletteItem[] {
+export function paletteItems(options: Options): readonly PaletteItem[] {
+  // A key asks for it, and the frame after it.
   const { deck, keymap, component, query } = options;
+  const snapshot = deck.fleet.snapshot();
+  const last = found.get(snapshot);
+  if (last?.deck === deck && last.keymap === keymap && last.component === component && last.query === query) return last.items;
+  const items = findItems(options);
+  found.set(snapshot, { ...options, items });
+  return items;
+}
+
+function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
   const snapshot = deck.fleet.snapshot();
   const items: PaletteItem[] = [];
   const names = namesOf(snapshot.components);
@@ -55,26 +74,12 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
     items.push({
       kind: 'do',
       title: flow.about !== 'host' && component ? `${flow.title}: ${names.get(component.key) ?? component.id}` : flow.title,
-      verb: flow.verb,
+      words: flow.about !== 'host' && component ? `${flow.verb} ${component.id} ${component.product}` : flow.verb,
       detail: flow.summary,
       key: key ? keyText(key) : '',
       choose: (commands) => commands.startFlow(flow),
     });
   }
-  const deploys = deck.options.readOnly ? [] : deck.flows.filter(({ about }) => about === 'catalog');
-  // Behind what can be done with what is there: people who look for these type a word of theirs.
-  const fromCatalog: PaletteItem[] = deploys.flatMap((flow) =>
-    deck.catalog.entries
-      .filter((entry) => entry.deploy === 'compose' && entry.id !== component?.id)
-      .map((entry) => ({
-        kind: 'do',
-        title: `${flow.title}: ${entry.id}`,
-        verb: `${flow.verb} ${entry.id}`,
-        detail: [entry.kind, entry.product.name].join(', '),
-        key: '',
-        choose: (commands: Commands) => commands.startWith(flow, entry),
-      })),
-  );
   for (const id of general) {
     const binding = keymap.binding(id);
     items.push({
@@ -112,17 +117,20 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
       },
     });
   }
-  items.push(...fromCatalog);
-  if (query.trim() === '') return items;
-  const words = query.trim().toLowerCase().split(/\s+/);
+  const words = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  // A verb and what it is for: with one word alone, every verb times every component would stand there.
+  if (words.length > 1) items.push(...flowsOfOthers({ deck, component, names, words }));
+  // Behind what can be done with what is there: people who look for these type a word of theirs.
+  items.push(...flowsOfCatalog(deck, placeFor(deck, component)));
+  if (words.length === 0) return items;
   return fuzzysort
-    .go(query.trim(), items, {
-      keys: [(item) => item.title, (item) => item.verb ?? '', (item) => item.detail],
+    .go(words.join(' '), items, {
+      keys: [(item) => item.title, (item) => item.words ?? '', ({ words, detail }) => (words?.endsWith(detail) ? '' : detail)],
       // A component that happens to be restarting is not what `resta` is about.
-      scoreFn: (found) => {
-        const [title, verb, detail] = found;
+      scoreFn: (result) => {
+        const [title, known, detail] = result;
         return (
-          Math.max(title?.score ?? 0, verb?.score ?? 0, detailWeight * (detail?.score ?? 0)) + begunWeight * shareBegun(found.obj, words)
+          Math.max(title?.score ?? 0, known?.score ?? 0, detailWeight * (detail?.score ?? 0)) + begunWeight * shareBegun(result.obj, words)
         );
       },
       threshold: 0.45,
@@ -131,11 +139,83 @@ export function paletteItems(options: { deck: Deck; keymap: Keymap; component: C
     .map((result) => result.obj);
 }
 
-/** How many of the typed words begin a word of it: letters of `media` that are strewn over a long title are not what was meant. */
-function shareBegun({ title, verb = '' }: PaletteItem, typed: readonly string[]): number {
-  const there = `${title} ${verb}`.toLowerCase().split(/[^\p{L}\p{N}]+/u);
-  return (
-    typed.filter((word) => word.split(/[^\p{L}\p{N}]+/u).every((part) => there.some((known) => known.startsWith(part)))).length /
-    typed.length
+/** Flows about components that are there, other than the selected one: those of which both the flow and the component have to do with what was typed. */
+function flowsOfOthers(options: {
+  deck: Deck;
+  component: ComponentView | undefined;
+  names: ReadonlyMap<string, string>;
+  words: readonly string[];
+}): PaletteItem[] {
+  const { deck, component, names, words } = options;
+  const flows = touched(deck.flows, words, [({ verb }) => verb, ({ title }) => title]);
+  const others = touched(deck.fleet.snapshot().components, words, [
+    (other) => names.get(other.key) ?? other.id,
+    (other) => other.product,
+    (other) => other.kind,
+  ]);
+  return flows.flatMap((flow) =>
+    others.flatMap((other) => {
+      const name = names.get(other.key) ?? other.id;
+      const item = { kind: 'do', detail: other.product, key: '' };
+      const startWith = (about?: readonly string[]) => (commands: Commands) => {
+        commands.select(other.key);
+        commands.startFlow(flow, other, about);
+      };
+      if (flow.wordsFor) {
+        const entry = deck.options.readOnly && flow.right !== 'read' ? undefined : deck.catalog.get(other.id);
+        const wordsFor = entry && other.known ? flow.wordsFor(entry) : [];
+        return wordsFor.map((about) => ({
+          ...item,
+          title: `${flow.title}: ${[name, ...about.slice(1)].join(' ')}`,
+          words: `${flow.verb} ${about.join(' ')} ${other.product}`,
+          choose: startWith(about),
+        }));
+      }
+      if (flow.about === 'host' || other === component || !isOffered(deck, flow, other)) return [];
+      return {
+        ...item,
+        title: `${flow.title}: ${name}`,
+        words: `${flow.verb} ${other.id} ${other.product}`,
+        choose: startWith(),
+      };
+    }),
   );
+}
+
+/** What can be begun with what is not there yet, on the host that is looked at. */
+function flowsOfCatalog(deck: Deck, place: PlaceView | undefined): PaletteItem[] {
+  if (deck.options.readOnly || !place) return [];
+  const { components, places } = deck.fleet.snapshot();
+  const there = new Set(components.flatMap(({ known, host, id }) => (known && host === place.name ? [id] : [])));
+  const entries = deck.catalog.entries.filter(({ id, deploy }) => deploy === 'compose' && !there.has(id));
+  const where = places.length > 1 ? ` on ${place.name}` : '';
+  return deck.flows
+    .filter(({ about }) => about === 'catalog')
+    .flatMap((flow) =>
+      entries.map((entry) => ({
+        kind: 'do',
+        title: `${flow.title}: ${entry.id}${where}`,
+        words: `${flow.verb} ${entry.id} ${entry.product.name}`,
+        detail: [entry.kind, entry.product.name].join(', '),
+        key: '',
+        choose: (commands: Commands) => commands.startWith(flow, entry),
+      })),
+    );
+}
+
+/** Those that at least one of the words has to do with. */
+function touched<T>(all: readonly T[], words: readonly string[], keys: readonly ((one: T) => string)[]): readonly T[] {
+  const found = new Set(words.flatMap((word) => fuzzysort.go(word, all, { keys, threshold: 0.45, limit: 0 }).map(({ obj }) => obj)));
+  return all.filter((one) => found.has(one));
+}
+
+/**
+ * How many of the typed words begin a word of it: letters of `media` that are strewn over a long title are not what was meant.
+ * A whole word counts a little more: `nas-1` is not `nas-10`.
+ */
+function shareBegun({ title, words = '' }: PaletteItem, typed: readonly string[]): number {
+  const there = `${title} ${words}`.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+  const share = (part: string) => (there.includes(part) ? 1 : there.some((known) => known.startsWith(part)) ? 0.8 : 0);
+  const shares = typed.map((word) => Math.min(...word.split(/[^\p{L}\p{N}]+/u).map((part) => (part === '' ? 1 : share(part)))));
+  return shares.reduce((sum, one) => sum + one, 0) / shares.length;
 }

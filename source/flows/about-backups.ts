@@ -1,3 +1,4 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import { defaultRetention } from '../stack/backup-retention.ts';
 import type { FlowAbout } from './flow.ts';
 
@@ -5,6 +6,8 @@ const targetFlags = {
   to: { meaning: 'where backups go: a folder of the host, or restic:REPOSITORY', value: 'PLACE' },
   'password-file': { meaning: "file on the host with the repository's password, for runs without anybody", value: 'FILE' },
 } as const;
+
+const oneComponent = (entry: CatalogEntry) => [[entry.id]];
 
 const flags = {
   ...targetFlags,
@@ -22,6 +25,7 @@ export const backupListAbout: FlowAbout = {
   right: 'read',
   about: 'host',
   usage: '[COMPONENT]',
+  wordsFor: oneComponent,
   flags: targetFlags,
 };
 
@@ -33,6 +37,7 @@ export const backupVerifyAbout: FlowAbout = {
   right: 'read',
   about: 'host',
   usage: 'COMPONENT [BACKUP]',
+  wordsFor: oneComponent,
   flags: targetFlags,
 };
 
@@ -69,6 +74,7 @@ export const backupAbout: FlowAbout = {
   right: 'operate',
   about: 'component',
   flags,
+  offered: (component) => component.known,
 };
 
 export const backupAllAbout: FlowAbout = {

@@ -1,3 +1,4 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { FlowAbout } from './flow.ts';
 
 const managerFlags = {
@@ -5,6 +6,8 @@ const managerFlags = {
   mount: { meaning: 'its key-value engine (default: secret)', value: 'NAME' },
   folder: { meaning: 'folder in that engine (default: quarterdeck)', value: 'PATH' },
 } as const;
+
+const eachSecret = (entry: CatalogEntry) => entry.fields.filter(({ secret }) => secret).map((field) => [entry.id, field.env ?? field.name]);
 
 /** A revealed secret stays on the screen so long. */
 export const revealedSeconds = 15;
@@ -50,6 +53,7 @@ export const secretsListAbout: FlowAbout = {
   about: 'host',
   offline: true,
   usage: '[COMPONENT]',
+  wordsFor: ({ id }) => [[id]],
 };
 
 export const secretsMigrateAbout: FlowAbout = {
@@ -86,6 +90,7 @@ export const secretsRemoveAbout: FlowAbout = {
   about: 'host',
   offline: true,
   usage: 'COMPONENT VARIABLE',
+  wordsFor: eachSecret,
 };
 
 export const secretsRevealAbout: FlowAbout = {
@@ -97,6 +102,7 @@ export const secretsRevealAbout: FlowAbout = {
   about: 'host',
   offline: true,
   usage: 'COMPONENT VARIABLE',
+  wordsFor: eachSecret,
   flags: {
     version: { meaning: 'that version, not the newest', value: 'ID' },
     copy: { meaning: 'put it on the clipboard instead of the screen' },
@@ -113,6 +119,7 @@ export const secretsRotateAbout: FlowAbout = {
   right: 'operate',
   about: 'host',
   usage: 'COMPONENT VARIABLE',
+  wordsFor: eachSecret,
 };
 
 export const secretsSetAbout: FlowAbout = {
@@ -124,4 +131,5 @@ export const secretsSetAbout: FlowAbout = {
   about: 'host',
   offline: true,
   usage: 'COMPONENT VARIABLE',
+  wordsFor: eachSecret,
 };

@@ -88,6 +88,7 @@ export const upAbout: FlowAbout = {
   right: 'operate',
   about: 'host',
   usage: '[COMPONENT...|all]',
+  wordsFor: ({ id }) => [[id]],
 };
 
 export const updateAbout: FlowAbout = {

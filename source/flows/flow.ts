@@ -19,6 +19,8 @@ export interface FlowWorld {
   stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
   /** Where backups of that host go, as the settings say (`backups`): a folder there, or `restic:REPOSITORY`. Undefined where they say nothing. */
   backupTargetOf?(place: string): string | undefined;
+  /** Of this installation: what is kept there can be found out again. */
+  cacheFolder?: string;
   /** How this program is started, absolute: for what starts it later (a timer). */
   program?: readonly string[];
   /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
@@ -84,6 +86,8 @@ export interface Flow {
   offline?: true;
   /** Of a flow about a component: "all" in its place means the whole stack; `component` is missing then. */
   all?: true;
+  /** Of a flow about the host: the words that name what it can be about in this component, for who looks for both. */
+  wordsFor?: (entry: CatalogEntry) => readonly (readonly string[])[];
   /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
   /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */

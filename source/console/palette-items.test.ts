@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { createKeymap } from './keymap.ts';
+import { paletteItems } from './palette-items.ts';
+import { createFakeDeck } from './rig/fake-deck.ts';
+import { sampleSnapshot } from './rig/sample-fleet.ts';
+
+const keymap = createKeymap();
+
+/** A fleet of 130 components of the catalog. */
+function largeDeck() {
+  const base = sampleSnapshot();
+  const components = Array.from({ length: 130 }, (_, index) => {
+    const like = base.components[index % base.components.length];
+    if (!like) throw new Error('the sample has no components');
+    return { ...like, known: true, key: `key-${index}`, id: `component-${index}` };
+  });
+  return createFakeDeck({ snapshot: { ...base, components } });
+}
+
+test('a verb finds each of 130 components by its name, and lists at most a hundred', () => {
+  const deck = largeDeck();
+  const [component] = deck.fleet.snapshot().components;
+  for (const index of [7, 64, 129]) {
+    const [best] = paletteItems({ deck, keymap, component, query: `update component-${index}` });
+    expect(best?.title).toBe(`Update to the newest image: component-${index}`);
+  }
+  const all = paletteItems({ deck, keymap, component, query: 'update comp' });
+  expect(all.filter(({ title }) => title.startsWith('Update to the newest image: '))).toHaveLength(100);
+});
+
+test('without letters it offers flows for the selected component alone', () => {
+  const deck = largeDeck();
+  const [component] = deck.fleet.snapshot().components;
+  const flows = paletteItems({ deck, keymap, component, query: '' }).filter(({ kind }) => kind === 'do');
+  expect(flows.map(({ title }) => title)).toContain('Update to the newest image: component-0');
+  expect(flows.some(({ title }) => title.includes('component-1'))).toBe(false);
+});
