@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import type { ComposeTool } from './compose-tool.ts';
+import { ComposeVersions, type Printed } from './compose-versions.ts';
 import type { EngineAddress, EngineFacts } from './engine.ts';
 
 /** A Python program on a small machine takes seconds to say its version. */
@@ -45,22 +46,28 @@ const podmanCompose: Candidate = {
 /**
  * The compose command on the host that serves this engine best, and what it needs to reach exactly this one, whatever the operator's environment and contexts
  * say. Docker: the plugin, docker-compose, and the Python one where the engine still understands it. Podman: docker-compose against Podman's socket, since it
- * reads compose files in full, then podman-compose, then the Python one. Undefined where there is none of them. Each call asks anew.
+ * reads compose files in full, then podman-compose, then the Python one. Undefined where there is none of them. Each call asks anew, but for what `versionsFile` has
+ * kept of programs that are still the same.
  */
 export async function findComposeTool(
   host: Host,
-  { facts, address }: { facts: EngineFacts; address: EngineAddress },
+  { facts, address, versionsFile }: { facts: EngineFacts; address: EngineAddress; versionsFile?: string },
   signal: AbortSignal,
 ): Promise<ComposeTool | undefined> {
   const candidates =
     facts.kind === 'podman'
       ? [standalone, plugin, podmanCompose, pythonOne]
       : [plugin, standalone, ...(speaksWithPythonOne(facts) ? [pythonOne] : [])];
+  const programs = [...new Set(candidates.map(({ argv }) => argv[0] ?? ''))];
+  const versions = versionsFile === undefined ? undefined : await ComposeVersions.open(versionsFile, host, programs, signal);
   /** What each program printed: two candidates may be the same program. */
   const printed = new Map<string, string | undefined>();
   for (const { kind, argv, asks, read } of candidates) {
     const command = [...argv, ...asks].join(' ');
-    if (!printed.has(command)) printed.set(command, await outputOf(host, [...argv, ...asks], signal));
+    if (!printed.has(command)) {
+      const ask = () => outputOf(host, [...argv, ...asks], signal);
+      printed.set(command, versions ? await versions.printed([...argv, ...asks], ask, signal) : (await ask()).text);
+    }
     const version = read(printed.get(command) ?? '');
     if (version === undefined) continue;
     return {
@@ -74,13 +81,14 @@ export async function findComposeTool(
   return undefined;
 }
 
-/** Undefined where there is no such program, or where it fails or hangs. */
-async function outputOf(host: Host, argv: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+/** Without text where there is no such program, or where it fails or hangs. */
+async function outputOf(host: Host, argv: readonly string[], signal: AbortSignal): Promise<Printed> {
   try {
     const { exitCode, stdout } = await host.exec(argv, { signal, limitMs: versionLimitMs, limitBytes: 64 * 1024 });
-    return exitCode === 0 ? new TextDecoder().decode(stdout) : undefined;
+    return { text: exitCode === 0 ? new TextDecoder().decode(stdout) : undefined, lasting: true };
   } catch (thrown) {
-    if (thrown instanceof Fault && (thrown.code === 'unreachable.program' || thrown.code === 'failed.limit')) return undefined;
+    if (thrown instanceof Fault && (thrown.code === 'unreachable.program' || thrown.code === 'failed.limit'))
+      return { text: undefined, lasting: false };
     throw thrown;
   }
 }

@@ -1,8 +1,10 @@
 import type { Session } from '../session/session.ts';
+import { askHost } from '../stack/host-answers.ts';
 import type { SecretAnswer } from '../stack/model.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { FlowWorld, SecretChange } from './flow.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { lookAtHost } from './stack-facts.ts';
 import { standing } from './standing.ts';
 
 /** Puts versions of secrets in force in all that use them, in one transaction. Answers the services whose containers were made anew. */
@@ -13,9 +15,11 @@ export async function applySecrets(
   changes: readonly SecretChange[],
 ): Promise<{ restarted: readonly string[] }> {
   const ready: ReadyPlan[] = [];
+  const look = await lookAtHost(session, world, place);
+  const asked = askHost(world.hostOf(place), world.engineOf(place), session.signal);
   for (const component of new Set(changes.map((change) => change.component))) {
     const own = changes.filter((change) => change.component === component);
-    const { facts, answers } = await standing(session, world, place, component);
+    const { facts, answers } = await standing(session, world, place, component, look);
     const versions = own.map(({ variable, version }): [string, SecretAnswer] => [variable, { from: 'keep', version }]);
     ready.push(
       await planComponent(
@@ -24,6 +28,7 @@ export async function applySecrets(
         facts,
         { ...answers, secrets: { ...answers.secrets, ...Object.fromEntries(versions) } },
         { kind: 'change', rotated: new Set(own.map(({ variable }) => variable)) },
+        asked,
       ),
     );
   }

@@ -13,7 +13,7 @@ import { gatherStackFacts } from './stack-facts.ts';
  * What has to change elsewhere together with a plan: fields of other components that name a port of this one, when it moves (R89), and components that use it and
  * are not on its network yet. Only those that were deployed from here.
  */
-export async function planDependants(session: Session, world: FlowWorld, { facts, plan, answers }: ReadyPlan): Promise<ReadyPlan[]> {
+export async function planDependants(session: Session, world: FlowWorld, { facts, plan, answers, asked }: ReadyPlan): Promise<ReadyPlan[]> {
   const { entry, deployment, others, place } = facts;
   const wanted = new Map<string, { values: Record<string, string>; why: string[] }>();
   const want = (component: string, values: Readonly<Record<string, string>>, why: string) => {
@@ -36,8 +36,9 @@ export async function planDependants(session: Session, world: FlowWorld, { facts
   for (const [component, { values, why }] of wanted) {
     const other = world.catalog.get(component);
     if (!other || !others.find((one) => one.component === component)?.record) continue;
-    const its = await gatherStackFacts(session, world, place, other);
-    const planned = await planComponent(session, world, its, answersOf(other, formContextOf(world, its, values), {}), { kind: 'change' });
+    const its = await gatherStackFacts(session, world, place, other, facts.look);
+    const itsAnswers = answersOf(other, formContextOf(world, its, values), {});
+    const planned = await planComponent(session, world, its, itsAnswers, { kind: 'change' }, asked);
     if (!isEmpty(planned.plan)) ready.push({ ...planned, plan: { ...planned.plan, notes: [...why, ...planned.plan.notes] } });
   }
   return ready;

@@ -1,6 +1,7 @@
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { Session } from '../session/session.ts';
 import type { Finding } from '../stack/finding.ts';
+import { askHost, type HostAnswers } from '../stack/host-answers.ts';
 import type { Answers, CheckedPlan, Plan } from '../stack/model.ts';
 import { networksOf } from '../stack/networks.ts';
 import { type PlanRequest, planDeploy } from '../stack/plan.ts';
@@ -16,18 +17,21 @@ export type PlanIntent = Pick<PlanRequest, 'kind'> & Partial<Pick<PlanRequest, '
 export interface ReadyPlan extends CheckedPlan {
   facts: StackFacts;
   answers: Answers;
+  /** What preflight asked of the host, for plans that are made together with this one. */
+  asked: HostAnswers;
 }
 
 /** Where the host has no compose yet, the plan is shown as for one that reads compose files in full; preflight says that it is missing. */
 const fullCompose: ComposeTool = { kind: 'docker-compose', generation: 2, version: '', argv: ['docker-compose'], env: {} };
 
-/** The plan, what it changes at the reverse proxy, and all that preflight has to say. Changes nothing. */
+/** The plan, what it changes at the reverse proxy, and all that preflight has to say. Changes nothing. The host is asked anew unless `asked` has its answers. */
 export async function planComponent(
   session: Session,
   world: FlowWorld,
   facts: StackFacts,
   answers: Answers,
   intent: PlanIntent,
+  asked: HostAnswers = askHost(facts.host, facts.engine, session.signal),
 ): Promise<ReadyPlan> {
   const { entry, deployment, others, place } = facts;
   // What is taken over from a running container was typed by nobody, and may stand in the files that a review shows.
@@ -65,6 +69,8 @@ export async function planComponent(
       catalog: world.catalog,
       composeTool: facts.tool,
       secretsKnown: facts.secretsKnown,
+      secretsMadeMs: facts.secretsMadeMs,
+      asked,
       signal: session.signal,
     })),
     ...facts.unfinished
@@ -82,5 +88,5 @@ export async function planComponent(
       advice: remedy,
     })),
   ];
-  return { plan, findings, facts, answers };
+  return { plan, findings, facts, answers, asked };
 }

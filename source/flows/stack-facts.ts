@@ -3,14 +3,15 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import { interpolate } from '../catalog/interpolation.ts';
 import { installationFolder } from '../config/installation.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
-import type { ContainerDetail, ContainerFacts, Engine, EngineFacts, ImageDetail } from '../engine/engine.ts';
+import type { ContainerDetail, ContainerFacts, Engine, EngineFacts, ImageDetail, VolumeFacts } from '../engine/engine.ts';
 import { findComposeTool } from '../engine/find-compose.ts';
 import { Fault } from '../faults/fault.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { Host } from '../hosts/host.ts';
-import type { SecretName } from '../secrets/vault.ts';
+import type { SecretEntry, SecretName } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { type ComponentSource, readComponentSource } from '../stack/component-source.ts';
+import { once } from '../stack/host-answers.ts';
 import type { Deployment } from '../stack/model.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
 import { readUnfinishedRuns } from '../stack/run-journal.ts';
@@ -24,6 +25,8 @@ export interface StackFacts {
   host: Host;
   engine: Engine;
   engineFacts: EngineFacts;
+  /** What was asked for all components of the host. */
+  look: HostLook;
   /** Undefined where the host has no compose: preflight says so. */
   tool: ComposeTool | undefined;
   stackFolder: string;
@@ -42,6 +45,8 @@ export interface StackFacts {
   networksThere: ReadonlySet<string>;
   /** Newest version in the vault, by variable. */
   secretsKnown: Readonly<Record<string, string>>;
+  /** When that version was made. */
+  secretsMadeMs: Readonly<Record<string, number>>;
   /** Changes of this stack that broke off, and are neither finished nor taken back. */
   unfinished: readonly RunOnHost[];
   /** Is there a volume, a container or a secret of it? Then nothing is made up anew. */
@@ -55,7 +60,16 @@ export function composeToolOf(world: FlowWorld, place: string, signal: AbortSign
   const engine = world.engineOf(place);
   const known = tools.get(engine);
   if (known) return known;
-  const finding = findComposeTool(world.hostOf(place), { facts: world.engineFactsOf(place), address: engine.address }, signal);
+  const { cacheFolder } = world;
+  const finding = findComposeTool(
+    world.hostOf(place),
+    {
+      facts: world.engineFactsOf(place),
+      address: engine.address,
+      ...(cacheFolder !== undefined && { versionsFile: join(cacheFolder, 'compose-versions.json') }),
+    },
+    signal,
+  );
   tools.set(engine, finding);
   // What was missing may be installed by now.
   finding.then(
@@ -69,8 +83,70 @@ export function secretName(place: string, component: string, variable: string): 
   return `${place}/${component}/${variable}`;
 }
 
-/** Asks host, engine and vault, all at once. Throws `usage.*` for an entry that is not deployed with compose. */
-export async function gatherStackFacts(session: Session, world: FlowWorld, place: string, entry: CatalogEntry): Promise<StackFacts> {
+/** What is asked of a host once for a look at any number of its components. */
+export interface HostLook {
+  place: string;
+  stackFolder: string;
+  tool: ComposeTool | undefined;
+  deployments: readonly Deployment[];
+  problems: readonly Fault[];
+  containers: readonly ContainerFacts[];
+  volumes: readonly VolumeFacts[];
+  networksThere: ReadonlySet<string>;
+  unfinished: readonly RunOnHost[];
+  image: (reference: string) => Promise<ImageDetail | undefined>;
+  /** Opens the vault when first asked. */
+  secrets: () => Promise<readonly SecretEntry[]>;
+}
+
+export async function lookAtHost(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  secrets: HostLook['secrets'] = once(() => secretEntries(session, world)),
+): Promise<HostLook> {
+  const { signal } = session;
+  const engine = world.engineOf(place);
+  const host = world.hostOf(place);
+  const stackFolder = await world.stackFolderOf(place, signal);
+  const [tool, { deployments, problems }, containers, volumes, networks, unfinished] = await Promise.all([
+    composeToolOf(world, place, signal),
+    listDeployments(host, stackFolder, signal),
+    engine.list(signal),
+    engine.volumes(signal),
+    engine.networks(signal),
+    readUnfinishedRuns(host, stackFolder, signal),
+  ]);
+  const images = new Map<string, Promise<ImageDetail | undefined>>();
+  return {
+    place,
+    stackFolder,
+    tool,
+    deployments,
+    problems,
+    containers,
+    volumes,
+    networksThere: new Set(networks.map(({ name }) => name)),
+    unfinished,
+    image: (reference) => {
+      const asked = images.get(reference) ?? engine.image(reference, signal);
+      images.set(reference, asked);
+      return asked;
+    },
+    secrets,
+  };
+}
+
+/**
+ * Asks host, engine and vault, all at once; `look` has what several components have in common. Throws `usage.*` for an entry that is not deployed with compose.
+ */
+export async function gatherStackFacts(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  entry: CatalogEntry,
+  look?: HostLook,
+): Promise<StackFacts> {
   const { signal } = session;
   if (entry.deploy !== 'compose') {
     throw new Fault({
@@ -80,64 +156,85 @@ export async function gatherStackFacts(session: Session, world: FlowWorld, place
     });
   }
   const engine = world.engineOf(place);
-  const host = world.hostOf(place);
-  const [source, stackFolder] = await Promise.all([
-    readComponentSource(entry, join(installationFolder(), 'catalog')),
-    world.stackFolderOf(place, signal),
-  ]);
+  const source = await sourceOf(entry);
   const wantsSecrets = variablesOf(entry, source).some(({ kind }) => kind === 'secret');
-  const [tool, { deployments, problems }, listed, volumes, networks, secretsKnown, unfinished] = await Promise.all([
-    composeToolOf(world, place, signal),
-    listDeployments(host, stackFolder, signal),
-    engine.list(signal),
-    engine.volumes(signal),
-    engine.networks(signal),
-    wantsSecrets ? knownSecrets(session, world, place, entry.id) : {},
-    readUnfinishedRuns(host, stackFolder, signal),
-  ]);
-  const containers = listed.filter((container) => composeLabel(container, 'project') === entry.id);
-  const deployment = deployments.find(({ component }) => component === entry.id);
+  const fromVault = look?.secrets ?? once(() => secretEntries(session, world));
+  const [seen, secrets] = await Promise.all([look ?? lookAtHost(session, world, place, fromVault), wantsSecrets ? fromVault() : []]);
+  const containers = seen.containers.filter((container) => composeLabel(container, 'project') === entry.id);
+  const deployment = seen.deployments.find(({ component }) => component === entry.id);
   const references = new Set(entry.services.map(({ image }) => interpolate(image, deployment?.env)));
   for (const pin of Object.values(deployment?.record?.images ?? {})) references.add(pin.reference);
   const [images, details] = await Promise.all([
-    Promise.all([...references].map(async (reference) => [reference, await engine.image(reference, signal)] as const)),
+    Promise.all([...references].map(async (reference) => [reference, await seen.image(reference)] as const)),
     Promise.all(
       containers.map(async (container) => [composeLabel(container, 'service') ?? '', await engine.inspect(container.id, signal)] as const),
     ),
   ]);
+  const newest = newestOf(secrets, place, entry.id);
+  const secretsKnown = Object.fromEntries(newest.map(({ variable, id }) => [variable, id]));
   return {
     place,
-    host,
+    host: world.hostOf(place),
     engine,
     engineFacts: world.engineFactsOf(place),
-    tool,
-    stackFolder,
+    look: seen,
+    tool: seen.tool,
+    stackFolder: seen.stackFolder,
     entry,
     source,
     deployment,
-    others: deployments.filter(({ component }) => component !== entry.id),
-    problems,
+    others: seen.deployments.filter(({ component }) => component !== entry.id),
+    problems: seen.problems,
     containers,
     details: Object.fromEntries(details.flatMap(([service, detail]) => (detail ? [[service, detail]] : []))),
     images: new Map(images.flatMap(([reference, image]) => (image ? [[reference, image]] : []))),
-    networksThere: new Set(networks.map(({ name }) => name)),
+    networksThere: seen.networksThere,
     secretsKnown,
-    unfinished,
+    secretsMadeMs: Object.fromEntries(newest.map(({ variable, createdMs }) => [variable, createdMs])),
+    unfinished: seen.unfinished,
     hasData:
       containers.length > 0 ||
-      Object.keys(secretsKnown).length > 0 ||
-      volumes.some(({ labels }) => labels['com.docker.compose.project'] === entry.id || labels['io.podman.compose.project'] === entry.id),
+      newest.length > 0 ||
+      seen.volumes.some(
+        ({ labels }) => labels['com.docker.compose.project'] === entry.id || labels['io.podman.compose.project'] === entry.id,
+      ),
   };
 }
 
-/** Newest versions of what the vault has of a component. A rehearsal goes without a vault that cannot be opened. */
-async function knownSecrets(session: Session, world: FlowWorld, place: string, component: string): Promise<Record<string, string>> {
+const sources = new WeakMap<CatalogEntry, Promise<ComponentSource>>();
+
+/** The built-in catalog stays as it is while we run; an operator may be at work on their own. */
+function sourceOf(entry: CatalogEntry): Promise<ComponentSource> {
+  const known = sources.get(entry);
+  if (known) return known;
+  const reading = readComponentSource(entry, join(installationFolder(), 'catalog'));
+  if (!entry.own) {
+    sources.set(entry, reading);
+    reading.catch(() => sources.delete(entry));
+  }
+  return reading;
+}
+
+/** What the vault has. A rehearsal goes without a vault that cannot be opened. */
+async function secretEntries(session: Session, world: FlowWorld): Promise<readonly SecretEntry[]> {
   try {
-    return await newestVersions(session, world, place, component);
+    return await (await world.vault(session)).list(session.signal);
   } catch (thrown) {
     if (!session.rehearsing || session.signal.aborted) throw thrown;
-    return {};
+    return [];
   }
+}
+
+function newestOf(
+  entries: readonly SecretEntry[],
+  place: string,
+  component: string,
+): { variable: string; id: string; createdMs: number }[] {
+  const prefix = secretName(place, component, '');
+  return entries.flatMap(({ name, versions }) => {
+    const last = versions.at(-1);
+    return last && name.startsWith(prefix) ? [{ variable: name.slice(prefix.length), id: last.id, createdMs: last.createdMs }] : [];
+  });
 }
 
 /** The newest version of each secret of a component that the vault has, by variable. */
@@ -147,12 +244,6 @@ export async function newestVersions(
   place: string,
   component: string,
 ): Promise<Record<string, string>> {
-  const vault = await world.vault(session);
-  const prefix = secretName(place, component, '');
-  const newest: Record<string, string> = {};
-  for (const { name, versions } of await vault.list(session.signal)) {
-    const last = versions.at(-1);
-    if (last && name.startsWith(prefix)) newest[name.slice(prefix.length)] = last.id;
-  }
-  return newest;
+  const entries = await (await world.vault(session)).list(session.signal);
+  return Object.fromEntries(newestOf(entries, place, component).map(({ variable, id }) => [variable, id]));
 }

@@ -4,7 +4,7 @@ import { answersOfDeployment } from '../stack/answers.ts';
 import type { Answers } from '../stack/model.ts';
 import type { FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
-import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
+import { gatherStackFacts, type HostLook, type StackFacts } from './stack-facts.ts';
 
 /** A component that was deployed from here, with the answers that are in force. */
 export interface Standing {
@@ -13,7 +13,7 @@ export interface Standing {
 }
 
 /** Throws `usage.component` for what the catalog does not know, `refused.notOurs` for what somebody else made: deploying adopts that first. */
-export async function standing(session: Session, world: FlowWorld, place: string, id: string): Promise<Standing> {
+export async function standing(session: Session, world: FlowWorld, place: string, id: string, look?: HostLook): Promise<Standing> {
   const entry = world.catalog.get(id);
   if (!entry) {
     throw new Fault({
@@ -22,7 +22,7 @@ export async function standing(session: Session, world: FlowWorld, place: string
       remedy: 'Use the tool that deployed it.',
     });
   }
-  const facts = await gatherStackFacts(session, world, place, entry);
+  const facts = await gatherStackFacts(session, world, place, entry, look);
   if (!facts.deployment) {
     throw new Fault({
       code: 'refused.notOurs',

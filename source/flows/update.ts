@@ -1,7 +1,8 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { interpolate } from '../catalog/interpolation.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
+import { askHost } from '../stack/host-answers.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
@@ -10,7 +11,7 @@ import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowWorld } from './flow.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
-import type { StackFacts } from './stack-facts.ts';
+import { lookAtHost, type StackFacts } from './stack-facts.ts';
 import { standing } from './standing.ts';
 
 /** Registries count how often they are asked. */
@@ -22,14 +23,9 @@ export const update: Flow = {
   async run(session, input, world) {
     const ids = input.component ? [input.component.id] : await deployedIds(session, world, input.place);
     if (ids.length === 0) return { message: 'Nothing was deployed from here: there is nothing to update.', data: { updated: [] } };
-    const ready: ReadyPlan[] = [];
-    const current: string[] = [];
-    for (const [index, id] of ids.entries()) {
-      session.progress({ id: 'look', label: `Asking for newer images of ${id}`, fraction: index / ids.length });
-      const one = await planUpdate(session, world, input.place, id);
-      if (isEmpty(one.plan)) current.push(id);
-      else ready.push(one);
-    }
+    const all = await planUpdates(session, world, input.place, ids);
+    const ready = all.filter(({ plan }) => !isEmpty(plan));
+    const current = all.flatMap(({ plan }) => (isEmpty(plan) ? [plan.component] : []));
     session.progress({ id: 'look', label: 'Asked for newer images', fraction: 1, done: true });
     const upToDate = current.length > 0 ? `${current.join(', ')}: up to date.` : '';
     if (ready.length === 0) return { message: upToDate, data: { updated: [], current } };
@@ -59,10 +55,25 @@ async function deployedIds(session: Session, world: FlowWorld, place: string): P
   return deployments.filter(({ component, record }) => record && world.catalog.get(component)).map(({ component }) => component);
 }
 
-async function planUpdate(session: Session, world: FlowWorld, place: string, id: string): Promise<ReadyPlan> {
-  const { facts, answers } = await standing(session, world, place, id);
-  const newer = await newerServices(session, facts);
-  const ready = await planComponent(session, world, facts, answers, { kind: 'update', newer });
+/** Host and engine are asked once for all of them. */
+async function planUpdates(session: Session, world: FlowWorld, place: string, ids: readonly string[]): Promise<ReadyPlan[]> {
+  const look = await lookAtHost(session, world, place);
+  const asked = askHost(world.hostOf(place), world.engineOf(place), session.signal);
+  const limit = pLimit(askedAtOnce);
+  let done = 0;
+  return Promise.all(
+    ids.map(async (id) => {
+      const { facts, answers } = await standing(session, world, place, id, look);
+      const newer = await newerServices(session, facts, limit);
+      const ready = await planComponent(session, world, facts, answers, { kind: 'update', newer }, asked);
+      session.progress({ id: 'look', label: 'Asking for newer images', fraction: ++done / ids.length });
+      return withNotes(ready);
+    }),
+  );
+}
+
+function withNotes(ready: ReadyPlan): ReadyPlan {
+  const { facts } = ready;
   const { notes = [], steps = [], rollback = 'unsafe' } = facts.entry.upgrade ?? {};
   const more = [
     ...notes,
@@ -75,8 +86,11 @@ async function planUpdate(session: Session, world: FlowWorld, place: string, id:
 }
 
 /** Services whose tag means another image in the registry than here. Where a registry cannot be asked, the image is fetched to find out. */
-async function newerServices(session: Session, { entry, engine, images, deployment }: StackFacts): Promise<Set<string>> {
-  const limit = pLimit(askedAtOnce);
+async function newerServices(
+  session: Session,
+  { entry, engine, images, deployment }: StackFacts,
+  limit: LimitFunction,
+): Promise<Set<string>> {
   const newer = new Set<string>();
   await Promise.all(
     entry.services.map((service) =>

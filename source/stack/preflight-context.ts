@@ -1,9 +1,10 @@
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
-import type { ContainerFacts, Engine, EngineFacts } from '../engine/engine.ts';
-import type { Host, HostFacts, Listener } from '../hosts/host.ts';
+import type { Engine, EngineFacts } from '../engine/engine.ts';
+import type { Host } from '../hosts/host.ts';
 import { readEnv } from './env-file.ts';
 import type { Finding } from './finding.ts';
+import { askHost, type HostAnswers } from './host-answers.ts';
 import type { Answers, Deployment, Plan } from './model.ts';
 import { type Project, readProject } from './preflight-project.ts';
 
@@ -22,11 +23,13 @@ export interface PreflightInput {
   secretsKnown: Readonly<Record<string, string>>;
   /** By variable, when that version was made. */
   secretsMadeMs?: Readonly<Record<string, number>>;
+  /** What others have asked already, of several plans at once. */
+  asked?: HostAnswers;
   signal: AbortSignal;
 }
 
 /** What the checks look at. What has to be asked is asked once, and only by who needs it. */
-export interface PreflightContext extends PreflightInput {
+export interface PreflightContext extends PreflightInput, HostAnswers {
   plan: Plan;
   /** This component as it stands. */
   deployment: Deployment | undefined;
@@ -35,9 +38,6 @@ export interface PreflightContext extends PreflightInput {
   /** compose.yaml after the plan, with those values in it. */
   project: Project;
   nowMs: number;
-  hostFacts: () => Promise<HostFacts>;
-  listeners: () => Promise<readonly Listener[]>;
-  containers: () => Promise<readonly ContainerFacts[]>;
 }
 
 /** One question of preflight. Throws where a fact cannot be had: that is said, with `what` it was about. */
@@ -57,22 +57,12 @@ export async function openContext(plan: Plan, input: PreflightInput): Promise<Pr
   const folder = `${plan.stackFolder}/${entry.id}`;
   return {
     ...input,
+    ...(input.asked ?? askHost(host, engine, signal)),
     plan,
     deployment,
     values,
     project: await readProject(planned('compose.yaml') ?? deployment?.compose, values, folder, entry),
     nowMs: Date.now(),
-    hostFacts: once(() => host.facts(signal)),
-    listeners: once(() => host.listeners(signal)),
-    containers: once(() => engine.list(signal)),
-  };
-}
-
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () => {
-    answer ??= ask();
-    return answer;
   };
 }
 

@@ -1,10 +1,9 @@
 import { parseImage } from '../catalog/images.ts';
-import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
-import type { ExecOutcome, Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { bytesText } from '../text/quantities.ts';
 import type { Finding } from './finding.ts';
+import { run, text } from './free-space.ts';
 import { blocking, type PreflightCheck, type PreflightContext, warning } from './preflight-context.ts';
 import { modelMemoryBytes, modelSize, modelsOf } from './preflight-values.ts';
 
@@ -40,7 +39,7 @@ async function checkDisk(context: PreflightContext): Promise<Finding[]> {
   const { plan, entry, host, facts } = context;
   const { home } = await context.hostFacts();
   const root = facts.rootFolder ?? usualRoot(facts, home);
-  const spaces = await freeSpace(context, [plan.stackFolder, root]);
+  const spaces = await context.freeSpace([plan.stackFolder, root]);
   const pulls = plan.services.some(({ present }) => present !== true);
   const wanted = sizeOf(entry.needs?.disk) ?? 0;
   const seen = new Set<string>();
@@ -63,28 +62,6 @@ async function checkDisk(context: PreflightContext): Promise<Finding[]> {
 function usualRoot({ kind, rootless }: PreflightContext['facts'], home: string): string {
   const folder = kind === 'docker' ? 'docker' : 'containers/storage';
   return rootless ? `${home}/.local/share/${folder}` : `/var/lib/${folder}`;
-}
-
-/** What does not exist yet will be made in the folder above. */
-const dfScript = 'for p; do while [ ! -e "$p" ] && [ "$p" != / ]; do p=$(dirname -- "$p"); done; df -Pk -- "$p" | tail -n 1; done';
-
-async function freeSpace(
-  { host, signal }: PreflightContext,
-  paths: readonly string[],
-): Promise<{ path: string; freeBytes: number; mount: string }[]> {
-  const { stdout, exitCode } = await run(host, ['sh', '-c', dfScript, 'df', ...paths], signal, 900);
-  const lines = text(stdout).trim().split('\n');
-  const spaces = lines.flatMap((line, index) => {
-    const [, free, mount] = /\s(\d+)\s+\d+%\s+(\/.*)$/.exec(line) ?? [];
-    return free === undefined || mount === undefined ? [] : [{ path: paths[index] ?? '', freeBytes: Number(free) * 1024, mount }];
-  });
-  if (exitCode !== 0 || spaces.length === 0)
-    throw new Fault({
-      code: 'failed.df',
-      message: 'df did not tell how much room there is.',
-      remedy: 'Look for yourself before large images are pulled.',
-    });
-  return spaces;
 }
 
 async function checkMemory(context: PreflightContext): Promise<Finding[]> {
@@ -231,14 +208,6 @@ async function checkName(context: PreflightContext): Promise<Finding[]> {
     ),
   ];
 }
-
-/** Over ssh every answer crosses the network first. */
-export async function run(host: Host, argv: readonly string[], signal: AbortSignal, limitMs: number): Promise<ExecOutcome> {
-  const most = host.kind === 'ssh' ? limitMs + 2_000 : limitMs;
-  return limited(signal, most, (limit) => host.exec(argv, { signal: limit, limitMs: most, limitBytes: 64 * 1024, env: { LC_ALL: 'C' } }));
-}
-
-export const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 /** `512MB`, `4GB` in bytes. */
 function sizeOf(written: string | undefined): number | undefined {

@@ -1,8 +1,8 @@
 import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Finding } from './finding.ts';
+import { run, text } from './free-space.ts';
 import { blocking, type PreflightCheck, type PreflightContext, warning } from './preflight-context.ts';
-import { run, text } from './preflight-host.ts';
 
 /** What an engine without root's rights, or without a daemon, cannot do by itself. */
 export const rootlessChecks: readonly PreflightCheck[] = [

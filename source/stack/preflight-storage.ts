@@ -84,10 +84,10 @@ const pathText = ({ mount }: Place): string => cleanLine(mount.host ?? `the volu
 
 /** Of the folder, or of the nearest one above that exists: that is where it will be made. */
 async function deviceOf(context: PreflightContext, { mount, component }: Place, stackFolder: string): Promise<number> {
-  const { host, engine, facts, signal } = context;
+  const { host, facts, signal } = context;
   let path = mount.host;
   if (path === undefined) {
-    const volumes = await engine.volumes(signal);
+    const volumes = await context.volumes();
     const found = volumes.find(({ name }) => name === mount.volume || name === `${component}_${mount.volume}`);
     path = found?.mountpoint || facts.rootFolder || '';
   }

@@ -104,6 +104,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       return vault;
     },
     backupTargetOf: (place) => settings.backups[place],
+    cacheFolder: paths.cache,
     get program() {
       return [join(installationFolder(), 'bin', 'quarterdeck')];
     },
