@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
+import type { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 
 /** A program's answer. Output is raw: whoever shows it passes it through `text/` first. */
@@ -85,6 +86,8 @@ export interface HostFacts {
   memoryBytes: number;
   /** When the machine started, epoch milliseconds, where that is known. */
   bootedMs?: number;
+  /** How far its clock is ahead of ours, to the second; negative where it is behind. Missing for this machine. */
+  clockAheadMs?: number;
   /** User id of whoever operates; 0 for root, undefined where there is no such thing. */
   uid: number | undefined;
   home: string;
@@ -95,6 +98,37 @@ export interface HostFacts {
   env: Readonly<Record<string, string | undefined>>;
 }
 
+/** How the way to a machine is. */
+export interface HostLinkView {
+  state:
+    | 'connecting'
+    /** ssh has a question, which waits for the operator. */
+    | 'asking'
+    | 'connected'
+    /** Away; tried again by itself at `retryAtMs`. */
+    | 'away'
+    /** Trying again by itself would be useless or do harm: a login that was refused, a host key that is not the known one. */
+    | 'refused';
+  /** Epoch milliseconds. */
+  sinceMs: number;
+  /** Of a command that does nothing, measured every few seconds. */
+  roundTripMs?: number;
+  /** Why it is away or refused, and what to do. */
+  fault?: Fault;
+  retryAtMs?: number;
+}
+
+/** The way to a machine that is not this one. */
+export interface HostLink {
+  readonly view: HostLinkView;
+  /** @returns ends the telling */
+  subscribe(changed: () => void): () => void;
+  /** Resolves when commands can be run there; connects when it is time to. Rejects with the fault of the view while it is not. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** Connects now, also after a refusal. */
+  retry(): void;
+}
+
 /**
  * A machine we reach, local or over ssh. Above `hosts/` nothing else touches files, sockets or programs of the
  * operated machine.
@@ -102,6 +136,8 @@ export interface HostFacts {
 export interface Host {
   readonly name: string;
   readonly kind: 'local' | 'ssh';
+  /** Missing for the machine that the console runs on. */
+  readonly link?: HostLink;
   facts(signal: AbortSignal): Promise<HostFacts>;
   readonly files: HostFiles;
   /** Runs a program that only reads. Throws `unreachable.*` when it cannot be started. */

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { Fault } from '../faults/fault.ts';
 import type { ExecOptions, ExecOutcome, Listener } from './host.ts';
@@ -5,8 +6,8 @@ import { parseLsof } from './lsof.ts';
 import { type KernelSocket, type ProcNetFile, parseProcNet } from './proc-net.ts';
 
 const procFiles: readonly ProcNetFile[] = ['tcp', 'tcp6', 'udp', 'udp6'];
-/** Enough to keep the thread pool busy, few enough to leave it usable for others. */
-const readsAtOnce = 16;
+/** So long a walk goes on before keys and frames have their turn. */
+const turnMs = 4;
 
 interface Owner {
   process: { pid: number; name: string };
@@ -44,7 +45,7 @@ export class ListenerWatch {
     const tables = await Promise.all(procFiles.map(async (file) => parseProcNet(await this.#table(file, signal), file)));
     const sockets = tables.flat();
     await this.#lookUp(sockets, signal);
-    return distinct(
+    return distinctListeners(
       sockets.map(({ address, port, protocol, inode }) => listener(address, port, protocol, this.#owners.get(inode)?.process)),
     );
   }
@@ -84,25 +85,20 @@ export class ListenerWatch {
   async #walk(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<Map<string, Owner>> {
     const found = new Map<string, Owner>();
     const pids = (await readdir(this.#proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
-    const next = async (): Promise<void> => {
-      // Oldest first: servers were there before the shells, and when all are found the walk ends.
-      for (let pid = pids.shift(); pid !== undefined && found.size < wanted.size; pid = pids.shift()) {
-        signal.throwIfAborted();
-        const folder = `${this.#proc}/${pid}/fd`;
-        // Other users' processes are closed to us, and processes end while we walk.
-        const descriptors = await readdir(folder).catch(() => []);
-        let name: string | undefined;
-        for (const descriptor of descriptors) {
-          const target = await readlink(`${folder}/${descriptor}`).catch(() => '');
-          if (!target.startsWith('socket:[')) continue;
-          const inode = target.slice(8, -1);
-          if (!wanted.has(inode) || found.has(inode)) continue;
-          name ??= await this.#nameOf(pid);
-          found.set(inode, { process: { pid: Number(pid), name }, link: `${folder}/${descriptor}` });
-        }
+    let sinceMs = performance.now();
+    // Oldest first: servers were there before the shells, and when all are found the walk ends.
+    for (const pid of pids) {
+      if (found.size >= wanted.size) break;
+      signal.throwIfAborted();
+      const mine = socketsOf(`${this.#proc}/${pid}/fd`).filter(({ inode }) => wanted.has(inode) && !found.has(inode));
+      if (mine.length > 0) {
+        const name = await this.#nameOf(pid);
+        for (const { inode, link } of mine) found.set(inode, { process: { pid: Number(pid), name }, link });
       }
-    };
-    await Promise.all(Array.from({ length: readsAtOnce }, next));
+      if (performance.now() - sinceMs < turnMs) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      sinceMs = performance.now();
+    }
     return found;
   }
 
@@ -121,8 +117,30 @@ export class ListenerWatch {
       limitBytes: 8 * 1024 * 1024,
     });
     // It ends with 1 when there is nothing to list, and when some process could not be looked into: what it wrote counts.
-    return distinct(parseLsof(new TextDecoder().decode(outcome.stdout)));
+    return distinctListeners(parseLsof(new TextDecoder().decode(outcome.stdout)));
   }
+}
+
+/**
+ * The sockets among the open files of a process. Read at once: the kernel answers out of memory in two microseconds each, and a thread that is asked to do it takes ten
+ * times as long.
+ */
+function socketsOf(folder: string): { inode: string; link: string }[] {
+  let descriptors: string[] = [];
+  try {
+    descriptors = readdirSync(folder);
+  } catch {
+    // Other users' processes are closed to us, and processes end while we walk.
+  }
+  return descriptors.flatMap((descriptor) => {
+    const link = `${folder}/${descriptor}`;
+    try {
+      const target = readlinkSync(link);
+      return target.startsWith('socket:[') ? [{ inode: target.slice(8, -1), link }] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /**
@@ -142,7 +160,7 @@ function listener(address: string, port: number, protocol: 'tcp' | 'udp', proces
 }
 
 /** Servers with several sockets on one port (SO_REUSEPORT) are one listener; ordered, so that two readings compare. */
-function distinct(listeners: readonly Listener[]): Listener[] {
+export function distinctListeners(listeners: readonly Listener[]): Listener[] {
   const byKey = new Map<string, Listener>();
   for (const one of listeners) {
     const key = `${one.port}/${one.protocol} ${one.address} ${one.process?.name ?? ''}`;

@@ -1,37 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { ExecOptions, ExecOutcome } from './host.ts';
+import { Output } from './program-output.ts';
 
 const defaultLimitBytes = 1024 * 1024;
 /** Between asking a program to end and ending it. */
 export const graceMs = 500;
 /** A program that is gone may have left its output open in a child that lives on (`sh -c 'daemon &'`): nobody waits longer for it. */
 const drainMs = 1_000;
-
-/** Output up to a limit; what is beyond it is read and dropped, so that the program never blocks on a full pipe. */
-class Output {
-  #chunks: Buffer[] = [];
-  #sizeBytes = 0;
-  cut = false;
-  readonly #limitBytes: number;
-
-  constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes;
-  }
-
-  add(chunk: Buffer): void {
-    const room = this.#limitBytes - this.#sizeBytes;
-    if (chunk.length > room) this.cut = true;
-    if (room <= 0) return;
-    const kept = chunk.length > room ? Buffer.from(chunk.subarray(0, room)) : chunk;
-    this.#chunks.push(kept);
-    this.#sizeBytes += kept.length;
-  }
-
-  bytes(): Uint8Array {
-    return Buffer.concat(this.#chunks);
-  }
-}
 
 /**
  * Runs a program on this machine, in a process group of its own: when the limit or the signal ends it, its children end too.

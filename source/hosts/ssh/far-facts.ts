@@ -1,0 +1,167 @@
+import { Fault } from '../../faults/fault.ts';
+import type { HostFacts, Listener } from '../host.ts';
+import { distinctListeners, processName } from '../listeners.ts';
+import { parseLsof } from '../lsof.ts';
+import { type ProcNetFile, parseProcNet } from '../proc-net.ts';
+import type { FarShell } from './far-files.ts';
+
+const factsLimitMs = 15_000;
+const listenersLimitMs = 20_000;
+const listenersLimitBytes = 8 * 1024 * 1024;
+
+/** What decides where engines are looked for, and who came from where. Never the whole environment: it holds secrets. */
+const variables = [
+  'HOME',
+  'USER',
+  'PATH',
+  'LANG',
+  'SSH_CONNECTION',
+  'XDG_RUNTIME_DIR',
+  'XDG_CONFIG_HOME',
+  'DOCKER_HOST',
+  'DOCKER_CONTEXT',
+  'DOCKER_CONFIG',
+  'DOCKER_TLS_VERIFY',
+  'DOCKER_CERT_PATH',
+  'CONTAINER_HOST',
+  'COLIMA_HOME',
+];
+
+const factsScript = `(
+say() { printf '%s\\000%s\\000' "$1" "$2"; }
+say hostname "$(uname -n)"; say system "$(uname -s)"; say machine "$(uname -m)"; say uid "$(id -u)"
+say cpus "$(getconf _NPROCESSORS_ONLN 2>/dev/null || nproc 2>/dev/null || grep -c ^processor /proc/cpuinfo 2>/dev/null)"
+say memory "$(sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo 2>/dev/null)"
+say booted "$(sed -n 's/^btime //p' /proc/stat 2>/dev/null)"
+say clock "$(date +%s)"
+if [ -d "/run/user/$(id -u)" ]; then say runtime "/run/user/$(id -u)"; fi
+say addresses "$({ ip -o addr show 2>/dev/null || ifconfig -a 2>/dev/null; } | sed -n 's/.*inet6* \\(addr:\\)\\{0,1\\} *\\([0-9a-fA-F.:]*\\).*/\\2/p')"
+${variables.map((name) => `if [ -n "\${${name}+x}" ]; then say env.${name} "$${name}"; fi`).join('\n')}
+)`;
+
+const platforms: Record<string, string> = { Linux: 'linux', Darwin: 'darwin', FreeBSD: 'freebsd', OpenBSD: 'openbsd' };
+/** As Node names them. */
+const architectures: Record<string, string> = {
+  x86_64: 'x64',
+  amd64: 'x64',
+  aarch64: 'arm64',
+  arm64: 'arm64',
+  armv6l: 'arm',
+  armv7l: 'arm',
+  i386: 'ia32',
+  i686: 'ia32',
+  ppc64le: 'ppc64',
+};
+
+/** Asks a far machine what it is. One round trip. */
+export async function farFacts(shell: FarShell, signal: AbortSignal): Promise<HostFacts> {
+  const { stdout } = await shell.ask((number) => `${factsScript}\nqd_end ${number} 0`, { signal, limitMs: factsLimitMs });
+  const heardMs = Date.now();
+  const words = Buffer.from(stdout).toString('utf8').split('\0');
+  const said = new Map<string, string>();
+  for (let index = 0; index + 1 < words.length; index += 2) said.set(words[index] ?? '', words[index + 1] ?? '');
+  const text = (name: string) => said.get(name) || undefined;
+  const number = (name: string) => (/^\d+$/.test(said.get(name) ?? '') ? Number(said.get(name)) : undefined);
+  const booted = number('booted');
+  const clock = number('clock');
+  const system = said.get('system') ?? '';
+  const machine = said.get('machine') ?? '';
+  const env = Object.fromEntries(variables.flatMap((name) => (said.has(`env.${name}`) ? [[name, said.get(`env.${name}`)]] : [])));
+  return {
+    hostname: said.get('hostname') ?? '',
+    platform: platforms[system] ?? system.toLowerCase(),
+    architecture: architectures[machine] ?? machine,
+    cpus: number('cpus') ?? 1,
+    memoryBytes: (number('memory') ?? 0) * 1024,
+    ...(booted !== undefined && { bootedMs: booted * 1000 }),
+    ...(clock !== undefined && { clockAheadMs: aheadMs(clock * 1000, heardMs) }),
+    uid: number('uid'),
+    home: text('env.HOME') ?? '/',
+    runtimeDir: text('env.XDG_RUNTIME_DIR') ?? text('runtime'),
+    addresses: [...new Set((said.get('addresses') ?? '').split(/\s+/).filter((address) => address !== ''))],
+    env,
+  };
+}
+
+/** `date` says whole seconds, and the answer was on its way: what is less than both together is no difference. */
+function aheadMs(thereMs: number, hereMs: number): number {
+  const ms = thereMs + 500 - hereMs;
+  return Math.abs(ms) < 3_000 ? 0 : Math.round(ms / 1000) * 1000;
+}
+
+const procFiles: readonly ProcNetFile[] = ['tcp', 'tcp6', 'udp', 'udp6'];
+const tablesScript = `(
+if ! [ -r /proc/net/tcp ]; then lsof -nP -iTCP -sTCP:LISTEN -iUDP -FpcftPn 2>/dev/null; if [ "$?" -gt 1 ]; then exit 2; fi; exit 1; fi
+for f in ${procFiles.join(' ')}; do printf '=%s\\n' "$f"; cat "/proc/net/$f" 2>/dev/null; done
+:
+)`;
+/** Walks the open files of all processes that the user may look into; says `pid inode`, then each process. */
+const ownersScript = `(
+owners=$(ls -l /proc/[0-9]*/fd 2>/dev/null | awk '/^\\/proc\\//{split($0,a,"/");p=a[3]} match($0,/socket:\\[[0-9]+\\]/){print p" "substr($0,RSTART+8,RLENGTH-9)}')
+printf '%s\\n' "$owners"
+for p in $(printf '%s\\n' "$owners" | cut -d' ' -f1 | sort -u); do
+  printf '=%s\\t%s\\t' "$p" "$(cat "/proc/$p/comm" 2>/dev/null)"; tr '\\000\\n' '\\t ' <"/proc/$p/cmdline" 2>/dev/null | cut -c1-300; printf '\\n'
+done
+)`;
+
+/** Who listens on a far machine. The tables are read each time, owners only when a socket is new. */
+export class FarListeners {
+  readonly #shell: FarShell;
+  #owners = new Map<string, { pid: number; name: string } | undefined>();
+
+  constructor(shell: FarShell) {
+    this.#shell = shell;
+  }
+
+  async read(signal: AbortSignal): Promise<Listener[]> {
+    const { stdout, ending } = await this.#ask(tablesScript, signal);
+    const text = Buffer.from(stdout).toString('latin1');
+    if (ending === '1') return distinctListeners(parseLsof(text));
+    if (ending !== '0') {
+      throw new Fault({
+        code: 'failed.listeners',
+        message: 'The listening sockets of that machine cannot be read.',
+        remedy: 'Mount /proc there, or install lsof.',
+      });
+    }
+    const sockets = text.split(/^=/m).flatMap((part) => {
+      const [file = '', ...lines] = part.split('\n');
+      return procFiles.includes(file as ProcNetFile) ? parseProcNet(lines.join('\n'), file as ProcNetFile) : [];
+    });
+    if (sockets.some(({ inode }) => !this.#owners.has(inode))) {
+      const found = await this.#walk(signal);
+      this.#owners = new Map(sockets.map(({ inode }) => [inode, found.get(inode)]));
+    }
+    return distinctListeners(
+      sockets.map(({ address, port, protocol, inode }) => {
+        const process = this.#owners.get(inode);
+        return process ? { address, port, protocol, process } : { address, port, protocol };
+      }),
+    );
+  }
+
+  async #walk(signal: AbortSignal): Promise<Map<string, { pid: number; name: string }>> {
+    const { stdout } = await this.#ask(ownersScript, signal);
+    const pids = new Map<string, string>();
+    const names = new Map<string, string>();
+    for (const line of Buffer.from(stdout).toString('utf8').split('\n')) {
+      if (line.startsWith('=')) {
+        const [pid = '', short = '', ...command] = line.slice(1).split('\t');
+        names.set(pid, processName(short, command.join('\0')));
+      } else {
+        const [pid = '', inode = ''] = line.split(' ');
+        // Oldest first: a server was there before what it started.
+        if (inode !== '' && Number(pid) < Number(pids.get(inode) ?? Number.POSITIVE_INFINITY)) pids.set(inode, pid);
+      }
+    }
+    return new Map([...pids].map(([inode, pid]) => [inode, { pid: Number(pid), name: names.get(pid) ?? '' }]));
+  }
+
+  #ask(script: string, signal: AbortSignal) {
+    return this.#shell.ask((number) => `${script}\nqd_end ${number} "$?"`, {
+      signal,
+      limitMs: listenersLimitMs,
+      limitBytes: listenersLimitBytes,
+    });
+  }
+}

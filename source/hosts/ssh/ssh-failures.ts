@@ -1,0 +1,131 @@
+import { Fault, type FaultInit } from '../../faults/fault.ts';
+import { cleanLine } from '../../text/clean.ts';
+
+/** Why a connection could not be made, or ended. */
+export interface SshFailure {
+  fault: Fault;
+  /** Trying again by itself makes no sense, or harm: the far side may count failed logins and ban us. */
+  needsOperator: boolean;
+}
+
+interface Known {
+  shape: RegExp;
+  code: FaultInit['code'];
+  says: (name: string, match: RegExpExecArray) => string;
+  remedy: (name: string) => string;
+  needsOperator?: boolean;
+}
+
+const network = 'Check the cable, the address and whether the machine is on.';
+
+/** ssh's own words (OpenSSH 8 to 10), most telling first: one failure often has several lines. */
+const known: readonly Known[] = [
+  {
+    shape: /REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for \S+ has changed/,
+    code: 'refused.hostKeyChanged',
+    says: (name) => `${name} shows another host key than before: somebody may stand in between, or the machine was set up anew.`,
+    remedy: (name) => `Compare the fingerprint with the machine's own; then forget the old key: quarterdeck hosts trust ${name}`,
+    needsOperator: true,
+  },
+  {
+    shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
+    code: 'refused.hostKey',
+    says: (name) => `The host key of ${name} was not accepted.`,
+    remedy: (name) => `Compare the fingerprint with the machine's own and connect again: quarterdeck hosts check ${name}`,
+    needsOperator: true,
+  },
+  {
+    shape: /Permission denied \(([^)]*)\)/,
+    code: 'refused.login',
+    says: (name, [, ways]) => `${name} let nobody in: it takes ${cleanLine(ways ?? '').replaceAll(',', ', ')}, and none of that worked.`,
+    remedy: (name) => `Check user and key with: ssh ${name}`,
+    needsOperator: true,
+  },
+  {
+    shape: /Too many authentication failures/,
+    code: 'refused.login',
+    says: (name) => `${name} ended the login: too many keys were tried.`,
+    remedy: () => 'Name the key in your ssh configuration: IdentityFile and IdentitiesOnly yes.',
+    needsOperator: true,
+  },
+  {
+    shape:
+      /(?:Bad configuration option|Bad owner or permissions on|terminating, \d+ bad configuration|keyword .* extra arguments|unsupported option)[^\n]*/,
+    code: 'config.ssh',
+    says: (_, [line]) => `ssh cannot use its configuration: ${cleanLine(line)}.`,
+    remedy: () => 'Mend the ssh configuration; ssh -G HOST checks it.',
+    needsOperator: true,
+  },
+  {
+    shape: /Could not resolve hostname ([^:]+): ([^\n]*)/,
+    code: 'unreachable.hostName',
+    says: (name) => `The name of ${name} cannot be looked up.`,
+    remedy: () => 'Check the name, and whether this machine has a network.',
+  },
+  {
+    shape: /(?:connect to host|ssh_dispatch|Connection to) [^\n]*Connection refused/,
+    code: 'unreachable.host',
+    says: (name) => `${name} refuses the connection: no ssh server listens there.`,
+    remedy: () => 'Check that sshd runs on that machine, and its port.',
+  },
+  {
+    shape: /No route to host|Network is unreachable/,
+    code: 'unreachable.host',
+    says: (name) => `There is no way to ${name} through the network.`,
+    remedy: () => network,
+  },
+  {
+    shape: /Timeout, server .* not responding/,
+    code: 'unreachable.link',
+    says: (name) => `${name} has stopped answering.`,
+    remedy: () => `The connection comes back by itself. ${network}`,
+  },
+  {
+    shape: /Connection timed out|Operation timed out|Connection to .* timed out|timed out during banner exchange/,
+    code: 'unreachable.host',
+    says: (name) => `${name} does not answer.`,
+    remedy: () => network,
+  },
+  {
+    shape: /no matching (host key type|key exchange method|cipher|MAC)[^\n]*/i,
+    code: 'refused.algorithms',
+    says: (name, [, what]) => `${name} and this machine's ssh have no ${(what ?? 'algorithm').toLowerCase()} in common.`,
+    remedy: () => 'One of both is old: allow what it needs for this host alone, in your ssh configuration.',
+    needsOperator: true,
+  },
+  {
+    shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
+    code: 'unreachable.link',
+    says: (name) => `${name} closed the connection.`,
+    remedy: () => 'It comes back by itself. If not: sshd may be restarting, have too many logins at once, or have banned this address.',
+  },
+];
+
+/** A sentence for the end of an ssh process. `log` is what ssh itself said, raw; `greeting` the last clean line that came from the far side. */
+export function sshFailure(name: string, log: string, { exitCode, greeting }: { exitCode: number | null; greeting: string }): SshFailure {
+  for (const { shape, code, says, remedy, needsOperator = false } of known) {
+    const match = shape.exec(log);
+    if (match) return { fault: new Fault({ code, message: says(name, match), remedy: remedy(name) }), needsOperator };
+  }
+  // ssh ends with 255 for its own troubles; everything else is the far side's.
+  if (exitCode !== null && exitCode !== 255) {
+    return {
+      fault: new Fault({
+        code: 'refused.shell',
+        message: `${name} gives this user no shell${greeting ? `; it says: ${greeting}` : ` (its login ended with exit code ${exitCode})`}.`,
+        remedy: 'Commands are run by sh there: use a user with a login shell, and no forced command.',
+      }),
+      needsOperator: true,
+    };
+  }
+  const telling = log.split(/\r?\n/).filter((line) => line.trim() !== '' && !/^(?:Warning: Permanently added|debug\d:)/.test(line));
+  const said = cleanLine(telling.at(-1) ?? '').trim();
+  return {
+    fault: new Fault({
+      code: 'unreachable.link',
+      message: said ? `The connection to ${name} failed: ${said}.`.replace(/\.\.$/, '.') : `The connection to ${name} ended.`,
+      remedy: `See what ssh says: ssh ${name}`,
+    }),
+    needsOperator: false,
+  };
+}

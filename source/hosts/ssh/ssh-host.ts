@@ -1,0 +1,194 @@
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Fault } from '../../faults/fault.ts';
+import type { DialAddress, Host, HostFacts } from '../host.ts';
+import { PacedConnection } from '../paced-connection.ts';
+import { type AnswerSsh, openAskSocket } from './ask-socket.ts';
+import type { SshDestination } from './destination.ts';
+import { FarListeners, farFacts } from './far-facts.ts';
+import { type FarShell, farFiles } from './far-files.ts';
+import { execFar, pipeFar, runFar } from './far-programs.ts';
+import { LinkKeeper } from './link-keeper.ts';
+import { makeSocketFolder } from './private-folder.ts';
+import { shellWord } from './shell-words.ts';
+import { SshConnection } from './ssh-connection.ts';
+
+export interface SshHostOptions {
+  /** What the operator calls it. */
+  name: string;
+  destination: SshDestination;
+  /** Of sockets of running processes: `run` of the own paths. */
+  runFolder: string;
+  /** `bin/askpass`. */
+  askProgram: string;
+  env: Readonly<Record<string, string | undefined>>;
+  answer: AnswerSsh;
+}
+
+/** A question that nobody answers does not hold a connection for ever. */
+const questionLimitMs = 5 * 60_000;
+const lookLimitMs = 15_000;
+/** An address there that answered is not looked at again for a while. */
+const lookedMs = 5_000;
+
+let socketFolder: Promise<string> | undefined;
+let connections = 0;
+
+/** A machine over OpenSSH. Connects when first asked for something; `link` says how the way to it is. */
+export function openSshHost({
+  name,
+  destination,
+  runFolder,
+  askProgram,
+  env,
+  answer,
+}: SshHostOptions): Host & { readonly link: LinkKeeper } {
+  const asking = { count: 0 };
+  const asked: AnswerSsh = async (question, signal) => {
+    asking.count += 1;
+    keeper.asking(true);
+    try {
+      return await answer(question, AbortSignal.any([signal, AbortSignal.timeout(questionLimitMs)]));
+    } finally {
+      asking.count -= 1;
+      keeper.asking(asking.count > 0);
+    }
+  };
+  const keeper: LinkKeeper = new LinkKeeper(async (signal) => {
+    socketFolder ??= makeSocketFolder(runFolder);
+    const folder = await socketFolder.catch((thrown: unknown) => {
+      socketFolder = undefined;
+      throw thrown;
+    });
+    connections += 1;
+    const socket = await openAskSocket(folder, askProgram, asked);
+    try {
+      const connection = await SshConnection.open(
+        {
+          name,
+          destination,
+          folder,
+          prefix: `${connections.toString(36)}-`,
+          program: env['QUARTERDECK_SSH'] || 'ssh',
+          env: { ...env, ...socket.env, QUARTERDECK_NODE: process.execPath },
+          onRoundTrip: (ms) => keeper.roundTrip(ms),
+        },
+        signal,
+      );
+      void connection.ended.then(() => socket.close());
+      return connection;
+    } catch (thrown) {
+      socket.close();
+      throw thrown;
+    }
+  });
+  const shell: FarShell = {
+    ask: async (script, options) => (await keeper.connection(options.signal)).control(script, options),
+    exec: async (argv, options) => execFar(await keeper.connection(options.signal), argv, options),
+    run: async (grant, argv, options) => runFar(await keeper.connection(grant.signal), grant, argv, options),
+  };
+  const listeners = new FarListeners(shell);
+  const looked = new Map<string, number>();
+  let facts: Promise<HostFacts> | undefined;
+
+  return {
+    name,
+    kind: 'ssh',
+    link: keeper,
+    files: farFiles(shell),
+    exec: shell.exec,
+    run: shell.run,
+    pipe: async (grant, argv, options) => pipeFar(await keeper.connection(grant.signal), grant.signal, argv, options),
+    async dial(address, signal, { paced = false } = {}) {
+      const connection = await keeper.connection(signal);
+      const key = JSON.stringify(address);
+      if (Date.now() - (looked.get(key) ?? 0) > lookedMs) {
+        await look(shell, name, address, signal);
+        looked.set(key, Date.now());
+      }
+      const path = await connection.forward(address, signal);
+      return dialHere(path, name, address, signal, paced).catch((thrown: unknown) => {
+        looked.delete(key);
+        throw thrown;
+      });
+    },
+    async facts(signal) {
+      // What may change is small: asked anew with each connection, and whoever wants it fresh asks a program.
+      facts ??= farFacts(shell, signal);
+      const asked = facts;
+      asked.catch(() => {
+        if (facts === asked) facts = undefined;
+      });
+      return asked;
+    },
+    listeners: (signal) => listeners.read(signal),
+    close: async () => keeper.close(),
+  };
+}
+
+/** ssh connects blindly: whether something listens there is asked beforehand, so that a refusal is told as one. */
+async function look(shell: FarShell, name: string, address: DialAddress, signal: AbortSignal): Promise<void> {
+  const script = 'socket' in address ? lookAtSocket(address.socket) : lookAtPort(address.host, address.port);
+  const { ending } = await shell.ask((number) => `${script}\nqd_end ${number} "$?"`, { signal, limitMs: lookLimitMs });
+  const reason = reasons[Number(ending)];
+  if (reason) throw notReached(name, address, reason);
+}
+
+const reasons: Record<number, { code: string; says: string }> = {
+  81: { code: 'ENOENT', says: 'there is no such socket' },
+  82: { code: 'ENOTSOCK', says: 'that file is no socket' },
+  83: { code: 'EACCES', says: 'permission denied' },
+  84: { code: 'ECONNREFUSED', says: 'the connection was refused: nothing listens there' },
+};
+
+function lookAtSocket(path: string): string {
+  const word = shellWord(path);
+  return `( if ! [ -e ${word} ]; then case $(LC_ALL=C ls -d -- ${word} 2>&1) in *[Pp]ermission*) exit 83 ;; *) exit 81 ;; esac; fi
+[ -S ${word} ] || exit 82
+[ -w ${word} ] || exit 83; exit 0 )`;
+}
+
+/** Only for addresses of the machine itself, where the kernel's table can be read. */
+function lookAtPort(host: string, port: number): string {
+  const isOwn = /^(?:127\.|localhost$|::1$|0\.0\.0\.0$|::$)/.test(host);
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return isOwn
+    ? `( [ -r /proc/net/tcp ] || exit 0; cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":${hex} [0-9A-F]*:0000 0A " || exit 84 )`
+    : ':';
+}
+
+function dialHere(path: string, name: string, address: DialAddress, signal: AbortSignal, paced: boolean): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const pacing = paced ? new PacedConnection() : undefined;
+    const socket = connect({ path, ...(pacing && { onread: pacing.onread }) });
+    const stop = () => {
+      socket.destroy();
+      reject(signal.reason);
+    };
+    const fail = (cause: NodeJS.ErrnoException) => {
+      signal.removeEventListener('abort', stop);
+      reject(notReached(name, address, { code: cause.code ?? 'ECONNRESET', says: 'the connection to the host broke' }, cause));
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', stop);
+      socket.off('error', fail);
+      resolve(pacing?.over(socket) ?? socket);
+    });
+  });
+}
+
+function notReached(name: string, address: DialAddress, { code, says }: { code: string; says: string }, cause?: Error): Fault {
+  const where = 'socket' in address ? address.socket : `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+  return new Fault({
+    code: 'socket' in address ? 'unreachable.socket' : 'unreachable.port',
+    message: `${where} on ${name} cannot be reached: ${says}.`,
+    remedy:
+      code === 'EACCES'
+        ? 'Log in as a user who may use this socket, for example one of the group docker.'
+        : 'Check that the program behind it runs there.',
+    cause: cause ?? Object.assign(new Error(says), { code }),
+  });
+}
