@@ -224,6 +224,14 @@ describe('a review', () => {
     expect(answers).toEqual([answer]);
   });
 
+  test('what it all comes to stands above the keys, wherever one has scrolled to', async () => {
+    const screen = await reviewStage().open({ size: { columns: 80, rows: 24 } });
+    await screen.press('r');
+    await screen.sees('Writes 2 files, makes 1 secret, fetches 1 image, starts password-vault.');
+    await screen.press('G');
+    await screen.sees('Writes 2 files, makes 1 secret, fetches 1 image, starts password-vault.');
+  });
+
   test('r takes the remedy of the finding at hand; where there is none it says so', async () => {
     const { answers, open } = reviewStage();
     const screen = await open();

@@ -78,7 +78,7 @@ export interface ReviewScreen {
   total: number;
 }
 
-/** Findings on top, then what would be done, and at the bottom why something cannot be done now. */
+/** Findings on top, then what would be done, and at the bottom all of it in a sentence and why something cannot be done now. */
 export function reviewScreen(
   dialog: ReviewDialog,
   theme: Theme,
@@ -88,23 +88,25 @@ export function reviewScreen(
   const findings = findingRows(dialog, theme, inner);
   const sections = sectionRows(dialog, theme, inner);
   const gap: PlacedRow[] = findings.length > 0 && sections.length > 0 ? [{ text: '' }] : [];
-  const all: PlacedRow[] = [...findings, ...gap, ...sections];
-  if (all.length === 0) all.push({ text: theme.paint('faint', 'Nothing would change.') });
+  const placed: PlacedRow[] = [...findings, ...gap, ...sections];
+  if (placed.length === 0) placed.push({ text: theme.paint('faint', 'Nothing would change.') });
 
   const [first] = actionKeys(dialog.review);
-  const bottom = [
+  const { summary } = dialog.review;
+  const why = [
     ...(first?.blocked !== undefined && dialog.problem === undefined
-      ? wrap(`${theme.glyphs.tone.bad} ${cleanLine(first.label)} is blocked: ${cleanLine(first.blocked)}`, inner).map((line) =>
-          theme.paint('bad', line),
-        )
+      ? wrap(`${theme.glyphs.tone.bad} ${cleanLine(first.label)} is blocked: ${cleanLine(first.blocked)}`, inner)
       : []),
-    ...(dialog.problem === undefined ? [] : wrap(cleanLine(dialog.problem), inner).map((line) => theme.paint('bad', line))),
-  ].slice(0, Math.max(1, Math.floor(height / 4)));
+    ...(dialog.problem === undefined ? [] : wrap(cleanLine(dialog.problem), inner)),
+  ].map((line) => theme.paint('bad', line));
+  const room = Math.max(1, Math.floor(height / 4));
+  const told = summary === undefined ? [] : wrap(cleanLine(summary), inner).map((line) => theme.paint('strong', line));
+  const bottom = [...told.slice(0, Math.max(0, room - why.length)), ...why.slice(0, room)];
   const rule = bottom.length > 0 ? [theme.paint('border', theme.frame(false).across.repeat(width - 2))] : [];
   const listHeight = Math.max(1, height - bottom.length - rule.length);
-  const at = Math.min(dialog.at, all.length - 1);
-  const top = windowStart({ previous: previousTop, selected: at, height: listHeight, total: all.length });
-  const visible = all.slice(top, top + listHeight).map(({ text }, row) => {
+  const at = Math.min(dialog.at, placed.length - 1);
+  const top = windowStart({ previous: previousTop, selected: at, height: listHeight, total: placed.length });
+  const visible = placed.slice(top, top + listHeight).map(({ text }, row) => {
     const here = top + row === at;
     const line = `${here ? theme.glyphs.pointer : ' '} ${cutStyled(text, inner, theme.glyphs.ellipsis)}`;
     return here ? theme.paint('selected', padStyled(line, width - 2)) : line;
@@ -114,7 +116,7 @@ export function reviewScreen(
     rows: [...visible, ...rule, ...bottom.map((line) => `  ${line}`)].map((row) => ` ${padStyled(row, width - 2, theme.glyphs.ellipsis)} `),
     measured: {
       height: listHeight,
-      rows: all.map(({ section, finding, head }) => ({
+      rows: placed.map(({ section, finding, head }) => ({
         ...(section !== undefined && { section }),
         ...(finding !== undefined && { finding }),
         ...(head && { head }),
@@ -122,7 +124,7 @@ export function reviewScreen(
       review: dialog.review,
     },
     top,
-    total: all.length,
+    total: placed.length,
   };
 }
 
@@ -155,6 +157,7 @@ export function reviewSentences(dialog: ReviewDialog, theme: Theme, width: numbe
     measured,
     lines: [
       `Review: ${cleanLine(dialog.review.title)}. ${reviewCounts(dialog, theme)}.`,
+      ...(dialog.review.summary === undefined ? [] : [cleanLine(dialog.review.summary)]),
       ...(first?.blocked === undefined ? [] : [`${cleanLine(first.label)} is blocked: ${cleanLine(first.blocked)}`]),
       `Line ${at + 1} of ${total}.`,
       ...all

@@ -1,5 +1,5 @@
 import type { Review } from '../session/session.ts';
-import { reviewOf } from '../stack/plan-text.ts';
+import { reviewOf, summaryOf } from '../stack/plan-text.ts';
 import type { ReadyPlan } from './plan-component.ts';
 
 /** One review of several plans: each one's sections and findings under its name. `label`: of the way on. Remedies belong to a form, and only the first has one. */
@@ -16,6 +16,7 @@ export function reviewTogether(ready: readonly ReadyPlan[], { title, label }: { 
         ...(index === 0 ? { id: finding.id, ...(remedy !== undefined && { remedy }) } : { id: `${id}:${finding.id}` }),
       })),
     ),
+    summary: summaryOf(ready.map(({ plan }) => plan)),
     actions: [
       { id: 'apply', label, ...(blocked !== undefined && { blocked }) },
       { id: 'cancel', label: 'Leave it' },

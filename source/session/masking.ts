@@ -37,7 +37,7 @@ export function createMasking(): Masking {
     return longestFirst.some((secret) => told.includes(secret)) || quotes(one.cause);
   }
 
-  function review({ title, sections, findings, actions, ...rest }: Review): Review {
+  function review({ title, sections, findings, summary, actions, ...rest }: Review): Review {
     return {
       ...rest,
       title: text(title),
@@ -46,6 +46,7 @@ export function createMasking(): Masking {
         lines: section.lines.map((each) => ({ ...each, text: text(each.text) })),
       })),
       findings: findings.map((finding) => ({ ...finding, message: text(finding.message), advice: text(finding.advice) })),
+      ...(summary !== undefined && { summary: text(summary) }),
       actions: actions.map((action) => (action.blocked === undefined ? action : { ...action, blocked: text(action.blocked) })),
     };
   }

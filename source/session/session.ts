@@ -68,6 +68,8 @@ export interface Review {
   title: string;
   sections: readonly { title: string; lines: readonly ReviewLine[] }[];
   findings: readonly ReviewFinding[];
+  /** All of it in one sentence, for beside the question: `Writes 2 files, fetches 1 image, restarts vault.` */
+  summary?: string;
   /** The ways on, first the one that Enter takes. `blocked`: why it cannot be taken now. */
   actions: readonly { id: string; label: string; blocked?: string }[];
 }

@@ -1,4 +1,5 @@
 import { structuredPatch } from 'diff';
+import { countText } from '../text/quantities.ts';
 import type { Finding } from './finding.ts';
 import { maskLine } from './mask-line.ts';
 import type { FileChange, Plan, PlannedPort, PlannedSecret, PlannedService } from './model.ts';
@@ -14,6 +15,7 @@ export interface PlanReview {
   title: string;
   sections: readonly { title: string; lines: readonly Line[] }[];
   findings: readonly { id: string; level: Finding['level']; message: string; advice: string; rule?: string; remedy?: string }[];
+  summary: string;
   actions: readonly { id: string; label: string; blocked?: string }[];
 }
 
@@ -52,12 +54,44 @@ export function reviewOf(plan: Plan, findings: readonly Finding[]): PlanReview {
       ...(rule !== undefined && { rule }),
       ...(remedy && { remedy: remedy.label }),
     })),
+    summary: summaryOf([plan]),
     actions: [
       { id: 'apply', label: verb, ...(blocked !== undefined && { blocked }) },
       ...(plan.kind === 'deploy' || plan.kind === 'change' ? [{ id: 'edit', label: 'Back to the form' }] : []),
       { id: 'cancel', label: 'Cancel' },
     ],
   };
+}
+
+/** What plans would do, in one sentence: `Writes 2 files, makes 1 secret, fetches 1 image, recreates vault.` */
+export function summaryOf(plans: readonly Plan[]): string {
+  const files = plans.flatMap((plan) => plan.files.filter(({ before, after }) => before !== after));
+  const written = files.filter(({ after }) => after !== undefined).length;
+  const secrets = plans.flatMap((plan) => plan.secrets.filter(({ what }) => what === 'generate')).length;
+  const services = plans.flatMap((plan) => plan.services.map((service) => ({ ...service, component: plan.component })));
+  const fetched = new Set(
+    services.filter(({ change, present }) => present === false && (change === 'create' || change === 'recreate')).map(({ image }) => image),
+  );
+  // The name of a lone service says less than that of its component; of several components only theirs mean something.
+  const named = (change: PlannedService['change']) => {
+    const those = services.filter((service) => service.change === change);
+    const names = new Set(those.map(({ component, name }) => (plans.length > 1 || services.length === 1 ? component : name)));
+    return names.size > 4 ? `${names.size} ${plans.length > 1 ? 'components' : 'services'}` : [...names].join(', ');
+  };
+  const told = new Set(plans.flatMap((plan) => plan.after.map(({ component }) => component)));
+  const parts: [string, string][] = [
+    ['writes', written === 0 ? '' : countText(written, 'file')],
+    ['deletes', files.length === written ? '' : countText(files.length - written, 'file')],
+    ['makes', secrets === 0 ? '' : countText(secrets, 'secret')],
+    ['fetches', fetched.size === 0 ? '' : countText(fetched.size, 'image')],
+    ['starts', named('create')],
+    ['recreates', named('recreate')],
+    ['restarts', named('restart')],
+    ['removes', named('remove')],
+    ['reloads', [...told].join(', ')],
+  ];
+  const all = parts.flatMap(([verb, what]) => (what === '' ? [] : [`${verb} ${what}`])).join(', ');
+  return all === '' ? 'Changes nothing.' : `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
 }
 
 function whatHappens(plan: Plan): { title: string; lines: Line[] }[] {

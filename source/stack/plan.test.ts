@@ -8,9 +8,9 @@ import { answersOf } from './answers.ts';
 import { type ComponentSource, readComponentSource } from './component-source.ts';
 import { readEnv } from './env-file.ts';
 import type { FormContext } from './form.ts';
-import type { Deployment, DeployRecord, Plan } from './model.ts';
+import type { Deployment, DeployRecord, Plan, PlannedService } from './model.ts';
 import { isEmpty, type PlanRequest, planDeploy, planRemove } from './plan.ts';
-import { diffLines, planJson, reviewOf } from './plan-text.ts';
+import { diffLines, planJson, reviewOf, summaryOf } from './plan-text.ts';
 import { hashOf } from './read-deployment.ts';
 
 const entries = new Map<string, CatalogEntry>();
@@ -351,6 +351,27 @@ describe('reviewOf', () => {
     expect(reviewOf(plan, []).actions[0]?.blocked).toBeUndefined();
     // `patch` refuses a new file that begins at line 1 of nothing.
     expect(review.sections.at(-1)?.lines[0]?.text).toMatch(/^@@ -0,0 \+1,/);
+  });
+
+  it('says all of it in one sentence, services of one component by their names, several components by theirs', () => {
+    const plan = { ...planDeploy(request('rss-reader')), after: [] };
+    const services = (...changed: [name: string, change: PlannedService['change'], present: boolean][]) =>
+      changed.map(([name, change, present]) => ({ name, change, present, image: `${name}:1`, why: 'w' }));
+    const both = {
+      ...plan,
+      component: 'chat',
+      files: [{ path: 'a', before: 'x', after: undefined, touched: false }],
+      secrets: [],
+      services: services(['web', 'recreate', false], ['db', 'recreate', true], ['worker', 'restart', true]),
+    } as unknown as Plan;
+    expect(summaryOf([both])).toBe('Deletes 1 file, fetches 1 image, recreates web, db, restarts worker.');
+    expect(summaryOf([both, { ...both, component: 'notes' }])).toBe(
+      'Deletes 2 files, fetches 1 image, recreates chat, notes, restarts chat, notes.',
+    );
+    expect(summaryOf([{ ...both, files: [], services: [] }])).toBe('Changes nothing.');
+    expect(summaryOf([{ ...both, after: [{ component: 'reverse-proxy', service: 'caddy', argv: [], why: '' }] }])).toContain(
+      ', reloads reverse-proxy.',
+    );
   });
 
   it('hides what could be a secret in a file, and shows what is none', () => {

@@ -35,7 +35,10 @@ export function findingsInOrder(findings: readonly ReviewFinding[]): ReviewFindi
   return [...findings.filter(({ level }) => level === 'blocking'), ...findings.filter(({ level }) => level !== 'blocking')];
 }
 
-/** A review as lines of text: what is wrong, then what would be done. */
+/** What follows on the findings until they are out of sight on a small screen. */
+const outOfSight = 12;
+
+/** A review as lines of text: what is wrong, then what would be done, and at the end, where the question follows, both once more and short. */
 export function reviewLines(review: Review, { paint, columns }: ReviewStyle): string[] {
   const lines = [paint('strong', cleanLine(review.title))];
   for (const { level, message, advice, rule } of findingsInOrder(review.findings)) {
@@ -45,9 +48,20 @@ export function reviewLines(review: Review, { paint, columns }: ReviewStyle): st
     const told = rule === undefined ? advice : `${advice} (${rule})`;
     lines.push(...wrap(cleanLine(told), columns - 10).map((line) => `${' '.repeat(10)}${paint('faint', line)}`));
   }
+  const below = lines.length;
   for (const { title, lines: told } of review.sections) {
     if (told.length > 0) lines.push('', paint('strong', cleanLine(title)), ...told.map((line) => `  ${reviewLine(line, paint)}`.trimEnd()));
   }
+  if (lines.length - below > outOfSight) {
+    const again = findingsInOrder(review.findings).toReversed();
+    if (again.length > 0) lines.push('');
+    for (const { level, message } of again) {
+      const [first = '', ...more] = wrap(cleanLine(message), columns - 10);
+      const role = level === 'blocking' ? 'bad' : 'warn';
+      lines.push(`${paint(role, level.padEnd(8))}  ${first}`, ...more.map((line) => `${' '.repeat(10)}${line}`));
+    }
+  }
+  if (review.summary !== undefined) lines.push('', ...wrap(cleanLine(review.summary), columns).map((line) => paint('strong', line)));
   return lines;
 }
 

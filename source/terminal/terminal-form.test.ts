@@ -191,6 +191,26 @@ describe('a review on a plain terminal', () => {
     expect(stderr.text).not.toContain('Networks');
   });
 
+  test('after a long diff the findings come again, short, blocking last, and all of it in a sentence, right above the question', async () => {
+    const lines = Array.from({ length: 40 }, (_, index) => ({ mark: 'added' as const, text: `line ${index}` }));
+    const long = { ...blocked, sections: [{ title: 'compose.yaml', lines }], summary: 'Writes 1 file, starts mail-server.' };
+    const reviewing = operatorWith().review(long, never);
+    await types(['How to go on? ', 'c\r']);
+    await reviewing;
+    expect(stderr.text).toContain(
+      [
+        '  + line 39',
+        '',
+        'warning   Only 3 GB are free.',
+        'blocking  Port 8180 is taken by nginx.',
+        '',
+        'Writes 1 file, starts mail-server.',
+        '',
+        '   1  Apply  not now: port 8180 is taken',
+      ].join('\n'),
+    );
+  });
+
   test.each([
     ['2', 'edit'],
     ['a', 'remedy:port-taken:web'],

@@ -152,6 +152,7 @@ export const sampleReview: Review = {
     { title: 'Secrets', lines: [{ text: 'ADMIN_TOKEN is generated' }, { text: 'SMTP_PASSWORD stays' }] },
     { title: 'Ports', lines: [{ text: '127.0.0.1:8180/tcp to vault:80, the page' }] },
   ],
+  summary: 'Writes 2 files, makes 1 secret, fetches 1 image, starts password-vault.',
   actions: [
     { id: 'apply', label: 'Apply' },
     { id: 'edit', label: 'Edit the answers' },
