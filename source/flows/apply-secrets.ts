@@ -1,5 +1,4 @@
 import type { Session } from '../session/session.ts';
-import { askHost } from '../stack/host-answers.ts';
 import type { SecretAnswer } from '../stack/model.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { FlowWorld, SecretChange } from './flow.ts';
@@ -16,7 +15,6 @@ export async function applySecrets(
 ): Promise<{ restarted: readonly string[] }> {
   const ready: ReadyPlan[] = [];
   const look = await lookAtHost(session, world, place);
-  const asked = askHost(world.hostOf(place), world.engineOf(place), session.signal);
   for (const component of new Set(changes.map((change) => change.component))) {
     const own = changes.filter((change) => change.component === component);
     const { facts, answers } = await standing(session, world, place, component, look);
@@ -28,7 +26,7 @@ export async function applySecrets(
         facts,
         { ...answers, secrets: { ...answers.secrets, ...Object.fromEntries(versions) } },
         { kind: 'change', rotated: new Set(own.map(({ variable }) => variable)) },
-        asked,
+        look.asked,
       ),
     );
   }

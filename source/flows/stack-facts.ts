@@ -11,7 +11,7 @@ import type { Host } from '../hosts/host.ts';
 import type { SecretEntry, SecretName } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { type ComponentSource, readComponentSource } from '../stack/component-source.ts';
-import { once } from '../stack/host-answers.ts';
+import { askHost, type HostAnswers, once } from '../stack/host-answers.ts';
 import type { Deployment } from '../stack/model.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
 import { readUnfinishedRuns } from '../stack/run-journal.ts';
@@ -94,7 +94,7 @@ export interface HostLook {
   volumes: readonly VolumeFacts[];
   networksThere: ReadonlySet<string>;
   unfinished: readonly RunOnHost[];
-  image: (reference: string) => Promise<ImageDetail | undefined>;
+  asked: HostAnswers;
   /** Opens the vault when first asked. */
   secrets: () => Promise<readonly SecretEntry[]>;
 }
@@ -108,16 +108,16 @@ export async function lookAtHost(
   const { signal } = session;
   const engine = world.engineOf(place);
   const host = world.hostOf(place);
+  const asked = askHost(host, engine, signal);
   const stackFolder = await world.stackFolderOf(place, signal);
   const [tool, { deployments, problems }, containers, volumes, networks, unfinished] = await Promise.all([
     composeToolOf(world, place, signal),
     listDeployments(host, stackFolder, signal),
-    engine.list(signal),
-    engine.volumes(signal),
+    asked.containers(),
+    asked.volumes(),
     engine.networks(signal),
     readUnfinishedRuns(host, stackFolder, signal),
   ]);
-  const images = new Map<string, Promise<ImageDetail | undefined>>();
   return {
     place,
     stackFolder,
@@ -128,11 +128,7 @@ export async function lookAtHost(
     volumes,
     networksThere: new Set(networks.map(({ name }) => name)),
     unfinished,
-    image: (reference) => {
-      const asked = images.get(reference) ?? engine.image(reference, signal);
-      images.set(reference, asked);
-      return asked;
-    },
+    asked,
     secrets,
   };
 }
@@ -165,7 +161,7 @@ export async function gatherStackFacts(
   const references = new Set(entry.services.map(({ image }) => interpolate(image, deployment?.env)));
   for (const pin of Object.values(deployment?.record?.images ?? {})) references.add(pin.reference);
   const [images, details] = await Promise.all([
-    Promise.all([...references].map(async (reference) => [reference, await seen.image(reference)] as const)),
+    Promise.all([...references].map(async (reference) => [reference, await seen.asked.image(reference)] as const)),
     Promise.all(
       containers.map(async (container) => [composeLabel(container, 'service') ?? '', await engine.inspect(container.id, signal)] as const),
     ),

@@ -2,7 +2,6 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { interpolate } from '../catalog/interpolation.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
-import { askHost } from '../stack/host-answers.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
@@ -16,6 +15,8 @@ import { standing } from './standing.ts';
 
 /** Registries count how often they are asked. */
 const askedAtOnce = 4;
+/** What takes the processor would keep answers waiting until their limit. */
+const plannedAtOnce = 4;
 const askLimitMs = 15_000;
 
 export const update: Flow = {
@@ -58,14 +59,14 @@ async function deployedIds(session: Session, world: FlowWorld, place: string): P
 /** Host and engine are asked once for all of them. */
 async function planUpdates(session: Session, world: FlowWorld, place: string, ids: readonly string[]): Promise<ReadyPlan[]> {
   const look = await lookAtHost(session, world, place);
-  const asked = askHost(world.hostOf(place), world.engineOf(place), session.signal);
-  const limit = pLimit(askedAtOnce);
+  const registry = pLimit(askedAtOnce);
+  const planning = pLimit(plannedAtOnce);
   let done = 0;
   return Promise.all(
     ids.map(async (id) => {
       const { facts, answers } = await standing(session, world, place, id, look);
-      const newer = await newerServices(session, facts, limit);
-      const ready = await planComponent(session, world, facts, answers, { kind: 'update', newer }, asked);
+      const newer = await newerServices(session, facts, registry);
+      const ready = await planning(() => planComponent(session, world, facts, answers, { kind: 'update', newer }, look.asked));
       session.progress({ id: 'look', label: 'Asking for newer images', fraction: ++done / ids.length });
       return withNotes(ready);
     }),

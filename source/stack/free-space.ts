@@ -8,12 +8,14 @@ export interface FreeSpace {
   mount: string;
 }
 
+/** A disk that is asleep takes its time; one that hangs is not waited for. */
+const limitMs = 3_000;
 /** What does not exist yet will be made in the folder above. */
 const dfScript = 'for p; do while [ ! -e "$p" ] && [ "$p" != / ]; do p=$(dirname -- "$p"); done; df -Pk -- "$p" | tail -n 1; done';
 
 /** Room on the filesystems of these paths. Throws `failed.df` where nobody tells. */
 export async function freeSpace(host: Host, paths: readonly string[], signal: AbortSignal): Promise<readonly FreeSpace[]> {
-  const { stdout, exitCode } = await run(host, ['sh', '-c', dfScript, 'df', ...paths], signal, 900);
+  const { stdout, exitCode } = await run(host, ['sh', '-c', dfScript, 'df', ...paths], signal, limitMs);
   const lines = text(stdout).trim().split('\n');
   const spaces = lines.flatMap((line, index) => {
     const [, free, mount] = /\s(\d+)\s+\d+%\s+(\/.*)$/.exec(line) ?? [];

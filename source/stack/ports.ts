@@ -53,9 +53,13 @@ export function usesOfDeployments(deployments: readonly Deployment[], catalog: C
   });
 }
 
+const reserved = new WeakMap<Catalog, readonly PortUse[]>();
+
 /** Of everything that could be deployed: what a proposal keeps away from. */
-export function usesOfCatalog(catalog: Catalog): PortUse[] {
-  return catalog.entries.flatMap((entry) => usesOfComponent(entry, {}));
+export function usesOfCatalog(catalog: Catalog): readonly PortUse[] {
+  const known = reserved.get(catalog) ?? catalog.entries.flatMap((entry) => usesOfComponent(entry, {}));
+  reserved.set(catalog, known);
+  return known;
 }
 
 /** Sockets of the host. `own` are the ports that the component publishes now: to find those taken is no conflict. */

@@ -106,11 +106,11 @@ const engineNames: Readonly<Record<string, string>> = {
 };
 
 async function checkImages(context: PreflightContext): Promise<Finding[]> {
-  const { entry, engine, project, signal } = context;
+  const { entry, project } = context;
   const { architecture } = await context.hostFacts();
   const own = engineNames[architecture] ?? architecture;
   const references = [...new Set(project.services.map(({ image }) => image))].filter((image) => image !== '');
-  const made = new Map(await Promise.all(references.map(async (reference) => [reference, await engine.image(reference, signal)] as const)));
+  const made = new Map(await Promise.all(references.map(async (reference) => [reference, await context.image(reference)] as const)));
   return project.services.flatMap(({ name, image }): Finding[] => {
     const annotation = entry.services.find((service) => service.name === name);
     const repository = parseImage(image)?.repository;

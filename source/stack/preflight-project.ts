@@ -28,8 +28,8 @@ export async function readProject(
   entry: CatalogEntry,
 ): Promise<Project> {
   if (text === undefined) return { services: entry.services.map((service) => ofCatalog(service, values, folder)) };
-  const { YamlDocument } = await import('../config/yaml-document.ts');
-  const services = map(map(new YamlDocument(text).value)['services']);
+  const { composeDocument } = await import('./compose-document.ts');
+  const services = map(map(composeDocument(text).value)['services']);
   return {
     services: Object.entries(services).map(([name, value]) => {
       const service = map(value);

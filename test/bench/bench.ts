@@ -12,10 +12,11 @@ import { idleCpu } from './rows/idle-cpu.ts';
 import { keyToFrame } from './rows/key-to-frame.ts';
 import { linesKept } from './rows/lines-kept.ts';
 import { memory } from './rows/memory.ts';
+import { plan } from './rows/plan.ts';
 import { slowLink } from './rows/slow-link.ts';
 
 /** Those with few containers first: the many that the others want are started once, and stay. */
-const rows: readonly BenchRow[] = [firstFrame, keyToFrame, slowLink, linesKept, memory, frameBytes, idleCpu, firstFrameOfMany];
+const rows: readonly BenchRow[] = [firstFrame, plan, keyToFrame, slowLink, linesKept, memory, frameBytes, idleCpu, firstFrameOfMany];
 
 const usage = `npm run bench -- [--only ROW]... [--quick] [--no-peers] [--engine URL] [--output FILE]
 
