@@ -89,6 +89,12 @@ test('its environment names this engine and undoes what the operator set for ano
   expect(tool?.env).toEqual({ CONTAINER_HOST: address.url, CONTAINER_CONNECTION: '' });
 });
 
+test('the Python docker-compose runs programs in containers by itself: where Podman is, there need be no docker command', async () => {
+  const { host } = hostWith({ [standalone]: '1.29.2\n' });
+  const tool = await findComposeTool(host, { facts: facts('podman', '4.3.1'), address }, signal());
+  expect(tool?.env).toMatchObject({ DOCKER_HOST: address.url, COMPOSE_INTERACTIVE_NO_CLI: '1' });
+});
+
 test('a program that hangs does not count; a lost host is said', async () => {
   const late = new Fault({ code: 'failed.limit', message: 'docker did not finish.', remedy: 'Run it.' });
   const gone = new Fault({ code: 'unreachable.host', message: 'The host is gone.', remedy: 'Look.' });

@@ -70,13 +70,10 @@ export async function findComposeTool(
     }
     const version = read(printed.get(command) ?? '');
     if (version === undefined) continue;
-    return {
-      kind,
-      generation: version.startsWith('1.') && kind === 'docker-compose' ? 1 : 2,
-      version,
-      argv,
-      env: environmentFor(kind, address),
-    };
+    const generation = version.startsWith('1.') && kind === 'docker-compose' ? 1 : 2;
+    // For exec it would call the docker command, which need not be there.
+    const env = { ...environmentFor(kind, address), ...(generation === 1 && { COMPOSE_INTERACTIVE_NO_CLI: '1' }) };
+    return { kind, generation, version, argv, env };
   }
   return undefined;
 }

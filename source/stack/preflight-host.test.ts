@@ -199,6 +199,16 @@ describe('rootless engines', () => {
     expect(await proxy('docker').told()).toEqual(['warning host-network', 'warning low-ports']);
   });
 
+  it('an old podman-compose has none to give either', async () => {
+    const one = proxy('podman');
+    one.facts = { kind: 'podman', rootless: false };
+    const tool = { kind: 'podman-compose', generation: 2, argv: ['podman-compose'], env: {} } as const;
+    one.input = { composeTool: { ...tool, version: '1.0.3' } };
+    expect(await one.finding('host-network')).toMatchObject({ level: 'blocking', advice: expect.stringContaining('docker-compose 2') });
+    one.input = { composeTool: { ...tool, version: '1.3.0' } };
+    expect(await one.finding('host-network')).toBeUndefined();
+  });
+
   it('Podman without systemd never finds a container healthy, and compose would wait for that', async () => {
     const one = small({});
     one.facts = { kind: 'podman' };

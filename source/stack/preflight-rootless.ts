@@ -37,10 +37,19 @@ async function checkLowPorts({ facts, host, plan, entry, project, signal }: Pref
   ];
 }
 
-function checkHostNetwork({ facts, project, entry }: PreflightContext): Finding[] {
-  if (!facts.rootless || facts.kind !== 'docker') return [];
+function checkHostNetwork({ facts, project, entry, composeTool }: PreflightContext): Finding[] {
   const [service] = project.services.filter(({ networkMode }) => networkMode === 'host');
   if (!service) return [];
+  // Up to 1.0.3 it asks Podman for its own network as well, which Podman refuses (containers/podman-compose#397).
+  if (composeTool?.kind === 'podman-compose' && /^(?:0\.|1\.0\.[0-3](?!\d))/.test(composeTool.version))
+    return [
+      blocking(
+        'host-network',
+        `${entry.id} wants the network of the host, which podman-compose ${composeTool.version} cannot give it.`,
+        'Install docker-compose 2, which works with Podman too, or podman-compose from 1.0.6 on.',
+      ),
+    ];
+  if (!facts.rootless || facts.kind !== 'docker') return [];
   return [
     warning(
       'host-network',
