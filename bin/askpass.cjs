@@ -4,7 +4,7 @@ const { connect } = require('node:net');
 
 const path = process.env.QUARTERDECK_ASK;
 if (!path) {
-  console.error('askpass: this is run by ssh, for a console that has asked it to.');
+  process.stderr.write('askpass: this is run by ssh, for a console that has asked it to.\n');
   process.exit(2);
 }
 const socket = connect(path);

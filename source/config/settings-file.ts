@@ -3,6 +3,11 @@ import { SchemaIssues } from './schema-issues.ts';
 import { defaultSettings, type Settings } from './settings.ts';
 import { YamlDocument } from './yaml-document.ts';
 
+/** What a host may be called. */
+export const hostNameShape = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+/** `local` is this machine, `all` every one. */
+export const reservedHostNames: readonly string[] = ['local', 'all', 'practice'];
+
 const key = z.string().min(1);
 
 const settingsSchema = z.strictObject({
@@ -22,6 +27,21 @@ const settingsSchema = z.strictObject({
     .regex(/^(\/|~\/)/, 'begin with / or ~/')
     .optional(),
   backups: z.record(key, z.string().regex(/^(\/|~\/|restic:.)/, 'begin with /, ~/ or restic:')).optional(),
+  hosts: z
+    .record(
+      z
+        .string()
+        .regex(hostNameShape, 'use letters, digits, dots, dashes and underscores, and begin with a letter or digit')
+        .refine((name) => !reservedHostNames.includes(name), `choose another name: ${reservedHostNames.join(', ')} mean something else`),
+      z.strictObject({
+        ssh: z.string().min(1),
+        stackFolder: z
+          .string()
+          .regex(/^(\/|~\/)/, 'begin with / or ~/')
+          .optional(),
+      }),
+    )
+    .optional(),
   productionHosts: z.array(key).optional(),
 });
 

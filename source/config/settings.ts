@@ -18,8 +18,18 @@ export interface Settings {
   stackFolder: string;
   /** Where backups go, by host: a folder there, or `restic:REPOSITORY`. */
   backups: Readonly<Record<string, string>>;
+  /** Hosts beside this machine, by the operator's name for them. */
+  hosts: Readonly<Record<string, HostSettings>>;
   /** Hosts whose name must be typed before anything is destroyed there. */
   productionHosts: readonly string[];
+}
+
+/** A host that is reached over ssh. */
+export interface HostSettings {
+  /** Behind `ssh`: `nas`, `op@nas.example.org`, `op@192.168.1.20:2222`. */
+  ssh: string;
+  /** Where its stack lives, instead of `stackFolder`. */
+  stackFolder?: string | undefined;
 }
 
 export const defaultSettings: Settings = {
@@ -30,6 +40,7 @@ export const defaultSettings: Settings = {
   probeIntervalMs: 15_000,
   stackFolder: '~/stack',
   backups: {},
+  hosts: {},
   productionHosts: [],
 };
 

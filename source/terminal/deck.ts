@@ -4,6 +4,7 @@ import type { Logs } from '../fleet/log-store.ts';
 import type { Fleet } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
+import type { HostQuestions } from './host-questions.ts';
 import type { PracticeAccess } from './practice-access.ts';
 import type { UnfinishedChange } from './unfinished-changes.ts';
 
@@ -12,7 +13,7 @@ export interface DeckOptions {
   readOnly: boolean;
   rehearsing: boolean;
   verbose: boolean;
-  /** `local` or, later, names of other hosts; undefined is the default. */
+  /** A host, one engine of it (`nas/podman`), or `all`; undefined is this machine. */
   host?: string;
   signal: AbortSignal;
   /** The practice stack instead of what this machine has. */
@@ -30,6 +31,8 @@ export interface Deck {
   readonly flows: readonly Flow[];
   /** This machine has no engine at all. */
   readonly engineMissing?: boolean;
+  /** What ssh asks before it connects; declined while nobody listens. */
+  readonly questions?: HostQuestions;
   /** Runs a flow in a session of its own; everything it changes goes through that session's `act`. */
   run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal): Promise<FlowOutcome>;
   /** Changes that broke off, on all places. Never on the way to the first frame. */

@@ -9,6 +9,7 @@ import { deployedAs, findEntry } from './find-entry.ts';
 import { JsonSink, TextSink } from './shown-text.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import { TerminalOperator } from './terminal-operator.ts';
+import { todoLines } from './todo-text.ts';
 import { UnattendedOperator } from './unattended-operator.ts';
 import type { VerbContext } from './verb.ts';
 
@@ -55,6 +56,15 @@ export async function runFlowVerb(
     outcomes.push(outcome);
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
     else if (!options.json && !passesOutputOn(flow, outcome)) output.line(outcome.message);
+    if (outcome.todo && !options.json) {
+      const confirm = `quarterdeck duty ${outcome.todo.component}`;
+      const style = {
+        columns: output.proseColumns,
+        strong: (text: string) => output.paint('strong', text),
+        faint: (text: string) => output.paint('faint', text),
+      };
+      for (const line of todoLines(outcome.todo, { ...style, confirm })) output.line(line);
+    }
   }
   output.endProgress();
   if (sink instanceof JsonSink) {

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { installationFolder } from '../config/installation.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
-import { defaultSettings } from '../config/settings.ts';
+import { defaultSettings, type Settings } from '../config/settings.ts';
 import type { Engine, EngineAddress, EngineFacts } from '../engine/engine.ts';
 import { findEngines } from '../engine/find-engines.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
@@ -18,7 +18,10 @@ import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { backupAgesOf } from './backup-ages.ts';
 import type { Deck, DeckOptions } from './deck.ts';
+import type { FarPlacesOptions } from './far-places.ts';
+import { HostQuestions } from './host-questions.ts';
 import { openOwnCatalog } from './own-catalog.ts';
+import { placeNames } from './place-names.ts';
 import type { PracticeAccess } from './practice-access.ts';
 
 /**
@@ -31,26 +34,35 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   const paths = practice?.paths ?? ownPaths(env, env.HOME || homedir());
   // Nothing of practice is loaded for who does not practise.
   const host = practice ? (await import('../hosts/practice-host.ts')).openPracticeHost(practice.folder) : openLocalHost();
-  const wanted = options.host;
-  const [{ settings, catalog }, { places: allPlaces, engineMissing }] = await Promise.all([
+  const [{ settings, catalog }, here] = await Promise.all([
     openOwnCatalog({ paths, env, readOnly: options.readOnly }),
     practice ? { places: practicePlaces(practice, host), engineMissing: false } : placesOn(host, options.signal),
   ]);
+  const wanted = options.host ?? host.name;
+  const questions = new HostQuestions();
+  // ssh is loaded by who has hosts beside this machine.
+  const farNames = practice ? [] : Object.keys(settings.hosts).filter((name) => wanted === 'all' || wanted.split('/', 1)[0] === name);
+  const far = farNames.length > 0 ? await openFar(farNames, settings, { paths, env, questions, openAt }) : [];
+  // Who has hosts elsewhere need not have an engine here.
+  const engineMissing = here.engineMissing && far.length === 0;
+  const showsHere = farNames.length === 0 || (wanted === 'all' && !here.engineMissing);
+  const allPlaces = [...(showsHere ? here.places : []), ...far.flatMap((one) => one.places)];
   const places =
-    wanted === undefined || wanted === 'all' || wanted === host.name
+    wanted === 'all' || allPlaces.every((place) => place.host.name === wanted)
       ? allPlaces
-      : allPlaces.filter(({ name }) => name === wanted || name === `${host.name}/${wanted}`);
+      : allPlaces.filter(({ name, host: { name: hostName } }) => name === wanted || name === `${hostName}/${wanted}`);
   if (places.length === 0) {
+    const names = practice ? ['practice'] : ['local', ...Object.keys(settings.hosts)];
     throw new Fault({
       code: 'usage.host',
       message: `There is no host or engine called "${wanted}".`,
-      remedy: `Only this machine can be operated so far; its engines are ${allPlaces.map((place) => place.name).join(', ')}.`,
+      remedy: `${allPlaces.length > 0 ? `Engines there: ${allPlaces.map((place) => place.name).join(', ')}. ` : ''}Hosts: ${names.join(', ')}. To add one: quarterdeck hosts add NAME [user@]host`,
     });
   }
   // Whatever the settings say: practice keeps to its own home.
   const stackFolder = practice ? defaultSettings.stackFolder : settings.stackFolder;
   const fleet = openFleet({
-    places: places.map((place) => ({ ...place, stackFolder: stackFolderFor(place, stackFolder) })),
+    places: places.map((place) => ({ ...place, stackFolder: stackFolderFor(place, place.stackFolder ?? stackFolder) })),
     catalog,
     stackFolder,
     execAllowed: !options.readOnly,
@@ -138,6 +150,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     world,
     flows: practiceWorld ? [...flows, practiceWorld.incident] : flows,
     engineMissing,
+    questions,
     async run(flow, input, operator, signal) {
       // What only a flow needs is not loaded on the way to the first frame.
       const [{ openSession }, { openJournal }, { openOwnAudit }] = await Promise.all([
@@ -182,9 +195,14 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     async close() {
       logs.close();
       fleet.close();
-      await host.close();
+      await Promise.all([host, ...far.map((one) => one.host)].map((one) => one.close()));
     },
   };
+}
+
+async function openFar(names: readonly string[], settings: Settings, options: FarPlacesOptions) {
+  const { openFarPlaces } = await import('./far-places.ts');
+  return Promise.all(names.flatMap((name) => (settings.hosts[name] ? [openFarPlaces(name, settings.hosts[name], options)] : [])));
 }
 
 /**
@@ -215,13 +233,11 @@ async function placesOn(host: Host, signal: AbortSignal): Promise<{ places: Plac
       ],
     };
   }
-  const names = new Set<string>();
-  const places = found.map((address, position) => {
-    let name = position === 0 ? host.name : `${host.name}/${placeWord(address)}`;
-    for (let number = 2; names.has(name); number++) name = `${host.name}/${placeWord(address)}-${number}`;
-    names.add(name);
-    return { name, host, open: () => openAt(address, host) };
-  });
+  const names = placeNames(
+    host.name,
+    found.map(({ url }) => url),
+  );
+  const places = found.map((address, position) => ({ name: names[position] ?? host.name, host, open: () => openAt(address, host) }));
   return { places, engineMissing: false };
 }
 
@@ -249,10 +265,4 @@ async function openAt(address: EngineAddress, host: Host): Promise<Engine> {
 function stackFolderFor({ name, host }: PlaceSource, stackFolder: string): string {
   const engine = name.startsWith(`${host.name}/`) ? name.slice(host.name.length + 1) : '';
   return engine === '' ? stackFolder : `${stackFolder}-${engine.replaceAll('/', '-')}`;
-}
-
-/** `podman`, `podman-rootless`, `docker-rootless`, `colima`: out of where it listens. */
-function placeWord({ url }: EngineAddress): string {
-  const kind = url.includes('podman') ? 'podman' : url.includes('colima') ? 'colima' : 'docker';
-  return /\/run\/user\/|\/tmp\/.*run-/.test(url) ? `${kind}-rootless` : kind;
 }

@@ -50,12 +50,15 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
     const { options } = line;
     how = options;
     verb = line.verb;
+    // The console shows every host at once; a verb works on this machine unless told otherwise.
+    const showsAll = line.run === undefined && canShowConsole(around, options) && !options.practice;
+    const host = options.host ?? (showsAll ? 'all' : undefined);
     const openDeck = (access: PracticeAccess | undefined) => {
       const opening = around.openDeck({
         readOnly: options.readOnly,
         rehearsing: options.rehearse,
         verbose: options.verbose,
-        ...(options.host !== undefined && { host: options.host }),
+        ...(host !== undefined && { host }),
         ...(access && { practice: access }),
         signal: control.signal,
       });

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { installationFolder } from '../config/installation.ts';
+import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import type { OwnPaths } from '../config/paths.ts';
+import type { HostSettings } from '../config/settings.ts';
+import type { Engine, EngineAddress } from '../engine/engine.ts';
+import { findEngines } from '../engine/find-engines.ts';
+import { Fault } from '../faults/fault.ts';
+import type { PlaceSource } from '../fleet/place-watch.ts';
+import type { Host } from '../hosts/host.ts';
+import { parseDestination } from '../hosts/ssh/destination.ts';
+import { openSshHost } from '../hosts/ssh/ssh-host.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { HostQuestions } from './host-questions.ts';
+import { placeNames } from './place-names.ts';
+
+export interface FarPlacesOptions {
+  paths: OwnPaths;
+  env: Readonly<Record<string, string | undefined>>;
+  questions: HostQuestions;
+  openAt: (address: EngineAddress, host: Host) => Promise<Engine>;
+}
+
+/** A host over ssh and its engines, each a place. Which there are is known from the last time; they are looked for anew with each connection. */
+export async function openFarPlaces(
+  name: string,
+  { ssh, stackFolder }: HostSettings,
+  { paths, env, questions, openAt }: FarPlacesOptions,
+): Promise<{ host: Host; places: PlaceSource[] }> {
+  const host = openSshHost({
+    name,
+    destination: parseDestination(ssh),
+    runFolder: paths.run,
+    askProgram: join(installationFolder(), 'bin', 'askpass'),
+    env,
+    answer: (question, signal) => questions.ask(name, question, signal),
+  });
+  const file = join(paths.state, 'engines', `${name}.json`);
+  const known = await readKnown(file);
+  // Before the first time nobody knows of further ones: the first is there at once, the others with the next start.
+  const names = placeNames(name, known.length === 0 ? [''] : known);
+  const find = async (signal: AbortSignal): Promise<readonly EngineAddress[]> => {
+    await host.link.ready(signal);
+    const found = await findEngines(host, signal);
+    const urls = found.map(({ url }) => url);
+    if (JSON.stringify(urls) !== JSON.stringify(known)) await writeOwnFile(file, JSON.stringify(urls)).catch(() => undefined);
+    return found;
+  };
+  const places = names.map((place, position): PlaceSource => {
+    const url = known[position];
+    return {
+      name: place,
+      host,
+      ...(stackFolder !== undefined && { stackFolder }),
+      open: async (signal) => {
+        const found = await find(signal);
+        const address = found.find((one) => one.url === url) ?? (position === 0 ? found[0] : undefined);
+        if (address) return openAt(address, host);
+        throw engineGone(place, url ?? '');
+      },
+    };
+  });
+  return { host, places };
+}
+
+function engineGone(place: string, url: string): Fault {
+  return new Fault({
+    code: 'unreachable.engine',
+    message: `The engine of ${place} is no longer found at ${cleanLine(url)}.`,
+    remedy: 'Start it; with the next start of the console it is looked for anew.',
+  });
+}
+
+/** Where its engines were the last time. What cannot be read counts as not known. */
+async function readKnown(file: string): Promise<readonly string[]> {
+  try {
+    const urls: unknown = JSON.parse((await readOwnFile(file)) ?? '[]');
+    return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string') : [];
+  } catch {
+    return [];
+  }
+}
