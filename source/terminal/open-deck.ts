@@ -39,9 +39,11 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     practice ? { places: practicePlaces(practice, host), engineMissing: false } : placesOn(host, options.signal),
   ]);
   const wanted = options.host ?? host.name;
+  if (options.readOnly && settings.hosts[wanted.split('/', 1)[0] ?? ''] && !practice) throw readOnlyHere(wanted);
   const questions = new HostQuestions();
   // ssh is loaded by who has hosts beside this machine.
-  const farNames = practice ? [] : Object.keys(settings.hosts).filter((name) => wanted === 'all' || wanted.split('/', 1)[0] === name);
+  const farNames =
+    practice || options.readOnly ? [] : Object.keys(settings.hosts).filter((name) => wanted === 'all' || wanted.split('/', 1)[0] === name);
   const far = farNames.length > 0 ? await openFar(farNames, settings, { paths, env, questions, openAt }) : [];
   // Who has hosts elsewhere need not have an engine here.
   const engineMissing = here.engineMissing && far.length === 0;
@@ -198,6 +200,15 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       await Promise.all([host, ...far.map((one) => one.host)].map((one) => one.close()));
     },
   };
+}
+
+/** A console that only reads is what others may be given: it takes nobody further, and starts no ssh with this operator's keys. */
+function readOnlyHere(wanted: string): Fault {
+  return new Fault({
+    code: 'refused.readOnly',
+    message: `--read-only shows this machine alone, and ${wanted} is another one.`,
+    remedy: 'Run it without --read-only, or run it on that machine.',
+  });
 }
 
 async function openFar(names: readonly string[], settings: Settings, options: FarPlacesOptions) {
