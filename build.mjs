@@ -2,9 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { build, transform } from 'esbuild';
 import { plainCharacters } from './bundle/plain-segmenter.mjs';
+import { startParts } from './bundle/start-parts.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
@@ -139,6 +140,38 @@ const rememberedFrames = {
   },
 };
 
+/**
+ * What libraries make when they load for a case that hardly ever comes: regular expressions for the stack of a crash, tables of Unicode to look for characters that
+ * two ranges name as well, a search on the disk for a package that is not there.
+ */
+const madeWhenNeeded = {
+  name: 'made-when-needed',
+  setup({ onResolve, onLoad }) {
+    onLoad({ filter: /ink\/build\/components\/ErrorOverview\.js$/ }, ({ path }) =>
+      patched(path, [
+        ["import StackUtils from 'stack-utils';", ''],
+        [
+          'const stackUtils = new StackUtils({\n    cwd: cwd(),\n    internals: StackUtils.nodeInternals(),\n});',
+          "const stackUtils = { parseLine(line) { const StackUtils = require('stack-utils'); return new StackUtils({ cwd: cwd(), internals: StackUtils.nodeInternals() }).parseLine(line); } };",
+        ],
+      ]),
+    );
+    onLoad({ filter: /ink\/build\/sanitize-ansi\.js$/ }, ({ path }) => {
+      const { contents, loader } = patched(path, [
+        ['/(?![\\t\\n])\\p{Control}/gu', '/[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f]/g'],
+        ['const sanitizeAnsi = (text) => {', 'const sanitizeAnsi = (text) => {\n    if (isPlainStyled(text)) return text;'],
+        // The first mark of all is U+0300.
+        ["leadingMarksRegex.exec(value)?.[0] ?? ''", "(value.charCodeAt(0) < 0x300 ? '' : (leadingMarksRegex.exec(value)?.[0] ?? ''))"],
+      ]);
+      return { contents: `import { isPlainStyled } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`, loader };
+    });
+    onResolve({ filter: /^supports-color$/ }, ({ importer }) =>
+      /[/\\]debug[/\\]src[/\\]/.test(importer) ? { path: 'supports-color', namespace: 'none' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: 'module.exports = {};', loader: 'js' }));
+  },
+};
+
 /** What is never reached here: Ink's devtools, and of dockerode the ssh and gRPC transports (stubbed they save 60 ms and 20 MB) and building images from folders. */
 const stubs = {
   name: 'stubs',
@@ -187,7 +220,7 @@ const result = await build({
     'process.env.DEV': '"false"',
     'process.env.QUARTERDECK_VERSION': JSON.stringify(version),
   },
-  plugins: [yogaAtOnce, httpUnread, dockerodeAtOnce, plainText, rememberedFrames, stubs],
+  plugins: [yogaAtOnce, httpUnread, dockerodeAtOnce, plainText, rememberedFrames, madeWhenNeeded, stubs],
   logLevel: 'warning',
 });
 /** CommonJS libraries loaded lazily for their default export alone. */
@@ -222,7 +255,7 @@ function inheriting(code) {
 let copies = 0;
 
 /** Splitting makes ES modules alone; what V8 has compiled can be kept only of scripts. */
-const sum = createHash('sha256');
+const functions = new Map();
 for (const file of Object.keys(result.metafile.outputs).sort()) {
   const { code } = await transform(readFileSync(file, 'utf8'), {
     format: 'cjs',
@@ -234,12 +267,39 @@ for (const file of Object.keys(result.metafile.outputs).sort()) {
     define: { 'import.meta.dirname': '__dirname' },
     logLevel: 'warning',
   });
-  const script = `(function(exports,require,module,__filename,__dirname){"use strict";${inheriting(code)}})`;
-  sum.update(`${file}\n${script}\n`);
-  writeFileSync(file, script);
+  functions.set(file, `function(exports,require,module,__filename,__dirname){"use strict";${inheriting(code)}}`);
 }
 if (copies === 0) throw new Error('esbuild makes modules of what is required in another way than before: look at build.mjs');
-const [main] = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) => entryPoint === 'source/main.ts');
+
+const chunkOf = (entry) => {
+  const [file] = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith(entry)) ?? [];
+  if (file === undefined) throw new Error(`${entry} is no chunk of its own any more: look at start-parts.mjs`);
+  return file;
+};
+/** Each file costs its share of a millisecond at every start, so what is needed together is one. */
+const partOf = new Map();
+for (const [part, entries] of Object.entries(startParts)) {
+  const file = join('dist/chunks', `${part}.js`);
+  const add = (chunk) => {
+    if (partOf.has(chunk)) return;
+    partOf.set(chunk, file);
+    for (const { path, kind } of result.metafile.outputs[chunk].imports) if (kind === 'import-statement' && functions.has(path)) add(path);
+  };
+  for (const entry of entries) add(chunkOf(entry));
+}
+const sum = createHash('sha256');
+const write = (file, script) => {
+  sum.update(`${file}\n${script}\n`);
+  writeFileSync(file, script);
+};
+for (const part of new Set(partOf.values())) {
+  const chunks = [...functions].filter(([chunk]) => partOf.get(chunk) === part);
+  write(part, `({${chunks.map(([chunk, made]) => `${JSON.stringify(basename(chunk))}:${made}`).join(',')}})`);
+}
+for (const [chunk, made] of functions) {
+  if (partOf.has(chunk)) rmSync(chunk);
+  else write(chunk, `(${made})`);
+}
 await build({
   entryPoints: { main: 'bundle/start.mjs' },
   outdir: 'dist',
@@ -249,7 +309,10 @@ await build({
   target: 'node22',
   minify: true,
   define: {
-    'process.env.QUARTERDECK_MAIN': JSON.stringify(basename(main)),
+    'process.env.QUARTERDECK_MAIN': JSON.stringify(basename(chunkOf('source/main.ts'))),
+    'process.env.QUARTERDECK_PARTS': JSON.stringify(
+      Object.fromEntries([...partOf].map(([chunk, part]) => [basename(chunk), basename(part)])),
+    ),
     'process.env.QUARTERDECK_BUILD': JSON.stringify(sum.digest('hex').slice(0, 16)),
   },
   logLevel: 'warning',

@@ -11,6 +11,13 @@ export const plainCharacters =
 // Escapes and line feeds are graphemes of their own, though they have no width.
 const plain = new RegExp(`^[\\n\\u001B${plainCharacters}]*$`);
 
+/** Of such characters, with colours among them: what Ink makes of other escapes and of invisible characters has nothing to do there. */
+const styled = new RegExp(`^(?:[\\n${plainCharacters}]|\u001B\\[[\\d;]*m)*$`);
+
+export function isPlainStyled(text) {
+  return styled.test(text);
+}
+
 class PlainSegments extends Array {
   containing(index) {
     return this[index];

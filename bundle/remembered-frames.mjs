@@ -2,7 +2,11 @@
 // in every frame. Most rows of a console are texts side by side: here they are joined as strings, and only a text that was not on the screen a moment ago is
 // taken apart. Rows where texts lie on each other go to Ink's own, and so do frames with anything else that is not that plain.
 
+// biome-ignore lint/correctness/useImportExtensions: it takes the types beside the file for the file
+import { isPlainStyled, plainCharacters } from './plain-segmenter.mjs';
+
 const ascii = /^[\x20-\x7e]*$/;
+const runs = new RegExp(`\u001B\\[[\\d;]*m|[${plainCharacters}]+`, 'g');
 const plain = /^[\n\x20-\x7e\u2500-\u25fc]$/;
 let invisible;
 
@@ -41,9 +45,26 @@ export function remembered(answer, most = 1024) {
  * What Ink's renderer is given instead of `InkOutput`: draws the same cells. `styledCharsToString` is the function of that name that Ink's uses.
  */
 export function rowOutput(InkOutput, styledCharsToString) {
-  const charactersOf = (text) => new InkOutput({ width: 0, height: 0 }).caches.getStyledChars(text);
-  const columnsOf = ({ value }) =>
-    Math.max(1, ascii.test(value) ? value.length : new InkOutput({ width: 0, height: 0 }).caches.getStringWidth(value));
+  const everyCharacterOf = (text) => new InkOutput({ width: 0, height: 0 }).caches.getStyledChars(text);
+  /** Of texts that differ in their words alone, the styles are found once. */
+  const styledOf = remembered(everyCharacterOf);
+  const columnsOf = ({ value, run = false }) =>
+    run
+      ? value.length
+      : Math.max(1, ascii.test(value) ? value.length : new InkOutput({ width: 0, height: 0 }).caches.getStringWidth(value));
+
+  /** A run of plain characters in one style counts as one: what is done with each of them comes to the same. */
+  function charactersOf(text) {
+    if (!isPlainStyled(text)) return everyCharacterOf(text);
+    const words = [];
+    const styles = text.replace(runs, (found) => {
+      if (found[0] === '\x1b') return found;
+      words.push(found);
+      return 'x';
+    });
+    let word = 0;
+    return styledOf(styles).map((character) => (character.value === '\n' ? character : { ...character, value: words[word++], run: true }));
+  }
 
   /** Colours that go on behind a line feed are begun anew there. */
   const linesOf = remembered((text) => {

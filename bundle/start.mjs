@@ -2,8 +2,7 @@
 // compiled what it needs of React, Ink and the console anew, 40 ms of it. This one is taken down a while after the start, with all that was needed.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, join } from 'node:path';
-import { cachedDataVersionTag } from 'node:v8';
+import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import { ownPaths } from '../source/config/paths.ts';
@@ -18,10 +17,14 @@ const forgottenMs = 7 * 24 * 60 * 60_000;
 const headBytes = 8;
 
 const cache = join(ownPaths(process.env, process.env.HOME || homedir()).cache, 'compiled');
-const folder = join(cache, `${process.version}-${cachedDataVersionTag().toString(16)}-${process.env.QUARTERDECK_BUILD}`);
+// V8 itself refuses what another version of it made, or one with other options.
+const folder = join(cache, `${process.version}-${process.arch}-${process.env.QUARTERDECK_BUILD}`);
 const chunks = join(__dirname, 'chunks');
 const trusted = belongsToUs();
 const loaded = new Map();
+/** Chunk to the file that holds it with others. */
+const parts = process.env.QUARTERDECK_PARTS;
+const opened = new Map();
 /** Scripts that are to be kept, with the number of runs that went into them. */
 const unkept = [];
 
@@ -48,19 +51,39 @@ function compiledOf(name) {
   }
 }
 
-function load(name) {
-  const known = loaded.get(name);
-  if (known) return known.exports;
-  const module = { exports: {} };
-  loaded.set(name, module);
+/** What a file of chunks is when it has run: a function, or one for each chunk that it holds. */
+function open(name) {
   const filename = join(chunks, name);
   const kept = compiledOf(name);
   // The build writes ASCII alone.
   const script = new Script(readFileSync(filename, 'latin1'), { filename, cachedData: kept?.compiled });
   const runs = kept && !script.cachedDataRejected ? kept.runs : 0;
   if (runs < runsThatKeep) unkept.push({ name, script, runs: runs + 1, before: runs > 0 ? kept.compiled : undefined });
-  const ask = (wanted) => (wanted.startsWith('./') ? load(basename(wanted)) : require(wanted));
-  script.runInThisContext()(module.exports, ask, module, filename, chunks);
+  return script.runInThisContext();
+}
+
+function functionOf(name) {
+  const part = parts[name];
+  if (part === undefined) return open(name);
+  if (!opened.has(part)) opened.set(part, open(part));
+  return opened.get(part)[name];
+}
+
+/** The screen asks for these without using them. */
+const late = new Set(['assert', 'child_process', 'module']);
+
+function builtin(name) {
+  const bare = name.replace(/^node:/, '');
+  return late.has(bare) ? new Proxy({}, { get: (_, key) => require(bare)[key] }) : require(name);
+}
+
+function load(name) {
+  const known = loaded.get(name);
+  if (known) return known.exports;
+  const module = { exports: {} };
+  loaded.set(name, module);
+  const ask = (wanted) => (wanted.startsWith('./') ? load(wanted.slice(2)) : builtin(wanted));
+  functionOf(name)(module.exports, ask, module, join(chunks, name), chunks);
   return module.exports;
 }
 

@@ -53,7 +53,7 @@ export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] 
     const ipv6 = port.address === '::' || seen.get(key)?.ipv6;
     seen.set(key, { ...port, address, ...(ipv6 && { ipv6 }) });
   }
-  return [...seen.values()].sort((one, other) => one.containerPort - other.containerPort || one.protocol.localeCompare(other.protocol));
+  return [...seen.values()].sort((one, other) => one.containerPort - other.containerPort || inNaturalOrder(one.protocol, other.protocol));
 }
 
 /** `host/project/service`: the key of a service in every store. */
@@ -252,8 +252,8 @@ export function compareComponents(one: ComponentView, other: ComponentView): num
   return (
     groupRank(one.group) - groupRank(other.group) ||
     inNaturalOrder(one.id, other.id) ||
-    one.host.localeCompare(other.host) ||
-    one.key.localeCompare(other.key)
+    inNaturalOrder(one.host, other.host) ||
+    inNaturalOrder(one.key, other.key)
   );
 }
 

@@ -3,6 +3,7 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { inNaturalOrder } from '../text/natural-order.ts';
 import type { ComponentView, PortView } from './model.ts';
 import { isServing } from './service-state.ts';
 
@@ -173,7 +174,7 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
     note: view.note ?? noteOf(view, engines.get(view.host)),
   }));
   return noted.sort(
-    (one, other) => one.port - other.port || one.protocol.localeCompare(other.protocol) || one.address.localeCompare(other.address),
+    (one, other) => one.port - other.port || inNaturalOrder(one.protocol, other.protocol) || inNaturalOrder(one.address, other.address),
   );
 }
 

@@ -15,3 +15,13 @@ test('of names as containers have them it is the order of localeCompare', () => 
     }),
   );
 });
+
+test('of plain text it is the order of localeCompare, whatever the locale of the machine: a C locale reads tables for that', () => {
+  const text = fc.string({ unit: 'grapheme-ascii', maxLength: 6 }).filter((written) => !/\d/.test(written));
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      expect(Math.sign(inNaturalOrder(one, other))).toBe(Math.sign(one.localeCompare(other, 'en')));
+    }),
+    { numRuns: 1000 },
+  );
+});

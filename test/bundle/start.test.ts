@@ -8,19 +8,28 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quarterdeck-start-'));
+  await start({});
+  await writeFile(join(folder, 'dist/package.json'), '{"type":"commonjs"}');
+  await chunk('main', 'const { word } = require("./other.js"); console.log(word(), require("node:path").basename(__filename));');
+  await chunk('other', 'exports.word = () => "hello";');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** `parts`: chunk to the file that holds it with others. */
+async function start(parts: Readonly<Record<string, string>>): Promise<void> {
   await build({
     entryPoints: { main: 'bundle/start.mjs' },
     outdir: join(folder, 'dist'),
     bundle: true,
     format: 'cjs',
     platform: 'node',
-    define: { 'process.env.QUARTERDECK_MAIN': '"main.js"', 'process.env.QUARTERDECK_BUILD': '"build"' },
+    define: {
+      'process.env.QUARTERDECK_MAIN': '"main.js"',
+      'process.env.QUARTERDECK_BUILD': '"build"',
+      'process.env.QUARTERDECK_PARTS': JSON.stringify(parts),
+    },
   });
-  await writeFile(join(folder, 'dist/package.json'), '{"type":"commonjs"}');
-  await chunk('main', 'const { word } = require("./other.js"); console.log(word(), require("node:path").basename(__filename));');
-  await chunk('other', 'exports.word = () => "hello";');
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+}
 
 async function chunk(name: string, code: string): Promise<void> {
   await mkdir(join(folder, 'dist/chunks'), { recursive: true });
@@ -60,6 +69,23 @@ test('what was kept is run, so long as it is whole', async () => {
   bytes[bytes.length - 9] = (bytes[bytes.length - 9] ?? 0) ^ 0xff;
   await writeFile(path, bytes);
   expect(run()).toBe('jello main.js\n');
+});
+
+test('chunks that are needed together come out of one file, and are kept in one', async () => {
+  await start({ 'main.js': 'screen.js', 'other.js': 'screen.js' });
+  const made = (code: string) => `function(exports,require,module,__filename,__dirname){"use strict";${code}}`;
+  const main = 'const { word } = require("./other.js"); console.log(word(), require("./apart.js").word());';
+  await writeFile(join(folder, 'dist/chunks/screen.js'), `({"main.js":${made(main)},"other.js":${made('exports.word = () => "good";')}})`);
+  await chunk('apart', 'exports.word = () => "day";');
+  for (const name of ['main', 'other']) await rm(join(folder, `dist/chunks/${name}.js`));
+  for (let turn = 0; turn < 2; turn++) expect(run()).toBe('good day\n');
+  expect((await kept()).files).toEqual(['apart.js', 'screen.js']);
+});
+
+test('a module of node that is asked for without being used is not loaded before it is', async () => {
+  const seen = 'process.moduleLoadList.includes("NativeModule assert")';
+  await chunk('main', `const assert = require("node:assert"); const before = ${seen}; assert.ok(true); console.log(before, ${seen});`);
+  expect(run()).toBe('false true\n');
 });
 
 test('nothing is run out of a folder that others can write to', async () => {
