@@ -42,10 +42,13 @@ interface Options {
   measured: () => Measured;
 }
 
+/** What was shown stays until it is read, the outcome with it; a sentence alone is a notice. */
+const isToRead = ({ shown, todo }: RunView) => shown.length > 0 || todo !== undefined;
+
 export function frontRun(runs: readonly RunView[]): RunView | undefined {
   return (
     runs.find((run) => run.dialog) ??
-    runs.find((run) => run.state === 'failed' || (run.state === 'done' && run.shown.length > 0)) ??
+    runs.find((run) => run.state === 'failed' || (run.state === 'done' && isToRead(run))) ??
     runs.find((run) => run.state === 'running' && run.watch === 'shown')
   );
 }
@@ -66,9 +69,15 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     live.set(id, { operator, stop });
     try {
       const outcome = await deck.run(flow, input, operator, AbortSignal.any([stop.signal, deck.options.signal]));
-      change(id, (view) => ({ state: 'done', dialog: undefined, progress: [], outcome: cleanLine(outcome.message), scroll: view.scroll }));
-      // What was shown stays until it is read, the outcome with it; a sentence alone is a notice.
-      if (store.get().runs.some((view) => view.id === id && view.shown.length > 0)) return;
+      change(id, (view) => ({
+        state: 'done',
+        dialog: undefined,
+        progress: [],
+        outcome: cleanLine(outcome.message),
+        todo: outcome.todo,
+        scroll: view.scroll,
+      }));
+      if (store.get().runs.some((view) => view.id === id && isToRead(view))) return;
       drop(id);
       notice('good', outcome.message);
     } catch (thrown) {
@@ -223,17 +232,19 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     front,
     start(flow, input) {
       const id = ++lastId;
-      const named = input.component ? [input.component.id] : flow.about === 'host' ? input.words : [];
-      const about = named.length > 0 ? `: ${named.join(' ')}` : '';
+      const about = input.component ?? input.entry;
+      const named = about ? [about.id] : flow.about === 'host' ? input.words : [];
+      const subject = named.length > 0 ? `: ${named.join(' ')}` : '';
       const view: RunView = {
         id,
-        title: cleanLine(`${flow.title}${about}`),
+        title: cleanLine(`${flow.title}${subject}`),
         state: 'running',
         dialog: undefined,
         shown: [],
         progress: [],
         tail: [],
         outcome: undefined,
+        todo: undefined,
         fault: undefined,
         scroll: 0,
         watch: 'unasked',

@@ -1,5 +1,6 @@
 import type { LogEntry } from '../fleet/log-store.ts';
 import type { Tone } from '../fleet/model.ts';
+import type { FlowOutcome } from '../flows/flow.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import type { UnfinishedChange } from '../terminal/unfinished-changes.ts';
 import type { FormDialog } from './form-dialog.ts';
@@ -51,6 +52,8 @@ export interface RunView {
   /** The last lines that programs wrote while it runs. */
   tail: readonly string[];
   outcome: string | undefined;
+  /** What it left for people to do. */
+  todo: FlowOutcome['todo'];
   fault: { message: string; remedy: string } | undefined;
   /** Whether it is looked at while it runs: from its first step on by itself, unless it was hidden. */
   watch: 'unasked' | 'shown' | 'hidden';

@@ -1,6 +1,7 @@
 import type { Shown, ShownSecret } from '../session/session.ts';
 import { reviewLines } from '../terminal/review-text.ts';
 import { tableLines } from '../terminal/table.ts';
+import { todoLines } from '../terminal/todo-text.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
 import { cut, pad, wrap } from '../text/width.ts';
 import { fieldText } from './filter-text.ts';
@@ -164,6 +165,12 @@ function tailLines({ tail }: RunView, theme: Theme, room: number): string[] {
   return tail.flatMap((line) => wrap(cleanLine(line), room).map((part) => theme.paint('faint', part)));
 }
 
+function leftLines({ todo }: RunView, theme: Theme, keymap: Keymap, room: number): string[] {
+  if (!todo) return [];
+  const style = { strong: (text: string) => theme.paint('strong', text), faint: (text: string) => theme.paint('faint', text) };
+  return ['', ...todoLines(todo, { columns: room, ...style, confirm: `${keymap.keyOf('palette')} duty ${todo.component}` })];
+}
+
 export interface RunScreen {
   lines: string[];
   /** Of what was shown, for scrolling. */
@@ -201,10 +208,13 @@ export function runScreen(
     : run.outcome
       ? wrap(`${theme.glyphs.tone.good} ${run.outcome}`, room).map((line) => theme.paint('good', line))
       : [];
-  const bottom = [...ask, ...end].slice(0, height);
+  const left = leftLines(run, theme, keymap, room);
+  // A list that is too long to stand below how it ended scrolls above it.
+  const below = end.length + left.length <= Math.max(0, height - 4);
+  const bottom = [...ask, ...end, ...(below ? left : [])].slice(0, height);
   // How it went wrong is mostly in what was said last.
   const tail = run.state === 'failed' ? tailLines(run, theme, room) : [];
-  const all = [...linesOf(run.shown), ...tail, ...scrolled];
+  const all = [...(below ? [] : [...left, '']), ...linesOf(run.shown), ...tail, ...scrolled];
   const shownRoom = Math.max(0, height - bottom.length - (bottom.length > 0 && all.length > 0 ? 1 : 0));
   const shownHeight = Math.min(all.length, shownRoom);
   const top = Math.max(0, Math.min(run.scroll, all.length - shownHeight));

@@ -9,7 +9,7 @@ import { cleanLine } from '../text/clean.ts';
 import { deployAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import { planDependants } from './dependants.ts';
-import { dutiesText } from './first-run.ts';
+import { dutiesToDo } from './first-run.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
@@ -160,10 +160,11 @@ async function finish(session: Session, world: FlowWorld, all: readonly [ReadyPl
   const parts = [
     `${entry.id} is deployed: ${component?.word ?? 'not seen yet'}${url ? `, at ${cleanLine(url)}` : ''}.`,
     others.length > 0 ? `Changed with it: ${others.map((other) => other.plan.component).join(', ')}.` : '',
-    dutiesText(entry, component),
   ].filter(Boolean);
+  const items = dutiesToDo(entry, component);
   return {
     message: parts.join(' '),
+    ...(items.length > 0 && { todo: { component: entry.id, items } }),
     data: {
       component: entry.id,
       host: place,
@@ -171,6 +172,7 @@ async function finish(session: Session, world: FlowWorld, all: readonly [ReadyPl
       state: component?.state,
       word: component?.word,
       ...(url && { url }),
+      ...(items.length > 0 && { todo: items.map(({ id, title, detail }) => ({ id, title, ...(detail !== '' && { detail }) })) }),
       ...planJson(ready.plan, ready.findings, false),
     },
   };

@@ -1,12 +1,18 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
+import type { Todo } from './flow.ts';
 
-/** What is left to do after the first start, as one sentence; empty where there is nothing. */
-export function dutiesText(entry: CatalogEntry, component: ComponentView | undefined): string {
-  if (component === undefined) return '';
+/** What is left to do after the first start, in the catalog's order. */
+export function dutiesToDo(entry: CatalogEntry, component: ComponentView | undefined): readonly Todo[] {
+  if (component === undefined) return [];
   const done = new Set(component.duties.filter((duty) => duty.done).map(({ id }) => id));
-  const left = entry.firstRun.filter(({ id }) => !done.has(id)).map(({ title }) => title);
-  if (left.length === 0) return '';
-  return cleanLine(`To do: ${left.map((title) => title.replace(/\.$/, '')).join('; ')}.`);
+  return entry.firstRun
+    .filter(({ id }) => !done.has(id))
+    .map(({ id, title, detail, done: condition }) => ({
+      id,
+      title: cleanLine(title).replace(/\.$/, ''),
+      detail: cleanLine(detail),
+      byHand: condition === undefined,
+    }));
 }

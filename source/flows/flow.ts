@@ -58,9 +58,20 @@ export interface FlowInput {
   stdin?: Uint8Array;
 }
 
+export interface Todo {
+  id: string;
+  title: string;
+  /** How, or where; empty where the title says it all. */
+  detail: string;
+  /** Nobody can see from here that it was done: `duty` confirms it. */
+  byHand: boolean;
+}
+
 export interface FlowOutcome {
   /** One sentence: what happened. */
   message: string;
+  /** What it leaves for people to do, and of which component. */
+  todo?: { component: string; items: readonly Todo[] };
   /** For `--json`. */
   data?: unknown;
   /** Of a program that was run for the operator: the verb ends with it. */
