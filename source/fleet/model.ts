@@ -1,4 +1,5 @@
 import type { ContainerHealth, EngineKind, PublishedPort } from '../engine/engine.ts';
+import type { HostLinkView } from '../hosts/host.ts';
 
 /** How good or bad something is; decides colour and glyph, never alone: a word always goes with it. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown';
@@ -153,12 +154,32 @@ export interface LinkView {
   remedy: string | undefined;
   /** When the next attempt will be made, epoch milliseconds. */
   retryAtMs: number | undefined;
+  /** What is behind it, for who asks for more. */
+  cause?: unknown;
+}
+
+/** How the way to a machine over ssh is. `asleep`: away, and it does not say anything at all. */
+export interface WayView {
+  state: HostLinkView['state'] | 'asleep';
+  sinceMs: number;
+  /** About: it stays as it was told while it hardly changes. */
+  roundTripMs: number | undefined;
+  /** Why it is away or refused, and what to do. */
+  message: string | undefined;
+  remedy: string | undefined;
+  retryAtMs: number | undefined;
 }
 
 /** An engine on a host. `name` is the host's name, with the engine behind it where the host has several. */
 export interface PlaceView {
   name: string;
+  /** Of the machine: several engines can be on one. */
+  machine: string;
   hostKind: 'local' | 'ssh';
+  /** Missing for this machine. */
+  way?: WayView;
+  /** How far the machine's clock is ahead of ours, where that is worth telling; times of its containers are told by our clock. */
+  clockAheadMs?: number;
   engine: {
     kind: EngineKind | undefined;
     version: string;

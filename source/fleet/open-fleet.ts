@@ -1,16 +1,18 @@
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { limited } from '../faults/waits.ts';
+import type { Host } from '../hosts/host.ts';
 import { buildComponentView, type ContainerKnowledge, compareComponents, serviceKey } from './component-view.ts';
 import { DeclaredServices } from './declared-services.ts';
 import { DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
-import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory } from './model.ts';
+import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory, WayView } from './model.ts';
 import { type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
 import { placeNotes, portViews } from './ports.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
 import { StopMemory } from './stop-memory.ts';
+import { wayView } from './way-view.ts';
 
 export interface FleetOptions {
   places: readonly PlaceSource[];
@@ -71,6 +73,21 @@ export function openFleet({
   let closed = false;
   let listed = false;
   let complete = false;
+  /** By host. */
+  const ways = new Map<Host, WayView>();
+  const deafen = [...new Set(watches.map(({ host }) => host))].flatMap((host) => {
+    const { link } = host;
+    if (!link) return [];
+    ways.set(host, wayView(link.view, undefined));
+    return link.subscribe(() => {
+      const before = ways.get(host);
+      const way = wayView(link.view, before);
+      if (way === before) return;
+      ways.set(host, way);
+      changed();
+    });
+  });
+  const placeView = (watch: PlaceWatch) => viewOf(watch, ways.get(watch.host));
   let snapshot: FleetSnapshot = { revision: 0, settled: false, places: watches.map(placeView), components: [], ports: [] };
 
   function changed(): void {
@@ -105,7 +122,8 @@ export function openFleet({
         const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
         const built = buildComponentView(group, {
           host: watch.name,
-          nowMs,
+          // Its containers' times are by its own clock.
+          nowMs: nowMs + watch.clockAheadMs,
           engineReachable: reachable,
           knowledge,
           probe: probes.probe(key),
@@ -115,9 +133,9 @@ export function openFleet({
           deployed: ours,
           backup: ours && deployed.backup(watch, group.name),
         });
-        components.push(built.view);
+        components.push(watch.clockAheadMs === 0 ? built.view : byOurClock(built.view, watch.clockAheadMs));
         nextRuntimes.set(key, { place: watch, group });
-        if (built.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs, built.reconsiderMs);
+        if (built.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
         if (group.entry) {
           entries.set(key, group.entry);
           const target = reachable ? probeTarget(key, group, watch) : undefined;
@@ -217,7 +235,11 @@ export function openFleet({
     stats: (key): StatsHistory | undefined => stats.history(key),
     refresh(key) {
       const one = key === undefined ? undefined : runtimes.get(key)?.place;
-      for (const watch of one ? [one] : watches) watch.refresh();
+      for (const watch of one ? [one] : watches) {
+        // Asking for it is what a refusal waits for.
+        watch.host.link?.retry();
+        watch.refresh();
+      }
       probes.refresh(key);
       void deployed.read();
     },
@@ -226,6 +248,7 @@ export function openFleet({
     place: (name) => watches.find((watch) => watch.name === name),
     close() {
       closed = true;
+      for (const stop of deafen) stop();
       clearTimeout(frame);
       clearTimeout(reconsider);
       probes.close();
@@ -236,6 +259,15 @@ export function openFleet({
     },
   };
   return fleet;
+}
+
+function byOurClock(view: ComponentView, aheadMs: number): ComponentView {
+  const ours = (ms: number | undefined) => (ms === undefined ? undefined : ms - aheadMs);
+  return {
+    ...view,
+    sinceMs: ours(view.sinceMs),
+    services: view.services.map((service) => ({ ...service, sinceMs: ours(service.sinceMs) })),
+  };
 }
 
 /** A probe is asked of a component whose main service runs and has been inspected. */
@@ -251,11 +283,14 @@ function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): Pro
   return { key, entry, host: watch.host, hostAddresses: watch.hostAddresses, engine: watch.engine, engineFacts: watch.facts, containers };
 }
 
-function placeView(watch: PlaceWatch): PlaceView {
-  const { facts, engine } = watch;
+function viewOf(watch: PlaceWatch, way: WayView | undefined): PlaceView {
+  const { facts, engine, clockAheadMs } = watch;
   return {
     name: watch.name,
+    machine: watch.host.name,
     hostKind: watch.host.kind,
+    ...(way && { way }),
+    ...(clockAheadMs !== 0 && { clockAheadMs }),
     engine: {
       kind: facts?.kind,
       version: facts?.version ?? '',

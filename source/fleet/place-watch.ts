@@ -53,6 +53,8 @@ export class PlaceWatch {
   /** When they were read, epoch milliseconds. */
   listenersMs = 0;
   hostAddresses: readonly string[] = [];
+  /** How far the machine's clock is ahead of ours: what the engine tells is by that one. */
+  clockAheadMs = 0;
   /** Has it answered or failed once? */
   settled = false;
   /** Is everything known that can be: all inspected and the sockets read, or is the engine away? */
@@ -103,10 +105,13 @@ export class PlaceWatch {
 
   history(id: string): ContainerHistory {
     const { diedMs, stopAskedMs } = this.#histories.of(id);
+    const stoppedMs = this.#stops.at(id);
+    // Events are by the machine's clock, what we saw ourselves is by ours.
+    const there = (ms: number) => ms + this.clockAheadMs;
     return {
       diedMs,
-      stopAskedMs: Math.max(stopAskedMs ?? 0, this.#stops.at(id) ?? 0) || undefined,
-      outagesMs: this.#outages,
+      stopAskedMs: Math.max(stopAskedMs ?? 0, stoppedMs === undefined ? 0 : there(stoppedMs)) || undefined,
+      outagesMs: this.clockAheadMs === 0 ? this.#outages : this.#outages.map(([from, to]) => [there(from), there(to)] as const),
       // Docker starts again what it is to keep; Podman leaves that to a service which may not be there.
       ...(this.facts?.kind === 'podman' && this.#bootedMs !== undefined && { bootedMs: this.#bootedMs }),
     };
@@ -192,6 +197,7 @@ export class PlaceWatch {
       message: fault?.message ?? (late ? 'The engine does not answer.' : `The connection to the engine broke: ${messageOf(thrown)}`),
       remedy: fault?.remedy ?? 'Check that the engine runs; the connection comes back by itself.',
       retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
+      ...(fault?.cause !== undefined && { cause: fault.cause }),
     };
     this.complete = true;
     this.#settle();
@@ -355,16 +361,17 @@ export class PlaceWatch {
         this.host.facts(limit).catch(() => undefined),
         this.host.listeners(limit).catch(() => undefined),
       ]);
-      const before = JSON.stringify([this.hostAddresses, this.listeners]);
+      const before = JSON.stringify([this.hostAddresses, this.listeners, this.clockAheadMs]);
       if (facts) {
         this.hostAddresses = facts.addresses;
+        this.clockAheadMs = facts.clockAheadMs ?? 0;
         this.#bootedMs = facts.bootedMs;
       }
       if (listeners) {
         this.listeners = listeners;
         this.listenersMs = Date.now();
       }
-      if (JSON.stringify([this.hostAddresses, this.listeners]) !== before) this.#changed();
+      if (JSON.stringify([this.hostAddresses, this.listeners, this.clockAheadMs]) !== before) this.#changed();
     })
       .catch(() => undefined)
       .finally(() => {

@@ -55,6 +55,7 @@ export function componentView(id: string, overrides: Partial<ComponentView> = {}
 export function placeView(name = 'local', overrides: Partial<PlaceView> = {}): PlaceView {
   return {
     name,
+    machine: name,
     hostKind: 'local',
     engine: {
       kind: 'docker',

@@ -457,6 +457,7 @@ const ports: PortView[] = [
 
 export const samplePlace: PlaceView = {
   name: 'nas',
+  machine: 'nas',
   hostKind: 'local',
   engine: {
     kind: 'docker',

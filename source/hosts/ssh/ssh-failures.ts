@@ -70,19 +70,19 @@ const known: readonly Known[] = [
   },
   {
     shape: /No route to host|Network is unreachable/,
-    code: 'unreachable.host',
+    code: 'unreachable.silent',
     says: (name) => `There is no way to ${name} through the network.`,
     remedy: () => network,
   },
   {
     shape: /Timeout, server .* not responding/,
-    code: 'unreachable.link',
+    code: 'unreachable.silent',
     says: (name) => `${name} has stopped answering.`,
     remedy: () => `The connection comes back by itself. ${network}`,
   },
   {
     shape: /Connection timed out|Operation timed out|Connection to .* timed out|timed out during banner exchange/,
-    code: 'unreachable.host',
+    code: 'unreachable.silent',
     says: (name) => `${name} does not answer.`,
     remedy: () => network,
   },
