@@ -31,8 +31,16 @@ const lookLimitMs = 15_000;
 /** An address there that answered is not looked at again for a while. */
 const lookedMs = 5_000;
 
-let socketFolder: Promise<string> | undefined;
+/** One of this process, for all hosts. */
+const socketFolders = new Map<string, Promise<string>>();
 let connections = 0;
+
+async function socketFolderIn(runFolder: string): Promise<string> {
+  const made = socketFolders.get(runFolder) ?? makeSocketFolder(runFolder);
+  socketFolders.set(runFolder, made);
+  made.catch(() => socketFolders.delete(runFolder));
+  return made;
+}
 
 /** A machine over OpenSSH. Connects when first asked for something; `link` says how the way to it is. */
 export function openSshHost({
@@ -55,11 +63,7 @@ export function openSshHost({
     }
   };
   const keeper: LinkKeeper = new LinkKeeper(async (signal) => {
-    socketFolder ??= makeSocketFolder(runFolder);
-    const folder = await socketFolder.catch((thrown: unknown) => {
-      socketFolder = undefined;
-      throw thrown;
-    });
+    const folder = await socketFolderIn(runFolder);
     connections += 1;
     const socket = await openAskSocket(folder, askProgram, asked);
     try {

@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { AnswerSsh } from '../../source/hosts/ssh/ask-socket.ts';
+import { parseDestination } from '../../source/hosts/ssh/destination.ts';
+import { openSshHost } from '../../source/hosts/ssh/ssh-host.ts';
+import type { ClientHost, Sshd } from './sshd.ts';
+
+export const askProgram = fileURLToPath(new URL('../../bin/askpass', import.meta.url));
+
+export interface FarHost {
+  host: ReturnType<typeof openSshHost>;
+  /** States of its link, one after the other, from the beginning. */
+  states: string[];
+  /** Resolves when the link is in this state. */
+  link(state: string, limitMs?: number): Promise<void>;
+  leave(): Promise<void>;
+}
+
+/** A host as the product opens it, at the end of a real connection. */
+export async function openFar(
+  sshd: Sshd,
+  { answer = async () => undefined, env = {}, ...client }: ClientHost & { answer?: AnswerSsh; env?: Readonly<Record<string, string>> } = {},
+): Promise<FarHost> {
+  const { program } = await sshd.client({ far: client });
+  const folder = await mkdtemp('/tmp/qd-far-');
+  const host = openSshHost({
+    name: 'far',
+    destination: parseDestination('far'),
+    runFolder: join(folder, 'run'),
+    askProgram,
+    env: { HOME: process.env.HOME, PATH: process.env.PATH, QUARTERDECK_SSH: program, ...env },
+    answer,
+  });
+  const states: string[] = [host.link.view.state];
+  const changed = new Set<() => void>();
+  host.link.subscribe(() => {
+    if (states.at(-1) !== host.link.view.state) states.push(host.link.view.state);
+    for (const tell of changed) tell();
+  });
+  return {
+    host,
+    states,
+    link: (state, limitMs = 15_000) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (host.link.view.state !== state) return;
+          clearTimeout(limit);
+          changed.delete(look);
+          resolve();
+        };
+        const limit = setTimeout(() => {
+          changed.delete(look);
+          reject(new Error(`the link was never ${state}: ${states.join(', ')}; ${host.link.view.fault?.message ?? ''}`));
+        }, limitMs);
+        changed.add(look);
+        look();
+      }),
+    async leave() {
+      await host.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

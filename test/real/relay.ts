@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A line between an ssh client and an sshd that can be slow, narrow, dead or cut, without any means of the kernel. */
+export interface Relay {
+  port: number;
+  /** How long each way takes from now on. */
+  delay(ms: number): void;
+  /** Bytes a second from the far side; undefined: as many as there are. */
+  pace(bytesPerSecond: number | undefined): void;
+  /** From now on nothing comes through and nothing is said about it: a pulled cable. New connections are taken, and stay silent. */
+  hold(): void;
+  /** What is new comes through again; connections that were held stay dead, as behind a gateway that forgot them. */
+  release(): void;
+  /** Ends all connections, as a gateway that starts anew. */
+  cut(): void;
+  /** Bytes that came from the far side. */
+  readonly received: number;
+  close(): Promise<void>;
+}
+
+interface Way {
+  from: Socket;
+  to: Socket;
+  fromFar: boolean;
+}
+
+export async function openRelay(target: { port: number; host?: string }): Promise<Relay> {
+  let delayMs = 0;
+  let bytesPerSecond: number | undefined;
+  let isHeld = false;
+  let received = 0;
+  const open = new Set<Socket>();
+  const dead = new WeakSet<Socket>();
+
+  const lead = ({ from, to, fromFar }: Way) => {
+    // Each piece leaves no earlier than the one before it.
+    let lastMs = 0;
+    from.on('data', (chunk: Buffer) => {
+      if (dead.has(from)) return;
+      if (fromFar) received += chunk.length;
+      const now = performance.now();
+      const takesMs = fromFar && bytesPerSecond ? (chunk.length / bytesPerSecond) * 1000 : 0;
+      lastMs = Math.max(lastMs, now) + takesMs;
+      const waitMs = lastMs - now + delayMs;
+      const pass = () => {
+        if (dead.has(from) || to.destroyed) return;
+        if (to.write(chunk) || takesMs > 0) return;
+        from.pause();
+        to.once('drain', () => from.resume());
+      };
+      if (takesMs > 0) {
+        from.pause();
+        setTimeout(() => from.resume(), lastMs - now);
+      }
+      if (waitMs <= 0) pass();
+      else setTimeout(pass, waitMs);
+    });
+    from.on('error', () => undefined);
+    from.once('close', () => {
+      open.delete(from);
+      if (!dead.has(from)) setTimeout(() => to.destroy(), delayMs);
+    });
+  };
+  const server = createServer((near) => {
+    const far = connect({ host: target.host ?? '127.0.0.1', port: target.port, noDelay: true });
+    near.setNoDelay(true);
+    for (const socket of [near, far]) {
+      open.add(socket);
+      if (isHeld) dead.add(socket);
+    }
+    lead({ from: near, to: far, fromFar: false });
+    lead({ from: far, to: near, fromFar: true });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = () => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    delay: (ms) => {
+      delayMs = ms;
+    },
+    pace: (most) => {
+      bytesPerSecond = most;
+    },
+    hold: () => {
+      isHeld = true;
+      for (const socket of open) dead.add(socket);
+    },
+    release: () => {
+      isHeld = false;
+    },
+    cut,
+    get received() {
+      return received;
+    },
+    close: async () => {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
