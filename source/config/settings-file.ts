@@ -1,12 +1,8 @@
 import { z } from 'zod';
+import { hostNameShape, reservedHostNames } from './host-names.ts';
 import { SchemaIssues } from './schema-issues.ts';
 import { defaultSettings, type Settings } from './settings.ts';
 import { YamlDocument } from './yaml-document.ts';
-
-/** What a host may be called. */
-export const hostNameShape = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-/** `local` is this machine, `all` every one. */
-export const reservedHostNames: readonly string[] = ['local', 'all', 'practice'];
 
 const key = z.string().min(1);
 
@@ -39,6 +35,7 @@ const settingsSchema = z.strictObject({
           .string()
           .regex(/^(\/|~\/)/, 'begin with / or ~/')
           .optional(),
+        sudo: z.boolean().optional(),
       }),
     )
     .optional(),

@@ -29,7 +29,7 @@ describe('loadSettings', () => {
 
   it('reads every setting and keeps the defaults of the others', async () => {
     const settings = await load(
-      'theme: light\nascii: true\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nbackups: {nas: "restic:/srv/restic"}\nproductionHosts: [nas]\n',
+      'theme: light\nascii: true\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nbackups: {nas: "restic:/srv/restic"}\nhosts: {nas: {ssh: op@nas, sudo: true}}\nproductionHosts: [nas]\n',
     );
     expect(settings).toEqual({
       theme: 'light',
@@ -39,6 +39,7 @@ describe('loadSettings', () => {
       probeIntervalMs: 120_000,
       stackFolder: '~/stack',
       backups: { nas: 'restic:/srv/restic' },
+      hosts: { nas: { ssh: 'op@nas', sudo: true } },
       productionHosts: ['nas'],
     });
   });

@@ -30,6 +30,8 @@ export interface HostSettings {
   ssh: string;
   /** Where its stack lives, instead of `stackFolder`. */
   stackFolder?: string | undefined;
+  /** The engine's socket there is reached through sudo. */
+  sudo?: boolean | undefined;
 }
 
 export const defaultSettings: Settings = {
