@@ -90,10 +90,13 @@ describe('without a choice', () => {
     await expect(find()).rejects.toMatchObject({ code: 'unreachable.noEngine' });
   });
 
-  test('none: says where it looked', async () => {
+  test('none: a short sentence, and where it looked as its cause', async () => {
     await expect(find()).rejects.toMatchObject({
       code: 'unreachable.noEngine',
-      remedy: expect.stringMatching(/DOCKER_HOST.*\/var\/run\/docker\.sock.*\/run\/user\/1000\/docker\.sock.*\/run\/podman\/podman\.sock/),
+      remedy: expect.stringMatching(/^[^/]*DOCKER_HOST[^/]*--verbose[^/]*$/),
+      cause: expect.objectContaining({
+        message: expect.stringMatching(/\/var\/run\/docker\.sock.*\/run\/user\/1000\/docker\.sock.*\/run\/podman\/podman\.sock/),
+      }),
     });
   });
 

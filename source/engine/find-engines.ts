@@ -27,7 +27,8 @@ export async function findEngines(host: Host, signal: AbortSignal): Promise<Engi
   throw new Fault({
     code: 'unreachable.noEngine',
     message: 'No container engine was found on this host.',
-    remedy: `Install and start Docker or Podman, or set DOCKER_HOST. Looked at ${places.map(({ path }) => cleanLine(path)).join(', ')}.`,
+    remedy: 'Install and start Docker or Podman, or set DOCKER_HOST; --verbose lists where it was looked for.',
+    cause: new Error(`no socket at ${places.map(({ path }) => cleanLine(path)).join(', ')}`),
   });
 }
 

@@ -23,7 +23,7 @@ export const recover: Flow = {
     // Its own script goes on without us; what broke off before waits for it.
     if (holder?.alive) {
       return {
-        message: `${cleanLine(holder.by)} is changing this stack since ${cleanLine(holder.since)}, and needs nobody for it: look again when that is done.`,
+        message: `${cleanLine(holder.by)} has been changing this stack since ${cleanLine(holder.since)}, and needs nobody for it: look again when that is done.`,
         data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
       };
     }

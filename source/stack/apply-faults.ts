@@ -32,7 +32,7 @@ export function unchangedFault(thrown: unknown): unknown {
 export function lockedFault({ by, since, run }: { by: string; since: string; run: string }): Fault {
   return new Fault({
     code: 'refused.locked',
-    message: `${cleanLine(by)} is changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`,
+    message: `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`,
     remedy: 'Wait until that is done, then plan anew: what is there will have changed.',
   });
 }

@@ -149,7 +149,7 @@ describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('applyi
       await until(async () => (await readLock(there.host, there.stackFolder, signal))?.alive === true);
       const fault = await faultOf(apply(there, run, [vault(there)]));
       expect(fault.code).toBe('refused.locked');
-      expect(fault.message).toMatch(/^ann@nas is changing this stack since 20\d\d-.* \(run run1\)\.$/);
+      expect(fault.message).toMatch(/^ann@nas has been changing this stack since 20\d\d-.* \(run run1\)\.$/);
       await writeFile(join(there.containers, 'go'), '');
     }
   });

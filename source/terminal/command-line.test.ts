@@ -138,6 +138,8 @@ describe('the registry', () => {
       expect(stdout).toMatch(new RegExp(`^  ${first} `, 'm'));
       // Several with a name in common are one line, and a help of their own.
       if (second !== undefined) expect((await run(['help', first])).stdout).toMatch(new RegExp(`^  ${second} `, 'm'));
+      const own = (await run(['help', ...verb.split(' ')])).stdout;
+      expect(own).toContain(`Usage: quarterdeck ${verb} `);
     }
     for (const taken of ['status', 'ports', 'logs', 'catalog', 'audit', 'flows', 'help']) expect(verbs).not.toContain(taken);
   });
@@ -196,6 +198,7 @@ describe('exit codes', () => {
     [['frobnicate'], 2, 'usage.verb'],
     [['status', '--frob'], 2, 'usage.commandLine'],
     [['help', 'frob'], 2, 'usage.verb'],
+    [['help', 'secrets', 'frob'], 2, 'usage.verb'],
     [['stop'], 2, 'usage.component'],
     [['stop', 'nope'], 2, 'usage.component'],
     [['stop', 'password-vault', 'rss-reader'], 2, 'usage.words'],

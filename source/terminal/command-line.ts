@@ -161,7 +161,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
   }
 
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(asked(argv, program), { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode === 0) return { text: printed };
@@ -194,6 +194,15 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
       yes: options.yes === true,
     },
   };
+}
+
+/** `help secrets reveal` is what `secrets reveal --help` is: commander's own help knows one word. */
+function asked(argv: readonly string[], program: Command): readonly string[] {
+  const [help, first, second] = argv.filter((word) => !word.startsWith('-'));
+  const group = help === 'help' && second !== undefined ? program.commands.find((command) => command.name() === first) : undefined;
+  if (!group || group.commands.length === 0) return argv;
+  if (!group.commands.some((command) => command.name() === second)) throw unknownVerb(`${first} ${second}`, group, first);
+  return [group.name(), second ?? '', '--help'];
 }
 
 function unknownVerb(written: string, program: Command, group?: string): Fault {

@@ -18,7 +18,11 @@ export function printFault(fault: Fault, output: Output, { json, verbose }: { js
   for (const line of wrap(cleanLine(fault.remedy), output.proseColumns - 13)) output.note(`${' '.repeat(13)}${line}`);
   if (!verbose) return;
   for (let cause = fault.cause, depth = 0; cause !== undefined && depth < 5; depth++) {
-    output.note(output.paintError('faint', `${' '.repeat(13)}because: ${cleanLine(messageOf(cause))}`));
+    const because = messageOf(cause);
+    if (because !== fault.message) {
+      for (const line of wrap(`because: ${cleanLine(because)}`, output.proseColumns - 13))
+        output.note(output.paintError('faint', `${' '.repeat(13)}${line}`));
+    }
     cause = cause instanceof Error ? cause.cause : undefined;
   }
 }

@@ -13,6 +13,7 @@ export function throwIfNothingAnswers({ places }: FleetSnapshot): void {
   throw new Fault({
     code: 'unreachable.engine',
     message: messages.length > 0 ? messages.join(' ') : 'No container engine was found on this machine.',
+    ...(first?.link.cause !== undefined && { cause: first.link.cause }),
     remedy: first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to where the engine listens.',
   });
 }

@@ -94,12 +94,12 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
     const second = await stage.another();
     const refused = await second.run(['deploy', 'web', '--set', 'GREETING=mine', '--yes']);
     expect(refused.code).toBe(4);
-    expect(refused.stderr).toMatch(/\S+@\S+ is changing this stack/);
+    expect(refused.stderr).toMatch(/\S+@\S+ has been changing this stack/);
 
     console.kill();
     await console.ended;
     const working = await stage.operator.run(['recover']);
-    expect(working.stdout).toMatch(/\S+@\S+ is changing this stack/);
+    expect(working.stdout).toMatch(/\S+@\S+ has been changing this stack/);
     // The script on the host needs no console.
     await hold.release();
     await until(async () => (await pageAt(port)) === 'good evening', 'the script did not go on by itself');
