@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Fault } from '../../faults/fault.ts';
+import { LinkKeeper } from './link-keeper.ts';
+import { ConnectFailure, type SshConnection } from './ssh-connection.ts';
+import type { SshFailure } from './ssh-failures.ts';
+
+const away: SshFailure = {
+  fault: new Fault({ code: 'unreachable.host', message: 'nas does not answer.', remedy: 'Wait.' }),
+  needsOperator: false,
+};
+const refused: SshFailure = {
+  fault: new Fault({ code: 'refused.login', message: 'nas let nobody in.', remedy: 'Look.' }),
+  needsOperator: true,
+};
+const signal = new AbortController().signal;
+
+function connection(): { connection: SshConnection; breaks: (failure: SshFailure) => void } {
+  const { promise, resolve } = Promise.withResolvers<SshFailure>();
+  return { connection: { ended: promise, close: () => undefined } as unknown as SshConnection, breaks: resolve };
+}
+
+let keeper: LinkKeeper | undefined;
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  keeper?.close();
+  vi.useRealTimers();
+});
+
+describe('the connection of a host', () => {
+  test('is made once for all who ask', async () => {
+    const open = vi.fn(async () => connection().connection);
+    keeper = new LinkKeeper(open);
+    await Promise.all([keeper.ready(signal), keeper.ready(signal), keeper.ready(signal)]);
+    expect(open).toHaveBeenCalledTimes(1);
+    expect(keeper.view.state).toBe('connected');
+  });
+
+  test('is tried again with longer and longer waits while the host is away, and fails at once meanwhile', async () => {
+    const open = vi.fn(() => Promise.reject(new ConnectFailure(away)));
+    keeper = new LinkKeeper(open);
+    const waits: number[] = [];
+    for (let round = 0; round < 7; round++) {
+      await expect(keeper.ready(signal)).rejects.toBe(away.fault);
+      expect(keeper.view).toMatchObject({ state: 'away', fault: away.fault });
+      const before = open.mock.calls.length;
+      await expect(keeper.ready(signal)).rejects.toBe(away.fault);
+      expect(open.mock.calls.length).toBe(before);
+      waits.push((keeper.view.retryAtMs ?? 0) - Date.now());
+      await vi.advanceTimersByTimeAsync(waits.at(-1) ?? 0);
+    }
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+  });
+
+  test('is not tried again by itself after a refusal: the far side counts those, and bans', async () => {
+    const open = vi.fn(() => Promise.reject(new ConnectFailure(refused)));
+    keeper = new LinkKeeper(open);
+    await expect(keeper.ready(signal)).rejects.toBe(refused.fault);
+    await vi.advanceTimersByTimeAsync(24 * 60 * 60_000);
+    await expect(keeper.ready(signal)).rejects.toBe(refused.fault);
+    expect(open).toHaveBeenCalledTimes(1);
+    expect(keeper.view.state).toBe('refused');
+    keeper.retry();
+    expect(open).toHaveBeenCalledTimes(2);
+  });
+
+  test('comes back by itself after it broke', async () => {
+    const first = connection();
+    const open = vi.fn().mockResolvedValueOnce(first.connection).mockResolvedValue(connection().connection);
+    keeper = new LinkKeeper(open);
+    await keeper.ready(signal);
+    const states: string[] = [];
+    const { view } = keeper;
+    expect(view.state).toBe('connected');
+    keeper.subscribe(() => states.push(keeper?.view.state ?? ''));
+    first.breaks(away);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(keeper.view).toMatchObject({ state: 'away', fault: away.fault });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(states).toEqual(['away', 'connecting', 'connected']);
+  });
+
+  test('whoever stops waiting leaves it to the others', async () => {
+    const { promise, resolve } = Promise.withResolvers<SshConnection>();
+    keeper = new LinkKeeper(() => promise);
+    const leaving = new AbortController();
+    const waits = keeper.ready(leaving.signal);
+    const stays = keeper.ready(signal);
+    leaving.abort(new Error('no longer'));
+    await expect(waits).rejects.toThrow('no longer');
+    resolve(connection().connection);
+    await stays;
+  });
+});
