@@ -6,6 +6,7 @@ import type { KeyBinding, Keymap } from './keymap.ts';
 /** Can this flow be started here and now? Read-only sessions let through what only reads. */
 export function isOffered(deck: Deck, flow: Flow, component: ComponentView | undefined): boolean {
   if (deck.options.readOnly && flow.right !== 'read') return false;
+  if (flow.far && component && deck.fleet.snapshot().places.find(({ name }) => name === component.host)?.hostKind !== 'ssh') return false;
   if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0;
   if (flow.about === 'catalog') return component?.known === true && (flow.offered?.(component) ?? true);
   return component !== undefined && (flow.offered?.(component) ?? true);

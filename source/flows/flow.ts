@@ -3,6 +3,7 @@ import type { Engine, EngineFacts } from '../engine/engine.ts';
 import type { ComponentView, Fleet } from '../fleet/model.ts';
 import type { Grant, Right } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
+import type { Tunnels } from '../hosts/tunnel.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 
@@ -19,6 +20,8 @@ export interface FlowWorld {
   stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
   /** Where backups of that host go, as the settings say (`backups`): a folder there, or `restic:REPOSITORY`. Undefined where they say nothing. */
   backupTargetOf?(place: string): string | undefined;
+  /** Ports of this machine that lead to components of others. */
+  tunnels?: Tunnels;
   /** Of this installation: what is kept there can be found out again. */
   cacheFolder?: string;
   /** How this program is started, absolute: for what starts it later (a timer). */
@@ -67,6 +70,15 @@ export interface Todo {
   byHand: boolean;
 }
 
+/** Something that goes on when the flow has ended: a verb waits for its end, the console keeps it until it ends itself. */
+export interface Lasting {
+  /** Aborted when it has ended. */
+  readonly closed: AbortSignal;
+  close(): void;
+  /** Tells what becomes of it: broken, back again. @returns ends the telling */
+  follow(tell: (state: string, message: string) => void): () => void;
+}
+
 export interface FlowOutcome {
   /** One sentence: what happened. */
   message: string;
@@ -76,6 +88,7 @@ export interface FlowOutcome {
   data?: unknown;
   /** Of a program that was run for the operator: the verb ends with it. */
   exitCode?: number;
+  lasts?: Lasting;
 }
 
 /**
@@ -93,6 +106,8 @@ export interface Flow {
   right: Right;
   /** What must be selected or named: something that is there, or something of the catalog, there or not. */
   about: 'component' | 'host' | 'catalog';
+  /** Makes sense for what runs on another machine alone. */
+  far?: true;
   /** Of a flow about the host: works where no engine answers, and is run once, for the first place. */
   offline?: true;
   /** Of a flow about a component: "all" in its place means the whole stack; `component` is missing then. */

@@ -19,6 +19,7 @@ import {
   secretsSetAbout,
 } from './about-secrets.ts';
 import { composeAbout, deployAbout, dutyAbout, editAbout, recoverAbout, rollbackAbout, upAbout, updateAbout } from './about-stack.ts';
+import { tunnelAbout } from './about-tunnel.ts';
 import { copy } from './copy.ts';
 import { diskUsage } from './disk-usage.ts';
 import { exec } from './exec.ts';
@@ -54,6 +55,7 @@ export const flows: readonly Flow[] = [
   shell,
   exec,
   copy,
+  later(tunnelAbout, async () => (await import('./tunnel.ts')).tunnel),
   later(composeAbout, async () => (await import('./compose.ts')).compose),
   later(backupAbout, async () => (await import('./backup.ts')).backup),
   later(backupAllAbout, async () => (await import('./backup.ts')).backupAll),

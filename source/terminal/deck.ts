@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Logs } from '../fleet/log-store.ts';
 import type { Fleet } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../flows/flow.ts';
+import type { Tunnels } from '../hosts/tunnel.ts';
 import type { Operator } from '../session/session.ts';
 import type { HostQuestions } from './host-questions.ts';
 import type { PracticeAccess } from './practice-access.ts';
@@ -33,6 +34,8 @@ export interface Deck {
   readonly engineMissing?: boolean;
   /** What ssh asks before it connects; declined while nobody listens. */
   readonly questions?: HostQuestions;
+  /** Ports of this machine that lead to components of others; closed with the deck. */
+  readonly tunnels?: Tunnels;
   /** Runs a flow in a session of its own; everything it changes goes through that session's `act`. */
   run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal): Promise<FlowOutcome>;
   /** Changes that broke off, on all places. Never on the way to the first frame. */

@@ -1,7 +1,7 @@
 import { addAbortSignal } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
-import type { Flow, FlowInput, FlowOutcome } from '../flows/flow.ts';
+import type { Flow, FlowInput, FlowOutcome, Lasting } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { findComponent } from './find-component.ts';
@@ -28,6 +28,7 @@ export async function runFlowVerb(
   const subject = flow.about === 'host' ? undefined : subjectOf(flow, words);
   const deck = await context.deck();
   const snapshot = await deck.fleet.settle(signal);
+  if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.places.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
   const stdin = flags.stdin === true ? await readAll(context.stdin, signal) : undefined;
   const common = { options: flags, ...(stdin && { stdin }) };
@@ -54,6 +55,7 @@ export async function runFlowVerb(
   for (const input of inputs) {
     const outcome = await deck.run(flow, input, operator, signal);
     outcomes.push(outcome);
+    if (outcome.lasts) return keep(context, flow, outcome, outcome.lasts);
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
     else if (!options.json && !passesOutputOn(flow, outcome)) output.line(outcome.message);
     if (outcome.todo && !options.json) {
@@ -81,6 +83,26 @@ export async function runFlowVerb(
   return outcomes.find(({ exitCode }) => exitCode !== undefined && exitCode !== 0)?.exitCode ?? 0;
 }
 
+/** What lasts goes on until it is interrupted. What becomes of it is told as it comes: with `--json` an object a line. */
+async function keep({ output, options, signal }: VerbContext, flow: Flow, outcome: FlowOutcome, lasts: Lasting): Promise<number> {
+  const { message, data } = outcome;
+  if (options.json) output.json({ schema: 1, flow: flow.id, message, ...(data !== undefined && { data }) });
+  else output.line(message);
+  if (output.interactive && !options.json) output.note('Ctrl-C closes it.');
+  const stop = lasts.follow((state, sentence) => {
+    if (options.json) output.json({ schema: 1, flow: flow.id, state, message: sentence });
+    else output.note(sentence);
+  });
+  const ended = AbortSignal.any([signal, lasts.closed, output.gone]);
+  await new Promise<void>((resolve) => {
+    if (ended.aborted) resolve();
+    ended.addEventListener('abort', () => resolve(), { once: true });
+  });
+  stop();
+  lasts.close();
+  return signal.aborted ? 130 : 0;
+}
+
 async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow): Promise<Fault> {
   const message = `Read-only: "${flow.verb}" changes something.`;
   const { openOwnAudit } = await import('./own-audit.ts');
@@ -99,6 +121,14 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow)
     })
     .catch(() => {});
   return new Fault({ code: 'refused.readOnly', message, remedy: 'Run it without --read-only.' });
+}
+
+function onAll(flow: Flow, { places }: FleetSnapshot): Fault {
+  return new Fault({
+    code: 'usage.host',
+    message: `--host all is for looking, and "${flow.verb}" changes something.`,
+    remedy: `Run it for one host after the other: ${places.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`,
+  });
 }
 
 /** A program's output must reach a pipe alone: `exec db -- pg_dump > dump.sql`. */

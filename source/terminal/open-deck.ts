@@ -14,6 +14,7 @@ import { flows } from '../flows/registry.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
+import { Tunnels } from '../hosts/tunnel.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { backupAgesOf } from './backup-ages.ts';
@@ -80,6 +81,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   );
 
   const practiceWorld = practice && (await import('../flows/incident.ts'));
+  const tunnels = new Tunnels();
   let vault: Promise<SecretVault> | undefined;
   let inFront: Session;
   const world: FlowWorld = {
@@ -117,6 +119,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       });
       return vault;
     },
+    tunnels,
     backupTargetOf: (place) => settings.backups[place],
     cacheFolder: paths.cache,
     get program() {
@@ -153,6 +156,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     flows: practiceWorld ? [...flows, practiceWorld.incident] : flows,
     engineMissing,
     questions,
+    tunnels,
     async run(flow, input, operator, signal) {
       // What only a flow needs is not loaded on the way to the first frame.
       const [{ openSession }, { openJournal }, { openOwnAudit }] = await Promise.all([
@@ -195,6 +199,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       );
     },
     async close() {
+      tunnels.close();
       logs.close();
       fleet.close();
       await Promise.all([host, ...far.map((one) => one.host)].map((one) => one.close()));
