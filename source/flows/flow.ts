@@ -6,6 +6,7 @@ import type { Host } from '../hosts/host.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
+import type { HostBook } from './host-book.ts';
 
 /** What a flow may read of the world. */
 export interface FlowWorld {
@@ -28,6 +29,8 @@ export interface FlowWorld {
   program?: readonly string[];
   /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
   applySecrets?(session: Session, place: string, changes: readonly SecretChange[]): Promise<{ restarted: readonly string[] }>;
+  /** Hosts over ssh; missing in practice. */
+  hosts?: HostBook;
   /** In practice only: what can be made to go wrong there. */
   practice?: PracticeWorld;
 }

@@ -7,6 +7,7 @@ import {
   backupVerifyAbout,
   restoreAbout,
 } from './about-backups.ts';
+import { hostsAddAbout, hostsCheckAbout, hostsListAbout, hostsRemoveAbout, hostsTrustAbout } from './about-hosts.ts';
 import {
   secretsExportAbout,
   secretsImportAbout,
@@ -73,6 +74,11 @@ export const flows: readonly Flow[] = [
   later(secretsImportAbout, async () => (await import('./secrets-import.ts')).secretsImport),
   later(secretsMigrateAbout, async () => (await import('./secrets-migrate.ts')).secretsMigrate),
   later(secretsResealAbout, async () => (await import('./secrets-migrate.ts')).secretsReseal),
+  later(hostsListAbout, async () => (await import('./hosts-list.ts')).hostsList),
+  later(hostsAddAbout, async () => (await import('./hosts-add.ts')).hostsAdd),
+  later(hostsCheckAbout, async () => (await import('./hosts-check.ts')).hostsCheck),
+  later(hostsRemoveAbout, async () => (await import('./hosts-remove.ts')).hostsRemove),
+  later(hostsTrustAbout, async () => (await import('./hosts-trust.ts')).hostsTrust),
   diskUsage,
   prune,
 ];

@@ -9,7 +9,7 @@ import { Fault } from '../faults/fault.ts';
 import type { PlaceSource } from '../fleet/place-watch.ts';
 import type { Host } from '../hosts/host.ts';
 import { parseDestination } from '../hosts/ssh/destination.ts';
-import { openSshHost } from '../hosts/ssh/ssh-host.ts';
+import { openSshHost, type SshHost } from '../hosts/ssh/ssh-host.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { HostQuestions } from './host-questions.ts';
 import { placeNames } from './place-names.ts';
@@ -21,13 +21,9 @@ export interface FarPlacesOptions {
   openAt: (address: EngineAddress, host: Host) => Promise<Engine>;
 }
 
-/** A host over ssh and its engines, each a place. Which there are is known from the last time; they are looked for anew with each connection. */
-export async function openFarPlaces(
-  name: string,
-  { ssh, stackFolder }: HostSettings,
-  { paths, env, questions, openAt }: FarPlacesOptions,
-): Promise<{ host: Host; places: PlaceSource[] }> {
-  const host = openSshHost({
+/** Nothing is asked of it yet. */
+export function openFarHost(name: string, { ssh }: HostSettings, { paths, env, questions }: FarPlacesOptions): SshHost {
+  return openSshHost({
     name,
     destination: parseDestination(ssh),
     runFolder: paths.run,
@@ -35,7 +31,23 @@ export async function openFarPlaces(
     env,
     answer: (question, signal) => questions.ask(name, question, signal),
   });
-  const file = join(paths.state, 'engines', `${name}.json`);
+}
+
+/** Where the engines of a host were the last time. */
+export function knownEnginesFile(paths: OwnPaths, name: string): string {
+  return join(paths.state, 'engines', `${name}.json`);
+}
+
+/** A host over ssh and its engines, each a place. Which there are is known from the last time; they are looked for anew with each connection. */
+export async function openFarPlaces(
+  name: string,
+  settings: HostSettings,
+  options: FarPlacesOptions,
+): Promise<{ host: SshHost; places: PlaceSource[] }> {
+  const { paths, openAt } = options;
+  const { stackFolder } = settings;
+  const host = openFarHost(name, settings, options);
+  const file = knownEnginesFile(paths, name);
   const known = await readKnown(file);
   // Before the first time nobody knows of further ones: the first is there at once, the others with the next start.
   const names = placeNames(name, known.length === 0 ? [''] : known);

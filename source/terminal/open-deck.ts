@@ -22,6 +22,7 @@ import type { Deck, DeckOptions } from './deck.ts';
 import type { FarPlacesOptions } from './far-places.ts';
 import { HostQuestions } from './host-questions.ts';
 import { openOwnCatalog } from './own-catalog.ts';
+import { ownHosts } from './own-hosts.ts';
 import { placeNames } from './place-names.ts';
 import type { PracticeAccess } from './practice-access.ts';
 
@@ -84,6 +85,12 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   const tunnels = new Tunnels();
   let vault: Promise<SecretVault> | undefined;
   let inFront: Session;
+  const hosts = practice
+    ? undefined
+    : ownHosts({
+        ...{ paths, env, questions, openAt, settings, home: env.HOME || homedir(), readOnly: options.readOnly },
+        open: new Map(far.map((one) => [one.host.name, one.host])),
+      });
   const world: FlowWorld = {
     fleet,
     engineOf(place: string): Engine {
@@ -121,6 +128,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     },
     tunnels,
     backupTargetOf: (place) => settings.backups[place],
+    ...(hosts && { hosts }),
     cacheFolder: paths.cache,
     get program() {
       return [join(installationFolder(), 'bin', 'quarterdeck')];
@@ -202,7 +210,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       tunnels.close();
       logs.close();
       fleet.close();
-      await Promise.all([host, ...far.map((one) => one.host)].map((one) => one.close()));
+      await Promise.all([host, ...far.map((one) => one.host), ...(hosts ? [hosts] : [])].map((one) => one.close()));
     },
   };
 }

@@ -12,6 +12,7 @@ import { LinkKeeper } from './link-keeper.ts';
 import { makeSocketFolder } from './private-folder.ts';
 import { shellWord } from './shell-words.ts';
 import { SshConnection } from './ssh-connection.ts';
+import { measureLimits, type SshLimits } from './ssh-limits.ts';
 
 export interface SshHostOptions {
   /** What the operator calls it. */
@@ -23,6 +24,12 @@ export interface SshHostOptions {
   askProgram: string;
   env: Readonly<Record<string, string | undefined>>;
   answer: AnswerSsh;
+}
+
+export interface SshHost extends Host {
+  readonly link: LinkKeeper;
+  /** What its sshd allows, tried out. */
+  limits(signal: AbortSignal): Promise<SshLimits>;
 }
 
 /** A question that nobody answers does not hold a connection for ever. */
@@ -50,7 +57,7 @@ export function openSshHost({
   askProgram,
   env,
   answer,
-}: SshHostOptions): Host & { readonly link: LinkKeeper } {
+}: SshHostOptions): SshHost {
   const asking = { count: 0 };
   const asked: AnswerSsh = async (question, signal) => {
     asking.count += 1;
@@ -126,6 +133,7 @@ export function openSshHost({
       return asked;
     },
     listeners: (signal) => listeners.read(signal),
+    limits: async (signal) => measureLimits(await keeper.connection(signal), signal),
     close: async () => keeper.close(),
   };
 }
