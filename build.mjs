@@ -165,6 +165,12 @@ const madeWhenNeeded = {
       ]);
       return { contents: `import { isPlainStyled } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`, loader };
     });
+    onLoad({ filter: /node_modules\/signal-exit\/index\.js$/ }, ({ path }) =>
+      patched(path, [
+        ["var assert = require('assert')", ''],
+        ["assert.equal(typeof cb, 'function',", "if (typeof cb !== 'function') throw new TypeError("],
+      ]),
+    );
     onResolve({ filter: /^supports-color$/ }, ({ importer }) =>
       /[/\\]debug[/\\]src[/\\]/.test(importer) ? { path: 'supports-color', namespace: 'none' } : undefined,
     );

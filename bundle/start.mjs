@@ -70,7 +70,7 @@ function functionOf(name) {
 }
 
 /** The screen asks for these without using them. */
-const late = new Set(['assert', 'child_process', 'module']);
+const late = new Set(['child_process']);
 
 function builtin(name) {
   const bare = name.replace(/^node:/, '');

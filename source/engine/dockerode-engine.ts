@@ -66,7 +66,7 @@ class DockerodeEngine implements Engine {
     this.#labels = new ImageLabels(this.#link);
   }
 
-  connect(signal: AbortSignal, greeted?: () => void): Promise<EngineFacts> {
+  connect(signal: AbortSignal, greeted?: () => Promise<void>): Promise<EngineFacts> {
     const connecting = this.#connect(signal, greeted).finally(() => {
       this.#connecting = undefined;
     });
@@ -74,10 +74,10 @@ class DockerodeEngine implements Engine {
     return connecting;
   }
 
-  async #connect(signal: AbortSignal, greeted?: () => void): Promise<EngineFacts> {
+  async #connect(signal: AbortSignal, greeted?: () => Promise<void>): Promise<EngineFacts> {
     const traits = await this.#link.limited(signal, undefined, async (limit) => {
       const greeting = await this.#greeted(limit);
-      greeted?.();
+      await greeted?.();
       return traitsOf(this.#link, greeting, limit);
     });
     this.#traits = traits;

@@ -274,10 +274,10 @@ export interface EngineWriter {
 export interface Engine {
   readonly address: EngineAddress;
   /**
-   * Connects and negotiates; `greeted` is called when the engine has said which version it speaks, before all is known. Throws `unreachable.engine` with the
-   * reason (none, dead socket, no permission, hangs, rubbish).
+   * Connects and negotiates; `greeted` is called when the engine has said which version it speaks, and what it answers is waited for before the engine is asked
+   * what else it is. Throws `unreachable.engine` with the reason (none, dead socket, no permission, hangs, rubbish).
    */
-  connect(signal: AbortSignal, greeted?: () => void): Promise<EngineFacts>;
+  connect(signal: AbortSignal, greeted?: () => Promise<void>): Promise<EngineFacts>;
   list(signal: AbortSignal): Promise<ContainerFacts[]>;
   /** Undefined when there is no such container (any more). */
   inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined>;

@@ -39,6 +39,8 @@ export const placeLimits: PlaceLimits = {
 const lookBackMs = 60 * 60_000;
 const inspectsAtOnce = 6;
 const touchDelayMs = 30;
+/** What an engine is beyond its containers can be known a moment later than they are; an engine that is slow to list them is asked beside it. */
+const factsLaterMs = 500;
 
 /** Follows one engine: lists once, then lives from its events; when the engine goes away, says so and comes back by itself. */
 export class PlaceWatch {
@@ -154,12 +156,16 @@ export class PlaceWatch {
   async #follow(connected: () => void): Promise<void> {
     const ending = new AbortController();
     const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
+    const shown = Promise.withResolvers<void>();
     try {
       const startedMs = Date.now();
       const engine = await limited(signal, this.#limits.connectMs, (limit) => this.#source.open(limit));
       this.engine = engine;
       const connecting = limited(signal, this.#limits.connectMs, (limit) =>
-        engine.connect(limit, () => void turns(2).then(this.#asked.resolve)),
+        engine.connect(limit, async () => {
+          void turns(2).then(this.#asked.resolve);
+          await limited(limit, factsLaterMs, () => shown.promise).catch(() => undefined);
+        }),
       );
       const listing = this.#list(engine, signal);
       listing.catch(() => undefined);
@@ -169,6 +175,7 @@ export class PlaceWatch {
       if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
       this.#changed();
+      void shownFirst().then(shown.resolve);
       this.facts = await connecting;
       // Events from before we came too: none between the list and this is missed.
       const eventsEnd = this.#consume(engine, signal);

@@ -60,7 +60,10 @@ function factsOfThisMachine(env: Readonly<Record<string, string | undefined>>): 
     uid: process.getuid?.(),
     home: env.HOME || homedir(),
     runtimeDir: env.XDG_RUNTIME_DIR || undefined,
-    addresses: Object.values(networkInterfaces()).flatMap((cards) => (cards ?? []).map((card) => card.address.replace(/%.*$/, ''))),
+    // Asked for by few, and not before the first frame: it costs a millisecond.
+    get addresses() {
+      return Object.values(networkInterfaces()).flatMap((cards) => (cards ?? []).map((card) => card.address.replace(/%.*$/, '')));
+    },
     env,
   };
 }
