@@ -228,15 +228,36 @@ function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb
     .summary(firstLower(flow.title))
     .description(flow.summary)
     .usage(`${flow.about !== 'host' && !flow.subject ? `COMPONENT${flow.all ? '|all' : ''}` : ''}${words} [options]`.trim())
-    .action((given: string[], flags: FlowInput['options']) =>
-      choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags)),
-    );
+    .action((given: string[]) => {
+      const flags = { ...(second !== undefined && takenOver(parent, flow)), ...writtenOptions(command) };
+      choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags));
+    });
   command.addHelpText('after', '\nOptions for every verb (--host, --json, --rehearse, --yes, ...): quarterdeck help');
   for (const [name, { meaning, value, repeats }] of Object.entries(flow.flags ?? {})) {
     const written = value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`;
     if (repeats) command.option(written, meaning, (given: string, before: string[] = []) => [...before, given]);
     else command.option(written, meaning);
   }
+}
+
+/** By the names that flows give them: commander's own are spelled otherwise (`keepAll`), and `--no-backup` is there called `backup`, and true until it is said. */
+function writtenOptions(command: Command): Record<string, FlowInput['options'][string]> {
+  const values = command.opts<Record<string, FlowInput['options'][string] | undefined>>();
+  return Object.fromEntries(
+    command.options.flatMap((option) => {
+      const value = values[option.attributeName()];
+      if (option.negate) return value === false ? [[option.name(), true]] : [];
+      return value === undefined ? [] : [[option.name(), value]];
+    }),
+  );
+}
+
+/** "backup" runs and is a group as well, and commander gives it the options of "backup list" that both have. Throws what commander throws. */
+function takenOver(parent: Command, flow: Flow): FlowInput['options'] {
+  const written = writtenOptions(parent);
+  const unknown = Object.keys(written).find((name) => !flow.flags?.[name]);
+  if (unknown !== undefined) throw new CommanderError(1, 'commander.unknownOption', `error: unknown option '--${unknown}'`);
+  return written;
 }
 
 /** The command that several verbs share as their first word. Alone it prints what there is of it. */

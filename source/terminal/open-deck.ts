@@ -1,6 +1,5 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { installationFolder } from '../config/installation.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
 import { defaultSettings, type Settings } from '../config/settings.ts';
 import type { Engine, EngineAddress, EngineFacts } from '../engine/engine.ts';
@@ -22,6 +21,7 @@ import type { Deck, DeckOptions } from './deck.ts';
 import type { FarPlacesOptions } from './far-places.ts';
 import { HostQuestions } from './host-questions.ts';
 import { openOwnCatalog } from './own-catalog.ts';
+import { ownProgram } from './own-program.ts';
 import { ownHosts } from './own-hosts.ts';
 import { placeNames } from './place-names.ts';
 import type { PracticeAccess } from './practice-access.ts';
@@ -131,7 +131,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     ...(hosts && { hosts }),
     cacheFolder: paths.cache,
     get program() {
-      return [join(installationFolder(), 'bin', 'quarterdeck')];
+      return ownProgram(env);
     },
     async applySecrets(session, place, changes) {
       const { applySecrets } = await import('../flows/apply-secrets.ts');
