@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { frameOutput, withoutUnusedColours } from './frame-output.ts';
+import { frameOutput, leaner } from './frame-output.ts';
 
 function open() {
   const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24, isTTY: true });
@@ -51,7 +51,11 @@ test('is the terminal in everything else', () => {
 test('a colour that colours nothing is not sent; what is seen stays the same', () => {
   const row =
     '\x1b[57G\x1b[K\x1b[38;5;74m\x1b[39m\x1b[38;5;78m\x1b[39m\x1b[90m\x1b[39m\x1b[1m\x1b[38;2;1;2;3mowner\x1b[39m by hand \x1b[31mx\x1b[39m';
-  expect(withoutUnusedColours(row)).toBe('\x1b[57G\x1b[K\x1b[39m\x1b[1m\x1b[38;2;1;2;3mowner\x1b[39m by hand \x1b[31mx\x1b[39m');
-  expect(withoutUnusedColours('\x1b[31ma\x1b[32m\x1b[39mb')).toBe('\x1b[31ma\x1b[39mb');
-  expect(withoutUnusedColours('\x1b[38;5;1m \x1b[39m')).toBe('\x1b[38;5;1m \x1b[39m');
+  expect(leaner(row)).toBe('\x1b[57G\x1b[K\x1b[39m\x1b[1m\x1b[38;2;1;2;3mowner\x1b[39m by hand \x1b[31mx\x1b[39m');
+  expect(leaner('\x1b[31ma\x1b[32m\x1b[39mb')).toBe('\x1b[31ma\x1b[39mb');
+  expect(leaner('\x1b[38;5;1m \x1b[39m')).toBe('\x1b[38;5;1m \x1b[39m');
+});
+
+test('the next row is reached as every terminal knows it: mosh draws over the row above otherwise', () => {
+  expect(leaner('row 1\x1b[E\x1b[Erow 3')).toBe('row 1\r\n\r\nrow 3');
 });

@@ -35,7 +35,28 @@ function start(words: readonly string[], size: { columns: number; rows: number }
   return terminal;
 }
 
+/** What moves and erases: known to mosh, screen and the Linux console alike. Others (`CSI E`, `CSI b`, ...) some of them draw as nothing, and rows run into each other. */
+const movesAndErases = 'ABCDGHJKd';
+/** Colours, modes, and questions that a terminal may leave unanswered. */
+const harmless = 'mhlcnuqpt';
+
 describe('the console on the practice stack', () => {
+  test('draws with what every terminal understands, mosh and screen among them', async () => {
+    const shown = start(['practice'], { columns: 80, rows: 24 });
+    await shown.sees('PRACTICE', startLimitMs);
+    await shown.sees(/signups open/);
+    shown.press('down', 'down', 'enter');
+    await shown.sees('2 Details');
+    shown.press('?');
+    await shown.sees(/Keys|Help/);
+    shown.press('esc', '4');
+    await shown.sees(/\d\d:\d\d/);
+    shown.resize(100, 30);
+    await shown.sees('q quit');
+    const finals = new Set([...shown.raw.matchAll(/\x1b\[[\x30-\x3f]*[\x20-\x2f]*([\x40-\x7e])/g)].map(([, final = '']) => final));
+    expect([...finals].filter((final) => !movesAndErases.includes(final) && !harmless.includes(final))).toEqual([]);
+  });
+
   test('what is typed right behind the first frame is not lost', async () => {
     const shown = start(['practice'], { columns: 120, rows: 36 });
     await vi.waitFor(() => expect(shown.text()).toContain('password-vault'), { timeout: startLimitMs, interval: 1 });
