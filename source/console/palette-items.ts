@@ -12,7 +12,9 @@ export interface PaletteItem {
   /** `do`, `go`, `host`: what kind of thing it is, in one word. */
   kind: string;
   title: string;
-  /** What finds it beside its title: the verb and what follows it on the command line, the product's own name. */
+  /** The verb of a flow: what people type on the command line finds it here too. */
+  verb?: string;
+  /** The same with what follows it there, and the product's own name. */
   words?: string;
   detail: string;
   key: string;
@@ -26,6 +28,9 @@ const general: readonly CommandId[] = [
   'address',
   'refresh',
   'next-service',
+  'hosts',
+  'next-host',
+  'group-hosts',
   'zoom',
   'wrap',
   'timestamps',
@@ -74,6 +79,7 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
     items.push({
       kind: 'do',
       title: flow.about !== 'host' && component ? `${flow.title}: ${names.get(component.key) ?? component.id}` : flow.title,
+      verb: flow.verb,
       words: flow.about !== 'host' && component ? `${flow.verb} ${component.id} ${component.product}` : flow.verb,
       detail: flow.summary,
       key: key ? keyText(key) : '',
@@ -125,12 +131,18 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
   if (words.length === 0) return items;
   return fuzzysort
     .go(words.join(' '), items, {
-      keys: [(item) => item.title, (item) => item.words ?? '', ({ words, detail }) => (words?.endsWith(detail) ? '' : detail)],
+      keys: [
+        (item) => item.title,
+        (item) => item.verb ?? '',
+        (item) => item.words ?? '',
+        ({ words, detail }) => (words?.endsWith(detail) ? '' : detail),
+      ],
       // A component that happens to be restarting is not what `resta` is about.
       scoreFn: (result) => {
-        const [title, known, detail] = result;
+        const [title, verb, known, detail] = result;
         return (
-          Math.max(title?.score ?? 0, known?.score ?? 0, detailWeight * (detail?.score ?? 0)) + begunWeight * shareBegun(result.obj, words)
+          Math.max(title?.score ?? 0, verb?.score ?? 0, known?.score ?? 0, detailWeight * (detail?.score ?? 0)) +
+          begunWeight * shareBegun(result.obj, words)
         );
       },
       threshold: 0.45,
