@@ -106,14 +106,15 @@ export async function lookAtHost(
 
   const facts = await host.facts(signal);
   const stackFolder = book.stackFolderOf(settings).replace(/^~(?=\/|$)/, facts.home);
-  const [around, limits, engines] = await Promise.all([
+  const [around, engines] = await Promise.all([
     askAround(host, stackFolder, { uid: facts.uid, signal }),
-    host.limits(signal),
     book.engines(name, host, signal).catch((thrown: unknown) => {
       if (thrown instanceof Fault) return thrown;
       throw thrown;
     }),
   ]);
+  // Afterwards: what is forbidden is read out of ssh's log, where an engine that cannot be reached would stand beside it.
+  const limits = await host.limits(signal);
   say(
     'system',
     'ok',

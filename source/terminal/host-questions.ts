@@ -1,3 +1,4 @@
+import { Fault, type FaultInit } from '../faults/fault.ts';
 import type { SshQuestion } from '../hosts/ssh/ask-socket.ts';
 
 /** A question of ssh that waits for the operator. */
@@ -12,39 +13,89 @@ export interface HostQuestion extends SshQuestion {
 export class HostQuestions {
   #waiting: readonly HostQuestion[] = [];
   readonly #listeners = new Set<() => void>();
-  #isAnswered = false;
 
-  /** The one that is to be answered now. */
+  /** The one that is to be answered now. A key that waits to be touched keeps no other one waiting. */
   get first(): HostQuestion | undefined {
-    return this.#waiting[0];
+    return this.#waiting.find(({ kind }) => kind !== 'touch') ?? this.#waiting[0];
+  }
+
+  get waiting(): readonly HostQuestion[] {
+    return this.#waiting;
   }
 
   /** Somebody answers from now on; without anybody every question is declined at once. */
   subscribe(changed: () => void): () => void {
-    this.#isAnswered = true;
     this.#listeners.add(changed);
     return () => {
       this.#listeners.delete(changed);
-      this.#isAnswered = this.#listeners.size > 0;
-      if (!this.#isAnswered) for (const question of this.#waiting) question.answer(undefined);
+      if (this.#listeners.size === 0) for (const question of this.#waiting) question.answer(undefined);
     };
   }
 
-  /** Waits for the answer; undefined when it is declined, or no longer needed. */
+  /**
+   * Waits for the answer; undefined when it is no longer needed.
+   * @throws Fault `refused.hostKey` or `refused.login` when nobody answers, or somebody declines
+   */
   ask(host: string, question: SshQuestion, signal: AbortSignal): Promise<string | undefined> {
-    if (!this.#isAnswered || signal.aborted) return Promise.resolve(undefined);
-    return new Promise((resolve) => {
-      const end = (text: string | undefined) => {
+    if (signal.aborted) return Promise.resolve(undefined);
+    // Whoever stands at the machine may touch it all the same.
+    if (this.#listeners.size === 0 && question.kind !== 'touch') return Promise.reject(nobodyThere(host, question));
+    return new Promise((resolve, reject) => {
+      const end = () => {
         signal.removeEventListener('abort', withdraw);
         this.#waiting = this.#waiting.filter((one) => one !== asked);
-        resolve(text);
         for (const changed of [...this.#listeners]) changed();
       };
-      const withdraw = () => end(undefined);
-      const asked: HostQuestion = { ...question, host, answer: end };
+      const withdraw = () => {
+        end();
+        resolve(undefined);
+      };
+      const answer = (text: string | undefined) => {
+        if (question.kind === 'touch') return;
+        end();
+        if (text === undefined) reject(declined(host, question));
+        else resolve(text);
+      };
+      const asked: HostQuestion = { ...question, host, answer };
       signal.addEventListener('abort', withdraw, { once: true });
       this.#waiting = [...this.#waiting, asked];
       for (const changed of [...this.#listeners]) changed();
     });
   }
+}
+
+function codeOf({ kind }: SshQuestion): FaultInit['code'] {
+  return kind === 'hostKey' ? 'refused.hostKey' : 'refused.login';
+}
+
+const about: Record<SshQuestion['kind'], string> = {
+  hostKey: 'whether its key is the right one',
+  secret: 'something secret',
+  confirm: 'whether a key may be used',
+  touch: 'for a touch',
+};
+
+function nobodyThere(host: string, question: SshQuestion): Fault {
+  const { kind, lines } = question;
+  const said = kind === 'hostKey' ? lines.find((line) => /fingerprint/i.test(line)) : lines.at(-1);
+  return new Fault({
+    code: codeOf(question),
+    message:
+      `ssh asks ${about[kind]} before it connects to ${host}, and nobody is there to answer${said ? `: ${said.trim()}` : ''}`.replace(
+        /[.:?]*$/,
+        '.',
+      ),
+    remedy:
+      kind === 'hostKey'
+        ? `Answer it once in a terminal: quarterdeck hosts check ${host}`
+        : `Answer it in a terminal, or let it need no answer: a key in an agent (ssh-add, and ssh-copy-id to ${host}).`,
+  });
+}
+
+function declined(host: string, question: SshQuestion): Fault {
+  return new Fault({
+    code: codeOf(question),
+    message: `ssh asked ${about[question.kind]}, and got no answer: ${host} was not connected.`,
+    remedy: `Connect again when you have the answer: quarterdeck hosts check ${host}`,
+  });
 }

@@ -79,7 +79,14 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
       signal: control.signal,
       practice: access,
       deck: () => {
-        deck ??= openDeck(access);
+        deck ??= openDeck(access).then(async (opened) => {
+          // The console answers itself.
+          if (line.run && opened.questions) {
+            const { answerHosts } = await import('./answer-hosts.ts');
+            await answerHosts(opened, { ...around, output }, control.signal);
+          }
+          return opened;
+        });
         return deck;
       },
       practiceDeck: async () => openDeck(await openPractice()),

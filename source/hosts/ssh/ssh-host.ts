@@ -59,11 +59,18 @@ export function openSshHost({
   answer,
 }: SshHostOptions): SshHost {
   const asking = { count: 0 };
+  /** Ends the attempt that asks: ssh itself would go on with an empty answer, and be counted as a failed login. */
+  let declined = new AbortController();
   const asked: AnswerSsh = async (question, signal) => {
     asking.count += 1;
     keeper.asking(true);
     try {
-      return await answer(question, AbortSignal.any([signal, AbortSignal.timeout(questionLimitMs)]));
+      const given = await answer(question, AbortSignal.any([signal, AbortSignal.timeout(questionLimitMs)]));
+      if (given === undefined && !signal.aborted && question.kind !== 'touch') throw unanswered(name);
+      return given;
+    } catch (thrown) {
+      declined.abort(thrown);
+      throw thrown;
     } finally {
       asking.count -= 1;
       keeper.asking(asking.count > 0);
@@ -72,6 +79,7 @@ export function openSshHost({
   const keeper: LinkKeeper = new LinkKeeper(async (signal) => {
     const folder = await socketFolderIn(runFolder);
     connections += 1;
+    declined = new AbortController();
     const socket = await openAskSocket(folder, askProgram, asked);
     try {
       const connection = await SshConnection.open(
@@ -84,7 +92,7 @@ export function openSshHost({
           env: { ...env, ...socket.env, QUARTERDECK_NODE: process.execPath },
           onRoundTrip: (ms) => keeper.roundTrip(ms),
         },
-        signal,
+        AbortSignal.any([signal, declined.signal]),
       );
       void connection.ended.then(() => socket.close());
       return connection;
@@ -136,6 +144,14 @@ export function openSshHost({
     limits: async (signal) => measureLimits(await keeper.connection(signal), signal),
     close: async () => keeper.close(),
   };
+}
+
+function unanswered(name: string): Fault {
+  return new Fault({
+    code: 'refused.login',
+    message: `ssh asked something before it connected to ${name}, and got no answer in time.`,
+    remedy: `Connect again when you have the answer: quarterdeck hosts check ${name}`,
+  });
 }
 
 /** ssh connects blindly: whether something listens there is asked beforehand, so that a refusal is told as one. */
