@@ -67,7 +67,9 @@ export class DeclaredServices {
           );
         if (owner) owner.missing.push(service.name);
         else {
-          const match = index.candidates(service.image).find((candidate) => candidate.service.main);
+          // Several entries may have the same image: then the project's own name decides, as it does for containers.
+          const mains = index.candidates(service.image).filter((candidate) => candidate.service.main);
+          const match = mains.find(({ entry }) => entry.id === project) ?? mains[0];
           const group: ContainerGroup = { project, name: match?.entry.id ?? service.name, entry: match?.entry, members: [] };
           const added = { group, missing: [service.name] };
           completed.push(added);

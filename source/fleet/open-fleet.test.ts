@@ -160,6 +160,13 @@ describe('the fleet', () => {
     await sees(fleet, 'reverse-proxy', { state: 'missing', project: 'reverse-proxy', known: true });
   });
 
+  test('which of several with the same image is missing, the name of its folder tells', async () => {
+    const host = hostDouble({ files: { '/home/op/stack/second-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n' } });
+    const second = catalogEntry('second-proxy', { caddy: { image: 'caddy', main: true } }, { group: 'networking' });
+    const fleet = await fleetOn(engineWithReader(), { host, catalog: [...entries, second] });
+    await sees(fleet, 'second-proxy', { state: 'missing', project: 'second-proxy' });
+  });
+
   test('what is missing is known when everything is, not a moment later: a status that is printed once says it (R5)', async () => {
     const engine = engineWithReader();
     const files = {
