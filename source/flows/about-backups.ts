@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import { defaultRetention } from '../stack/backup-retention.ts';
 import type { FlowAbout } from './flow.ts';
 
-const targetFlags = {
+export const targetFlags = {
   to: { meaning: 'where backups go: a folder of the host, or restic:REPOSITORY', value: 'PLACE' },
   'password-file': { meaning: "file on the host with the repository's password, for runs without anybody", value: 'FILE' },
 } as const;
@@ -96,5 +96,8 @@ export const restoreAbout: FlowAbout = {
   right: 'destroy',
   about: 'catalog',
   usage: '[BACKUP]',
-  flags: targetFlags,
+  flags: {
+    ...targetFlags,
+    snapshot: { meaning: 'this backup, and with its data the images, files and secrets of then', value: 'BACKUP' },
+  },
 };

@@ -1,4 +1,5 @@
 import { dutiesLeft } from '../fleet/duties.ts';
+import { targetFlags } from './about-backups.ts';
 import type { FlowAbout } from './flow.ts';
 
 /* What flows about deploying and what comes after it are called and take. Verbs, palette and help are made of this; the procedures are loaded when they run. */
@@ -96,9 +97,10 @@ export const updateAbout: FlowAbout = {
   verb: 'update',
   title: 'Update to the newest image',
   summary:
-    'Asks the registry for newer images and the catalog for newer tags, shows what would change and what the component wants done besides, then fetches, recreates and waits until it is healthy. "all" is the whole stack.',
+    'Asks the registry for newer images and the catalog for newer tags, shows what would change and what the component wants done besides, backs it up where the settings say where to, then fetches, recreates and waits until it is healthy. "all" is the whole stack.',
   right: 'operate',
   about: 'component',
   all: true,
+  flags: { ...targetFlags, 'no-backup': { meaning: 'update without a backup before it' } },
   offered: (component) => component.known,
 };

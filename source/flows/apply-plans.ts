@@ -26,11 +26,23 @@ export interface Applied {
   component: ComponentView | undefined;
 }
 
+export interface ApplyMore {
+  /** What was backed up before, by component: the run remembers it. */
+  backups?: Transaction['backups'];
+  /** Between the script's end and waiting until all are healthy. */
+  meanwhile?: () => Promise<void>;
+}
+
 /**
  * Applies plans that were looked at, all of one host, as one transaction: keeps their secrets, fetches images, runs the script, waits until each component is
  * seen healthy. Throws `refused.blocked` where preflight forbids it, `refused.locked` while somebody else works on the stack.
  */
-export async function applyPlans(session: Session, world: FlowWorld, ready: readonly ReadyPlan[]): Promise<Applied> {
+export async function applyPlans(
+  session: Session,
+  world: FlowWorld,
+  ready: readonly ReadyPlan[],
+  { backups = {}, meanwhile }: ApplyMore = {},
+): Promise<Applied> {
   const [first] = ready;
   const tool = first?.facts.tool;
   if (!first || !tool || ready.some(({ findings }) => findings.some(({ level }) => level === 'blocking'))) throw blocked(ready);
@@ -42,7 +54,14 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
   const by = `${identity.user}@${identity.machine}`;
 
   const { plans, values } = await keepSecrets(session, world, ready, run);
-  const transaction: Transaction = { schema: 1, run, by, startedAt: at, plans };
+  const transaction: Transaction = {
+    schema: 1,
+    run,
+    by,
+    startedAt: at,
+    plans,
+    ...(Object.keys(backups).length > 0 && { backups }),
+  };
   const sinceMs = Date.now();
   await session.act({
     // Several transactions may be applied in one session: a deploy in the middle of another.
@@ -59,6 +78,7 @@ export async function applyPlans(session: Session, world: FlowWorld, ready: read
       ),
   });
   world.fleet.refresh();
+  await meanwhile?.();
 
   let component: ComponentView | undefined;
   for (const { facts } of ready) {

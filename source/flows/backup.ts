@@ -10,6 +10,9 @@ import { runBackup } from '../stack/backup-run.ts';
 import { secretNames } from '../stack/backup-secrets.ts';
 import { StillContainers } from '../stack/backup-still.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
+import { holdStackLock } from '../stack/hold-stack-lock.ts';
+import { readRuns } from '../stack/run-journal.ts';
+import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { bytesText, countText } from '../text/quantities.ts';
 import { backupAbout, backupAllAbout } from './about-backups.ts';
@@ -64,7 +67,7 @@ export const backupAll: Flow = {
 };
 
 /** Undefined in a rehearsal. */
-async function backUp(
+export async function backUp(
   session: Session,
   input: FlowInput,
   world: FlowWorld,
@@ -81,6 +84,7 @@ async function backUp(
     session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)}, ${cleanLine(why)}.` });
   const still = new StillContainers(engine);
   const { user, machine } = await whoAmI(world, input.place, session.signal);
+  const waysBack = backupsOfRuns(await readRuns(host, stackFolder, session.signal), component.id);
   const manifest = await session.act({
     id: `backup ${component.key}`,
     right: 'operate',
@@ -88,6 +92,7 @@ async function backUp(
     target: { host: input.place, component: component.key },
     limitMs,
     run: async (grant) => {
+      const lock = await holdStackLock(grant, host, { stackFolder, what: 'backup', component: component.id, by: `${user}@${machine}` });
       const made = await runBackup(grant, {
         plan,
         store,
@@ -99,8 +104,8 @@ async function backUp(
         now: new Date(),
         told: ({ label, bytes }) =>
           session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
-      });
-      if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention);
+      }).finally(() => lock.release());
+      if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, waysBack);
       return made;
     },
     afterwards: (grant) => still.release(grant),
@@ -129,7 +134,13 @@ async function secretsOf(session: Session, input: FlowInput, world: FlowWorld, c
   }
 }
 
-async function whoAmI(world: FlowWorld, place: string, signal: AbortSignal): Promise<{ user: string; machine: string }> {
+/** What the last two updates of a component took before they began: the way back from them, whatever else is saved on the same day. */
+export function backupsOfRuns(runs: readonly RunOnHost[], id: string): ReadonlySet<string> {
+  return new Set(runs.flatMap(({ transaction }) => transaction.backups?.[id]?.stamp ?? []).slice(-2));
+}
+
+/** Who works here, for whoever finds the stack taken. */
+export async function whoAmI(world: FlowWorld, place: string, signal: AbortSignal): Promise<{ user: string; machine: string }> {
   const { env, hostname } = await world.hostOf(place).facts(signal);
   return { user: cleanLine(env.USER ?? env.LOGNAME ?? 'root'), machine: cleanLine(hostname) };
 }

@@ -1,7 +1,5 @@
 import { Fault } from '../faults/fault.ts';
-import type { Host } from '../hosts/host.ts';
 import type { Session } from '../session/session.ts';
-import { lockedFault } from '../stack/apply-faults.ts';
 import type { BackupFacts } from '../stack/backup-model.ts';
 import { missingSecretsText, stampOf } from '../stack/backup-model.ts';
 import { planBackup } from '../stack/backup-plan.ts';
@@ -9,13 +7,15 @@ import { restoreProject, restoreSecrets } from '../stack/backup-project.ts';
 import { planRestore, restoreConsequences, runRestore, verifyBackup } from '../stack/backup-restore.ts';
 import { StillContainers } from '../stack/backup-still.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
-import { readLock } from '../stack/stack-lock.ts';
+import { holdStackLock } from '../stack/hold-stack-lock.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { restoreAbout } from './about-backups.ts';
+import { whoAmI } from './backup.ts';
 import { contentText, noBackup } from './backup-list.ts';
 import { backupPassphrase, openStore } from './backup-target.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { restoreSnapshot } from './restore-snapshot.ts';
 import { hasContainer } from './service-targets.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
@@ -31,6 +31,8 @@ export const restore: Flow = {
         message: 'No component was named.',
         remedy: 'Name one; "quarterdeck backup list" lists them.',
       });
+    const { snapshot } = input.options;
+    if (typeof snapshot === 'string') return restoreSnapshot(session, input, world, id, snapshot);
     const store = await openStore(session, input, world);
     const chosen = await choose(session, input, store, id);
     showContent(session, chosen);
@@ -103,6 +105,7 @@ async function restoreData(
   const stackFolder = await world.stackFolderOf(input.place, session.signal);
   const now = await planBackup({ entry: world.catalog.get(component.id), component, engine, host, stackFolder, signal: session.signal });
   const plan = planRestore(backup, now);
+  const by = await operatorOf(world, input.place, session.signal);
   const still = new StillContainers(engine);
   const sinceMs = Date.now();
   await session.act({
@@ -114,14 +117,14 @@ async function restoreData(
     consequences: restoreConsequences(plan),
     limitMs,
     run: async (grant) => {
-      await refuseWhileChanging(host, stackFolder, grant.signal);
+      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: component.id, by });
       await runRestore(grant, plan, {
         store,
         engine,
         still,
         told: ({ label, bytes }) =>
           session.progress({ id: 'restore', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
-      });
+      }).finally(() => lock.release());
     },
     afterwards: (grant) => still.release(grant),
   });
@@ -158,6 +161,7 @@ async function restoreFiles(
   const vault = manifest.secrets.sealed ? await world.vault(session) : undefined;
   const key = vault && ((await vault.read(`${input.place}/backup/${backupPassphrase}`, session.signal)) ?? (await askKey(session)));
   if (key !== undefined) session.hide(key);
+  const by = await operatorOf(world, input.place, session.signal);
   let names: readonly string[] = [];
   await session.act({
     id: 'restore files',
@@ -171,10 +175,14 @@ async function restoreFiles(
     ],
     limitMs,
     run: async (grant) => {
-      await refuseWhileChanging(host, stackFolder, grant.signal);
-      await verifyBackup(store, backup, grant.signal);
-      if (vault && key !== undefined) names = await restoreSecrets(grant, { store, backup, manifest, vault, key, place: input.place });
-      await restoreProject(grant, { store, backup, host, stackFolder, stamp: stampOf(new Date()) });
+      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component, by });
+      try {
+        await verifyBackup(store, backup, grant.signal);
+        if (vault && key !== undefined) names = await restoreSecrets(grant, { store, backup, manifest, vault, key, place: input.place });
+        await restoreProject(grant, { store, backup, host, stackFolder, stamp: stampOf(new Date()) });
+      } finally {
+        await lock.release();
+      }
     },
   });
   if (session.rehearsing) return { message: 'Rehearsed: nothing was restored.' };
@@ -193,8 +201,7 @@ function askKey(session: Session): Promise<string> {
   });
 }
 
-/** A change that goes on starts containers on data that is being replaced. */
-async function refuseWhileChanging(host: Host, stackFolder: string, signal: AbortSignal): Promise<void> {
-  const lock = await readLock(host, stackFolder, signal);
-  if (lock?.alive) throw lockedFault(lock);
+async function operatorOf(world: FlowWorld, place: string, signal: AbortSignal): Promise<string> {
+  const { user, machine } = await whoAmI(world, place, signal);
+  return `${user}@${machine}`;
 }

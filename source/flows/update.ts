@@ -1,13 +1,14 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { interpolate } from '../catalog/interpolation.ts';
 import { Fault } from '../faults/fault.ts';
-import type { Session } from '../session/session.ts';
+import type { Review, Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
 import { updateAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
-import type { Flow, FlowWorld } from './flow.ts';
+import { backUpFirst, backupPlace, offerSnapshots, tellBackup, wantsBackup, withoutBackup, worthSaving } from './backup-first.ts';
+import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
 import { lookAtHost, type StackFacts } from './stack-facts.ts';
@@ -24,29 +25,38 @@ export const update: Flow = {
   async run(session, input, world) {
     const ids = input.component ? [input.component.id] : await deployedIds(session, world, input.place);
     if (ids.length === 0) return { message: 'Nothing was deployed from here: there is nothing to update.', data: { updated: [] } };
-    const all = await planUpdates(session, world, input.place, ids);
+    const all = await planUpdates(session, world, input, ids);
     const ready = all.filter(({ plan }) => !isEmpty(plan));
     const current = all.flatMap(({ plan }) => (isEmpty(plan) ? [plan.component] : []));
     session.progress({ id: 'look', label: 'Asked for newer images', fraction: 1, done: true });
     const upToDate = current.length > 0 ? `${current.join(', ')}: up to date.` : '';
     if (ready.length === 0) return { message: upToDate, data: { updated: [], current } };
-    const choice = await session.review(
-      reviewTogether(ready, { title: titleOf(ready), label: ready.length === 1 ? 'Update' : 'Update all' }),
-    );
+    const saves = worthSaving(world, ready).length > 0 && backupPlace(input, world) !== undefined && wantsBackup(input);
+    const choice = await session.review(reviewOfUpdate(ready, saves));
     if (session.rehearsing)
       return {
         message: 'Rehearsed: nothing was changed.',
         data: { plans: ready.map(({ plan, findings }) => planJson(plan, findings, false)) },
       };
-    if (choice !== 'apply') {
+    if (choice !== 'apply' && choice !== withoutBackup) {
       throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was updated.', remedy: 'Start it again whenever you like.' });
     }
-    const { run } = await applyPlans(session, world, ready);
+    const backups = saves && choice === 'apply' ? await backUpFirst(session, input, world, ready) : {};
+    let run: string;
+    try {
+      run = (await applyPlans(session, world, ready, { backups })).run;
+    } catch (thrown) {
+      const message = await offerSnapshots(session, input, world, ready, backups, thrown);
+      return { message, data: { updated: [], current, backups } };
+    }
     const steps = ready.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, step]));
     if (steps.length > 0)
       session.show({ kind: 'table', title: 'What an update wants done besides', columns: ['COMPONENT', 'STEP'], rows: steps });
     const updated = ready.map(({ facts }) => facts.entry.id);
-    return { message: [`${updated.join(', ')} was updated.`, upToDate].filter(Boolean).join(' '), data: { run, updated, current } };
+    return {
+      message: [`${updated.join(', ')} was updated.`, upToDate].filter(Boolean).join(' '),
+      data: { run, updated, current, backups },
+    };
   },
 };
 
@@ -57,7 +67,8 @@ async function deployedIds(session: Session, world: FlowWorld, place: string): P
 }
 
 /** Host and engine are asked once for all of them. */
-async function planUpdates(session: Session, world: FlowWorld, place: string, ids: readonly string[]): Promise<ReadyPlan[]> {
+async function planUpdates(session: Session, world: FlowWorld, input: FlowInput, ids: readonly string[]): Promise<ReadyPlan[]> {
+  const { place } = input;
   const look = await lookAtHost(session, world, place);
   const registry = pLimit(askedAtOnce);
   const planning = pLimit(plannedAtOnce);
@@ -68,21 +79,15 @@ async function planUpdates(session: Session, world: FlowWorld, place: string, id
       const newer = await newerServices(session, facts, registry);
       const ready = await planning(() => planComponent(session, world, facts, answers, { kind: 'update', newer }, look.asked));
       session.progress({ id: 'look', label: 'Asking for newer images', fraction: ++done / ids.length });
-      return withNotes(ready);
+      return tellBackup(withNotes(ready), input, world);
     }),
   );
 }
 
 function withNotes(ready: ReadyPlan): ReadyPlan {
   const { facts } = ready;
-  const { notes = [], steps = [], rollback = 'unsafe' } = facts.entry.upgrade ?? {};
-  const more = [
-    ...notes,
-    ...steps.map((step) => `Step: ${step}`),
-    rollback === 'safe'
-      ? 'Going back afterwards is safe.'
-      : 'Once the new image has run, going back means restoring a backup: take one first.',
-  ];
+  const { notes = [], steps = [] } = facts.entry.upgrade ?? {};
+  const more = [...notes, ...steps.map((step) => `Step: ${step}`)];
   return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
 }
 
@@ -110,6 +115,18 @@ async function newerServices(
     ),
   );
   return newer;
+}
+
+/** Enter takes the backup first; another key leaves it out. */
+function reviewOfUpdate(ready: readonly ReadyPlan[], saves: boolean): Review {
+  const verb = ready.length === 1 ? 'update' : 'update all';
+  const plain = `U${verb.slice(1)}`;
+  const review = reviewTogether(ready, { title: titleOf(ready), label: saves ? `Back up, then ${verb}` : plain });
+  if (!saves) return review;
+  const [apply, ...others] = review.actions;
+  const blocked = apply?.blocked;
+  const bare = { id: withoutBackup, label: `${plain} without a backup`, ...(blocked !== undefined && { blocked }) };
+  return { ...review, actions: apply ? [apply, bare, ...others] : others };
 }
 
 function titleOf(ready: readonly ReadyPlan[]): string {

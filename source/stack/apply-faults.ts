@@ -30,6 +30,14 @@ export function unchangedFault(thrown: unknown): unknown {
 }
 
 export function lockedFault({ by, since, run }: { by: string; since: string; run: string }): Fault {
+  const [, what, component = ''] = /^(backup|restore)-(.+)$/.exec(run) ?? [];
+  if (what !== undefined) {
+    return new Fault({
+      code: 'refused.locked',
+      message: `${cleanLine(by)} is ${what === 'backup' ? 'backing up' : 'restoring'} ${cleanLine(component)} since ${cleanLine(since)}.`,
+      remedy: 'Wait until that is done, then try again.',
+    });
+  }
   return new Fault({
     code: 'refused.locked',
     message: `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`,

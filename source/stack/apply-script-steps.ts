@@ -123,7 +123,8 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
   const compose = (prepare: string, args: readonly string[]) =>
     `qd_compose ${component} ${prepare}_${number} -p ${shellCommand([plan.project, ...args])}`;
   const lines: string[] = [];
-  const up = ['up', '-d', '--remove-orphans'];
+  // What is restored gets its data before it runs.
+  const up = ['up', plan.kind === 'restore' && options.mode === 'apply' ? '--no-start' : '-d', '--remove-orphans'];
   const podman = tool.kind === 'podman-compose';
   if (podman) {
     // It compares little (older ones nothing) of what a container was made from, and never an env file.
@@ -135,7 +136,7 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
   lines.push(compose('qd_secrets', up), 'qd_status=$?');
   if (podman) lines.push('qd_drop_secrets');
   lines.push('[ "$qd_status" = 0 ] || return "$qd_status"');
-  if (podman && options.mode === 'apply') lines.push(...podmanLines(plan));
+  if (podman && options.mode === 'apply' && plan.kind !== 'restore') lines.push(...podmanLines(plan));
   // compose sees no difference in a mounted file.
   const restarted = plan.services.filter(({ change }) => change === 'restart').map(({ name }) => name);
   if (restarted.length > 0) lines.push(`${compose('qd_bare', ['restart', ...restarted])} || return`);

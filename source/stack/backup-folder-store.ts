@@ -104,14 +104,14 @@ export class FolderStore implements BackupStore {
     return readStream(grant, { host: this.#host, folder: backup.where }, file);
   }
 
-  async thin(grant: Grant, component: string, policy: RetentionPolicy): Promise<number> {
+  async thin(grant: Grant, component: string, policy: RetentionPolicy, also: ReadonlySet<string> = new Set()): Promise<number> {
     const backups = (await this.list(grant.signal, component)).map((backup) => ({ ...backup, good: backup.manifest !== undefined }));
     const kept = keepOf(backups, policy);
     // A damaged one stays for whoever wants to look at it, until all that are kept are younger.
     const oldest = Math.min(...[...kept].map(({ atMs }) => atMs));
     let gone = 0;
     for (const backup of backups) {
-      if (kept.has(backup) || (!backup.good && backup.atMs >= oldest)) continue;
+      if (kept.has(backup) || also.has(backup.stamp) || (!backup.good && backup.atMs >= oldest)) continue;
       // Under another name first: half of a backup must not look like one.
       await renameFolder(grant, this.#host, backup.where, `${backup.where}${partial}`);
       await removeFolder(grant, this.#host, `${backup.where}${partial}`);

@@ -1,4 +1,8 @@
 import { posix } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { extract } from 'tar-stream';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
@@ -6,8 +10,35 @@ import { finished, runThere } from './backup-files.ts';
 import type { BackupFacts, BackupManifest } from './backup-model.ts';
 import { openSecrets, secretsFile } from './backup-secrets.ts';
 import type { BackupStore } from './backup-store.ts';
+import type { DeployRecord } from './model.ts';
 
-const sealedLimitBytes = 4 * 1024 * 1024;
+/** What a backup has of a component besides its data. */
+export interface SavedProject {
+  /** By path in the component's folder: compose.yaml, .env, files/. */
+  texts: Readonly<Record<string, string>>;
+  record: DeployRecord;
+}
+
+/** Reads it without putting anything anywhere. Undefined where the component was not ours when it was saved. */
+export async function projectIn(grant: Grant, store: BackupStore, backup: BackupFacts): Promise<SavedProject | undefined> {
+  const files = new Set(backup.manifest?.files.map(({ file }) => file));
+  if (!files.has('project.tar') || !files.has('record.json')) return undefined;
+  const [tar, record] = [await wholeFile(grant, store, backup, 'project.tar'), await wholeFile(grant, store, backup, 'record.json')];
+  const texts: Record<string, string> = {};
+  const reader = extract();
+  reader.on('entry', ({ type, name }, entry, next) => {
+    buffer(entry as unknown as Readable).then((content) => {
+      // What is no text was none of ours, and stays as it is.
+      if (type === 'file' && !content.includes(0)) texts[posix.normalize(name)] = content.toString('utf8');
+      next();
+    }, next);
+  });
+  await pipeline(Readable.from([tar]), reader);
+  return { texts, record: JSON.parse(record.toString('utf8')) as DeployRecord };
+}
+
+/** Sealed secrets, and configuration as text. */
+const sealedLimitBytes = 64 * 1024 * 1024;
 
 /**
  * Puts `compose.yaml`, `.env` and `files/` back into the component's folder, and our record of it. The folder as it stands is moved aside, never deleted; answers

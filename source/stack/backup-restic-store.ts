@@ -6,7 +6,7 @@ import { type BackupFolder, lastLine, removeFolder } from './backup-files.ts';
 import { FolderStore } from './backup-folder-store.ts';
 import { manifestOf } from './backup-manifest.ts';
 import { type BackupFacts, type BackupManifest, type BackupTarget, stampOf } from './backup-model.ts';
-import { defaultRetention, type RetentionPolicy } from './backup-retention.ts';
+import { defaultRetention, keepOf, type RetentionPolicy } from './backup-retention.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
 
 const lookLimitMs = 2 * 60_000;
@@ -177,8 +177,25 @@ export class ResticStore implements BackupStore {
     return program;
   }
 
-  async thin(grant: Grant, component: string, policy: RetentionPolicy = defaultRetention): Promise<number> {
-    const before = (await this.list(grant.signal, component)).length;
+  async thin(
+    grant: Grant,
+    component: string,
+    policy: RetentionPolicy = defaultRetention,
+    also: ReadonlySet<string> = new Set(),
+  ): Promise<number> {
+    const backups = await this.list(grant.signal, component);
+    const before = backups.length;
+    if (backups.some(({ stamp }) => also.has(stamp))) {
+      // restic keeps by age or by tag, not by name: it is told what goes.
+      const kept = keepOf(
+        backups.map((backup) => ({ ...backup, good: true })),
+        policy,
+      );
+      const stamps = new Set([...[...kept].map(({ stamp }) => stamp), ...also]);
+      const gone = backups.filter(({ stamp }) => !stamps.has(stamp)).map(({ where }) => where);
+      if (gone.length > 0) await this.#change(grant, ['forget', '--prune', ...gone]);
+      return gone.length;
+    }
     // All of a component are one group, wherever they were put together. restic itself never lets the last one go.
     await this.#change(grant, [
       'forget',

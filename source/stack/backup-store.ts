@@ -34,8 +34,8 @@ export interface BackupStore {
   verify(backup: BackupFacts, signal: AbortSignal): Promise<readonly string[]>;
   /** A file of it, to be read to its end. */
   open(grant: Grant, backup: BackupFacts, file: string): Promise<PipedProgram>;
-  /** Lets go of what the policy does not keep. Answers how many went. */
-  thin(grant: Grant, component: string, policy: RetentionPolicy): Promise<number>;
+  /** Lets go of what neither the policy keeps nor `also` names, by stamp. Answers how many went. */
+  thin(grant: Grant, component: string, policy: RetentionPolicy, also?: ReadonlySet<string>): Promise<number>;
 }
 
 /** @throws Fault `unreachable.program` where restic is wanted and is not on the host, `refused.restic` for a wrong password. */

@@ -77,7 +77,7 @@ export async function undoRun(
     throw new Fault({
       code: 'refused.rollbackUnsafe',
       message: `Going back is not safe: ${evidence.join(' ')}`,
-      remedy: 'Repair it and go on, or restore the backup that was made before.',
+      remedy: snapshotRemedy(run.transaction) ?? 'Repair it and go on, or restore the backup that was made before.',
     });
   }
   const pinned: Record<string, string> = {};
@@ -104,6 +104,13 @@ export async function undoRun(
   const undone = await followRun(grant, host, { transaction: run.transaction, seen: entries.length, secrets: options.secrets }, tell);
   await removeNetworks(grant, options.engine, plans);
   return undone;
+}
+
+/** The way back where rolling back is none: the backups that a change took before it began. */
+export function snapshotRemedy({ backups = {} }: Pick<Transaction, 'backups'>): string | undefined {
+  const ways = Object.entries(backups).map(([component, { stamp }]) => `quarterdeck restore ${component} --snapshot ${stamp}`);
+  if (ways.length === 0) return undefined;
+  return `Repair it and go on, or go back to the backup that was taken before, with the data, the image and the files of then: ${ways.join('; ')}.`;
 }
 
 /** Writes down that everything was seen healthy. */

@@ -4,7 +4,7 @@ import { runFolder } from './apply-script.ts';
 import { afterPrograms } from './apply-script-steps.ts';
 import type { Plan } from './model.ts';
 import { readLock } from './stack-lock.ts';
-import type { JournalEntry, LockHolder, RunOnHost, RunState, Transaction } from './transaction.ts';
+import type { JournalEntry, LockHolder, RunBackup, RunOnHost, RunState, Transaction } from './transaction.ts';
 
 const limitMs = 10_000;
 const outputBytes = 8 * 1024;
@@ -93,10 +93,21 @@ function transactionIn(text: string, stackFolder: string): Transaction | undefin
       by: cleanLine(by),
       startedAt: cleanLine(startedAt),
       plans: value.plans.map((plan) => ({ ...plan, stackFolder })),
+      ...(value.backups && { backups: backupsIn(value.backups) }),
     };
   } catch {
     return undefined;
   }
+}
+
+function backupsIn(read: unknown): Record<string, RunBackup> {
+  return Object.fromEntries(
+    Object.entries(read as Record<string, Partial<RunBackup> | null>).flatMap(([component, one]): [string, RunBackup][] =>
+      typeof one?.stamp === 'string' && /^\d{8}T\d{6}Z$/.test(one.stamp)
+        ? [[component, { stamp: one.stamp, where: cleanLine(String(one.where ?? '')) }]]
+        : [],
+    ),
+  );
 }
 
 /** As far as going on with it relies on. */

@@ -12,6 +12,16 @@ export interface Transaction {
   by: string;
   startedAt: string;
   plans: readonly Plan[];
+  /** What was backed up right before, by component. */
+  backups?: Readonly<Record<string, RunBackup>>;
+}
+
+/** A backup that a change took before it began. */
+export interface RunBackup {
+  /** Its name: `20261121T031500Z`. */
+  stamp: string;
+  /** For sentences: `/srv/backups on nas`. */
+  where: string;
 }
 
 /** Entries of the journal on the host, in order. `step` is `place:vault`, `up:vault`, `after:reverse-proxy`; entries with `begun` have no exit code yet. */

@@ -191,6 +191,11 @@ describe('options', () => {
     const { ran } = await run(['remove', 'password-vault', '--force', '--volumes', '--yes']);
     expect(ran[0]?.input.options).toEqual({ force: true, volumes: true });
   });
+
+  test('a flag that switches off is there only where it was said', async () => {
+    expect((await run(['update', 'password-vault', '--no-backup'])).ran[0]?.input.options).toEqual({ 'no-backup': true });
+    expect((await run(['update', 'password-vault'])).ran[0]?.input.options).toEqual({});
+  });
 });
 
 describe('exit codes', () => {

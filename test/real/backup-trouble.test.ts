@@ -245,6 +245,9 @@ describe('a backup in trouble', () => {
       await store.thin(grant(), 'password-vault', { daily: 2, weekly: 0, monthly: 0 });
     }
     const store = await openBackupStore(target(), host);
+    const [, older] = await store.list(signal());
+    // The way back from an update stays beside them.
+    await store.thin(grant(), 'password-vault', { daily: 0, weekly: 0, monthly: 0 }, new Set([older?.stamp ?? '']));
     expect(await store.list(signal())).toHaveLength(2);
     await store.thin(grant(), 'password-vault', { daily: 0, weekly: 0, monthly: 0 });
     expect(await store.list(signal())).toHaveLength(1);
@@ -265,6 +268,11 @@ describe('a backup in trouble', () => {
       const { stdout } = await run('restic', ['-r', join(folder, 'restic'), 'ls', backup.where], { env });
       expect(stdout.trim().split('\n').slice(1).sort()).toEqual(['/SHA256SUMS', '/data.tar', '/manifest.json']);
       expect(await readdir(join(folder, 'staging', 'password-vault'))).toEqual([]);
+      const [, older] = await store.list(signal(), 'password-vault');
+      clock += 60_000;
+      await backUp(restic(), { plan: plan('copy') });
+      await store.thin(grant(), 'password-vault', { daily: 1, weekly: 0, monthly: 0 }, new Set([older?.stamp ?? '']));
+      expect((await store.list(signal(), 'password-vault')).map(({ stamp }) => stamp)).toEqual([expect.any(String), older?.stamp]);
     });
 
     it('a wrong password is a sentence', async () => {
