@@ -4,6 +4,7 @@ import { componentFiles, type DeployStage, pageAt, setStage, until, webFiles } f
 import { realEngine } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
 import { findFreePort } from './stack.ts';
+import { inTurn } from './turns.ts';
 
 const many = Array.from({ length: 20 }, (_, index) => `many-${String(index + 1).padStart(2, '0')}`);
 const idle = (image: string) => `services:
@@ -19,6 +20,7 @@ probe: {call: there, says: [{when: ok, word: healthy, tone: good}, {when: 'true'
 `;
 
 describeWithRegistry('deploying when something goes wrong', (registry) => {
+  inTurn('docker', 'beside');
   let stage: DeployStage;
   let port: number;
   let squatter: Server | undefined;

@@ -24,5 +24,7 @@ declare module 'vitest' {
     registryOffer: { address: string } | { missing: string };
     /** The folder with the compose programs that come with the images; empty when there are no images. */
     composeFolder: string;
+    /** The socket at which turns are asked for. */
+    turns: string;
   }
 }

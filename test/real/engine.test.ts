@@ -3,7 +3,7 @@ import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { engineContract } from '../contract/engine.contract.ts';
 import { engineKinds } from './engine-offer.ts';
-import { describeReal, startPrivateEngine } from './real-engines.ts';
+import { describePrivate, describeReal, startPrivateEngine } from './real-engines.ts';
 
 const host = openLocalHost();
 const signal = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
@@ -11,7 +11,7 @@ const signal = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
 for (const kind of engineKinds) {
   describeReal(kind, 'the engine', (real) => engineContract(kind, real));
 
-  describeReal(kind, 'an engine that dies', () => {
+  describePrivate(kind, 'an engine that dies', () => {
     test('is said at once, and is there again when it is back', async () => {
       const own = await startPrivateEngine(kind);
       try {

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { engineKinds } from './engine-offer.ts';
-import { describeReal, startPrivateEngine } from './real-engines.ts';
+import { describeBeside, describePrivate, startPrivateEngine } from './real-engines.ts';
 
 for (const kind of engineKinds) {
-  describeReal(kind, 'the engine that the other tests use', (engine) => {
+  describeBeside(kind, 'the engine that the other tests use', (engine) => {
     it('is what it claims to be', async () => {
       const { headers } = await ask(engine, '/_ping');
       expect(String(headers.server)).toMatch(kind.startsWith('podman') ? /^Libpod\// : /^Docker\//);
@@ -33,7 +33,7 @@ for (const kind of engineKinds) {
     });
   });
 
-  describeReal(kind, 'a private engine', () => {
+  describePrivate(kind, 'a private engine', () => {
     it('dies, comes back on the same socket, and leaves nothing behind', async () => {
       const own = await startPrivateEngine(kind);
       try {

@@ -10,7 +10,7 @@ import { mintGrant } from '../../source/grants/mint.ts';
 import type { Host } from '../../source/hosts/host.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { engineKinds } from './engine-offer.ts';
-import { describeReal, type RealEngineKind, realEngine } from './real-engines.ts';
+import { describeBeside, type RealEngineKind, realEngine } from './real-engines.ts';
 
 const signal = (limitMs = 120_000) => AbortSignal.timeout(limitMs);
 const local = openLocalHost();
@@ -74,7 +74,7 @@ function machinesFor(kind: RealEngineKind): readonly (typeof machines)[number][]
 }
 
 for (const kind of engineKinds) {
-  describeReal(kind, 'the compose command that is found', (real) => {
+  describeBeside(kind, 'the compose command that is found', (real) => {
     test.each(machinesFor(kind))('with %s: brings a project up at this engine and no other (R13)', async (machine) => {
       const engine = openEngine({ url: real.url, origin: 'test' }, local);
       const host = machineWith(machine);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import type { TestProject } from 'vitest/node';
 import { type EngineOffer, type EngineOffers, engineKinds, engineVariable, type RealEngineKind, registryVariable } from './engine-offer.ts';
 import { enginesScript, imagesScript, makeEnginesFolder, runProgram, variablesOf } from './scripts.ts';
+import { openTurns } from './turns.ts';
 
 const strict = process.env.QUARTERDECK_REQUIRE_REAL === '1';
 
@@ -9,7 +10,7 @@ const strict = process.env.QUARTERDECK_REQUIRE_REAL === '1';
  * Finds the engines for the real tests, once: those that variables name, or, where this is root on Linux and the programs are
  * there, private ones that end with the run. Everything else is left to the tests as a reason for not running.
  */
-export default async function setup(project: TestProject): Promise<(() => void) | undefined> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const variables = [...engineKinds.map((kind) => engineVariable[kind]), registryVariable];
   const given = Object.fromEntries(variables.map((name) => [name, process.env[name]]));
   let found: Record<string, string | undefined> = given;
@@ -54,13 +55,20 @@ export default async function setup(project: TestProject): Promise<(() => void) 
   const registry = found[registryVariable];
   project.provide('registryOffer', registry ? { address: registry } : { missing: reasonFor('registry', reason) });
 
+  const turns = await openTurns();
+  project.provide('turns', turns.path);
+
   const missing = engineKinds.filter((kind) => 'missing' in offers[kind]);
   if (strict && missing.length > 0) {
     teardown?.();
+    await turns.close();
     throw new Error(`QUARTERDECK_REQUIRE_REAL=1, but there is no ${missing.join(', no ')}:\n${reason}`);
   }
   for (const kind of missing) console.warn(`tests with ${kind} are skipped: ${reasonFor(kind, reason)}`);
-  return teardown;
+  return async () => {
+    await turns.close();
+    teardown?.();
+  };
 }
 
 /** What the script said about this kind, or what holds for all. */

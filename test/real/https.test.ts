@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ask } from './ask.ts';
 import { type DeployStage, pageAt, setStage } from './deploy-stage.ts';
 import { componentsOf } from './operator.ts';
-import { describeReal, type PrivateEngine, type RealEngine, type RealEngineKind, startPrivateEngine } from './real-engines.ts';
+import { describePrivate, type PrivateEngine, type RealEngine, type RealEngineKind, startPrivateEngine } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 
 const ways: readonly { kind: RealEngineKind; composers: readonly Composer[] }[] = [
@@ -19,7 +19,7 @@ const catalogFolder = fileURLToPath(new URL('../../catalog/', import.meta.url));
 const images = ['docker.io/vaultwarden/server:latest', 'docker.io/library/caddy:latest'];
 
 for (const { kind, composers } of ways) {
-  describeReal(kind, 'from "I want a password vault" to one behind HTTPS', (shared) => {
+  describePrivate(kind, 'from "I want a password vault" to one behind HTTPS', (shared) => {
     // The reverse proxy has one name and a host's own ports: on an engine of its own it meets no other test's.
     let engine: PrivateEngine;
     beforeAll(async () => {

@@ -4,10 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { ask } from './ask.ts';
-import { engineVariable } from './engine-offer.ts';
 import { makeOperator, type Operator } from './operator.ts';
-import { describeReal, type RealEngine, startPrivateEngine } from './real-engines.ts';
-import { imagesScript, runOrThrow, runProgram } from './scripts.ts';
+import { describeBeside, describePrivate, type RealEngine, startPrivateEngine } from './real-engines.ts';
+import { runOrThrow, runProgram } from './scripts.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/quarterdeck', import.meta.url));
 
@@ -32,7 +31,7 @@ const manyLines = `i=0; while [ $i -lt 2000 ]; do echo "level=info msg=\\"reques
   i=0; while [ $i -lt ${lineCount / 2000} ]; do sed "s/^/$i /" /tmp/lines; i=$((i+1)); done`;
 
 for (const kind of ['docker', 'podman'] as const) {
-  describeReal(kind, 'quarterdeck logs', (engine) => {
+  describeBeside(kind, 'quarterdeck logs', (engine) => {
     let operator: Operator;
     const shell = async (script: string) =>
       await runProgram(['bash', '-c', script], {
@@ -150,11 +149,10 @@ for (const kind of ['docker', 'podman'] as const) {
     });
   });
 
-  describeReal(kind, 'quarterdeck logs --follow over the death of the engine', () => {
+  describePrivate(kind, 'quarterdeck logs --follow over the death of the engine', () => {
     it('has every line that the engine has, once, and says what happened', async () => {
-      const engine = await startPrivateEngine(kind);
+      const engine = await startPrivateEngine(kind, { busybox: true });
       onTestFinished(async () => await engine.down());
-      await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
       // It goes on counting where its last life ended; several lines within each second, and the same ones in each life.
       await startProgram(
         engine,

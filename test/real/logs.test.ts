@@ -6,9 +6,15 @@ import type { LogEntry, LogReading, LogStreamOptions, StreamedLine } from '../..
 import { type OpenFleet, openFleet } from '../../source/fleet/open-fleet.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { ask } from './ask.ts';
-import { engineVariable } from './engine-offer.ts';
-import { describeReal, type PrivateEngine, type RealEngine, type RealEngineKind, realEngine, startPrivateEngine } from './real-engines.ts';
-import { imagesScript, runOrThrow } from './scripts.ts';
+import {
+  describeBeside,
+  describePrivate,
+  type PrivateEngine,
+  type RealEngine,
+  type RealEngineKind,
+  realEngine,
+  startPrivateEngine,
+} from './real-engines.ts';
 
 const tag = `qd-logs-${randomBytes(4).toString('hex')}`;
 const soon = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
@@ -90,16 +96,10 @@ const kinds = ['docker', 'podman'] satisfies RealEngineKind[];
 /** Engines that are killed; they come up while other tests run. */
 const mortal = new Map<RealEngineKind, Promise<PrivateEngine>>();
 
-async function startMortal(kind: RealEngineKind): Promise<PrivateEngine> {
-  const engine = await startPrivateEngine(kind);
-  await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
-  return engine;
-}
-
 beforeAll(() => {
   for (const kind of kinds) {
     if (!('url' in inject('engineOffers')[kind])) continue;
-    const starting = startMortal(kind);
+    const starting = startPrivateEngine(kind, { busybox: true });
     starting.catch(() => undefined);
     mortal.set(kind, starting);
   }
@@ -110,7 +110,7 @@ afterAll(async () => {
 });
 
 for (const kind of kinds) {
-  describeReal(kind, 'logs', (real) => {
+  describeBeside(kind, 'logs', (real) => {
     let stores: ReturnType<typeof openStores>;
     const made: string[] = [];
     const run = async (name: string, script: string, config?: object) => {
@@ -276,7 +276,7 @@ for (const kind of kinds) {
     });
   });
 
-  describeReal(kind, 'logs while the engine dies and comes back', () => {
+  describePrivate(kind, 'logs while the engine dies and comes back', () => {
     test('numbered lines of two containers are there exactly once, in the ring and in a pipe', async () => {
       realEngine(kind);
       const engine = await mortal.get(kind);

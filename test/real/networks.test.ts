@@ -11,7 +11,7 @@ import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { readComponentSource } from '../../source/stack/component-source.ts';
 import { networkLabels, networksOf } from '../../source/stack/networks.ts';
 import { renderComponent } from '../../source/stack/render.ts';
-import { describeReal, type RealEngineKind } from './real-engines.ts';
+import { describeBeside, type RealEngineKind } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 import { type Composer, findFreePort, prepareComposer } from './stack.ts';
 
@@ -67,7 +67,7 @@ uses: [{component: runtime, what: api, field: RUNTIME_URL}]
 };
 
 for (const { kind, composer } of ways) {
-  describeReal(kind, `a component and the one that it uses, brought up by ${composer}`, (real) => {
+  describeBeside(kind, `a component and the one that it uses, brought up by ${composer}`, (real) => {
     const mark = randomBytes(3).toString('hex');
     const project = (id: string) => `${id}-${mark}`;
     const grant = () => mintGrant('test', 'destroy', AbortSignal.timeout(120_000));

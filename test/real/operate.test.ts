@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Terminal } from '../pty/terminal.ts';
-import { ask } from './ask.ts';
+import { ask, askUntil } from './ask.ts';
 import { componentsOf, makeOperator, type Operator, type StatusAnswer, statusUntil } from './operator.ts';
 import { describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
 import { runProgram } from './scripts.ts';
@@ -66,6 +66,34 @@ for (const { kind, composer, ids } of ways) {
       for (const component of Object.values(up)) await component.down();
       await operator.leave();
     });
+
+    const port = (id: string, name: string): string => `http://127.0.0.1:${up[id]?.ports[name]}`;
+    const answers: Record<string, () => Promise<void>> = {
+      'intrusion-prevention': async () => {
+        const health = await askUntil(port('intrusion-prevention', 'API_PORT'), '/health', ({ status }) => status === 200);
+        expect(JSON.parse(health.body)).toEqual({ status: 'up' });
+        // A bouncer's door: closed without a key.
+        expect((await ask(port('intrusion-prevention', 'API_PORT'), '/v1/decisions')).status).toBe(403);
+      },
+      'file-sync': async () => {
+        const health = await askUntil(port('file-sync', 'WEB_PORT'), '/rest/noauth/health', ({ status }) => status === 200);
+        expect(JSON.parse(health.body)).toEqual({ status: 'OK' });
+        expect((await ask(port('file-sync', 'WEB_PORT'), '/rest/system/version')).status).toBe(403);
+      },
+      'reverse-proxy': async () => {
+        const page = await askUntil('http://127.0.0.1:80', '/', ({ status }) => status === 404);
+        expect(page.body).toBe('There is no site of this name here.');
+      },
+      // Its database is there, and an administrator in it.
+      'rss-reader': async () => {
+        const base = port('rss-reader', 'WEB_PORT');
+        await askUntil(base, '/healthcheck', ({ status }) => status === 200);
+        const basic = Buffer.from(`admin:${up['rss-reader']?.variables.ADMIN_PASSWORD}`).toString('base64');
+        const me = await ask(base, '/v1/me', { headers: { authorization: `Basic ${basic}` } });
+        expect(JSON.parse(me.body)).toMatchObject({ username: 'admin', is_admin: true });
+      },
+    };
+    it.each(ids)('%s, from the catalog’s own compose file, answers as its product does', async (id) => await answers[id]?.());
 
     it('status shows each component as the inventory knows it', async () => {
       const answer = await operator.json<StatusAnswer>(['status']);

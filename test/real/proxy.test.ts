@@ -12,13 +12,13 @@ import { catalogOf } from '../../source/catalog/open-catalog.ts';
 import type { Deployment } from '../../source/stack/model.ts';
 import { type ProxyChanges, proxyChanges, publishedBy } from '../../source/stack/proxy-changes.ts';
 import { siteText } from '../../source/stack/proxy-site.ts';
-import { describeReal } from './real-engines.ts';
+import { describeBeside } from './real-engines.ts';
 import { runOrThrow, runProgram, type ScriptOutcome } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 
 const catalogFolder = fileURLToPath(new URL('../../catalog', import.meta.url));
 
-describeReal('docker', 'sites of the reverse proxy, served by Caddy', (engine) => {
+describeBeside('docker', 'sites of the reverse proxy, served by Caddy', (engine) => {
   const project = `proxy-${randomBytes(3).toString('hex')}`;
   const servers: Server[] = [];
   let home = '';

@@ -1,7 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { describe, expect, inject, it } from 'vitest';
+import { loadBusybox } from './busybox.ts';
 import { engineVariable, type RealEngineKind } from './engine-offer.ts';
 import { enginesScript, makeEnginesFolder, runOrThrow, variablesOf } from './scripts.ts';
+import { inTurn } from './turns.ts';
 
 export type { RealEngineKind } from './engine-offer.ts';
 
@@ -16,7 +18,7 @@ export interface RealEngine {
 
 const asEngine = (kind: RealEngineKind, url: string): RealEngine => ({ kind, url, socket: url.replace(/^unix:\/\//, '') });
 
-/** The shared engine of this kind. Throws with the reason where there is none: use `describeReal` to skip. */
+/** The shared engine of this kind, to look at only: what changes something on it stands in `describeReal`. Throws with the reason where there is none. */
 export function realEngine(kind: RealEngineKind): RealEngine {
   const offer = inject('engineOffers')[kind];
   if ('missing' in offer) throw new Error(`no ${kind}: ${offer.missing}`);
@@ -24,10 +26,33 @@ export function realEngine(kind: RealEngineKind): RealEngine {
 }
 
 /**
- * A group of tests against a real engine. Without that engine the group is skipped, with the reason in its title; under
- * QUARTERDECK_REQUIRE_REAL=1 it fails instead.
+ * A group of tests against a real engine, which no other group has meanwhile: files run at once. Without that engine the group is
+ * skipped, with the reason in its title; under QUARTERDECK_REQUIRE_REAL=1 it fails instead.
  */
 export function describeReal(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void): void {
+  describeWith(kind, name, (engine) => {
+    inTurn(kind);
+    tests(engine);
+  });
+}
+
+/**
+ * The same for tests that look at and touch nothing but what they made, under names that no other file has: such groups share a Docker.
+ * Podman works on one thing at a time, so that there everybody would wait for everybody.
+ */
+export function describeBeside(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void): void {
+  describeWith(kind, name, (engine) => {
+    inTurn(kind, kind.startsWith('docker') ? 'beside' : 'alone');
+    tests(engine);
+  });
+}
+
+/** The same for tests that start engines of this kind for themselves and at most read the shared one: they wait for nobody. */
+export function describePrivate(kind: RealEngineKind, name: string, tests: (shared: RealEngine) => void): void {
+  describeWith(kind, name, tests);
+}
+
+function describeWith(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void): void {
   const offer = inject('engineOffers')[kind];
   if ('url' in offer) {
     describe(`${name} [${kind}]`, () => tests(asEngine(kind, offer.url)));
@@ -38,7 +63,7 @@ export function describeReal(kind: RealEngineKind, name: string, tests: (engine:
   }
 }
 
-/** One's own engine, without images, for tests that end it. */
+/** One's own engine, for tests that end it. */
 export interface PrivateEngine extends RealEngine {
   /** Ends the daemon as a crash does; containers are left as they would be. */
   kill(): Promise<void>;
@@ -48,15 +73,21 @@ export interface PrivateEngine extends RealEngine {
   down(): Promise<void>;
 }
 
-/** Starts a private engine; it ends with `down()`, and with this process at the latest. */
-export async function startPrivateEngine(kind: RealEngineKind): Promise<PrivateEngine> {
+/**
+ * Starts a private engine; it ends with `down()`, and with this process at the latest.
+ *
+ * @param options.busybox with that one image in it, rather than none
+ */
+export async function startPrivateEngine(kind: RealEngineKind, options: { busybox?: boolean } = {}): Promise<PrivateEngine> {
   // Whether this kind can run here was found out by the set-up, with the reason.
   realEngine(kind);
   const folder = await makeEnginesFolder();
   const env = { QUARTERDECK_ENGINES_OWNER: String(process.pid), QUARTERDECK_REQUIRE_REAL: '1' };
   const url = variablesOf(await runOrThrow([enginesScript, 'up', folder, kind], { env }))[engineVariable[kind]] ?? '';
+  const engine = asEngine(kind, url);
+  if (options.busybox) await loadBusybox(engine);
   return {
-    ...asEngine(kind, url),
+    ...engine,
     kill: async () => void (await runOrThrow([enginesScript, 'kill', folder, kind])),
     start: async () => void (await runOrThrow([enginesScript, 'start', folder, kind])),
     down: async () => {

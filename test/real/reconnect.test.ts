@@ -1,9 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { ask } from './ask.ts';
-import { engineVariable } from './engine-offer.ts';
 import { makeOperator } from './operator.ts';
-import { describeReal, type RealEngineKind, startPrivateEngine } from './real-engines.ts';
-import { imagesScript, runOrThrow } from './scripts.ts';
+import { describePrivate, type RealEngineKind, startPrivateEngine } from './real-engines.ts';
 
 /** A container that does nothing for long, and that the engine brings back by itself. */
 async function startSleeper(engine: { socket: string }, name: string): Promise<void> {
@@ -22,11 +20,10 @@ async function startSleeper(engine: { socket: string }, name: string): Promise<v
 }
 
 for (const kind of ['docker', 'podman', 'podman-rootless', 'docker-rootless'] satisfies RealEngineKind[]) {
-  describeReal(kind, 'an engine that dies under a running console', () => {
+  describePrivate(kind, 'an engine that dies under a running console', () => {
     it('is said to be away, waited for, and connected to again', async () => {
-      const engine = await startPrivateEngine(kind);
+      const engine = await startPrivateEngine(kind, { busybox: true });
       onTestFinished(async () => await engine.down());
-      await runOrThrow([imagesScript], { env: { [engineVariable[kind]]: engine.url } });
       await startSleeper(engine, 'sleeper');
       const operator = await makeOperator(engine);
       onTestFinished(async () => await operator.leave());

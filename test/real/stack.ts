@@ -7,6 +7,7 @@ import { inject } from 'vitest';
 import { runHealthChecks } from './podman-health.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
+import { takeTurn } from './turns.ts';
 
 /**
  * Who brings a project up. They leave different labels on the containers: compose 2 absolute paths, compose 1 relative ones,
@@ -47,7 +48,8 @@ export async function bringUp(
   const source = await findComponent(id);
   const text = await readFile(join(source, 'compose.yaml'), 'utf8');
 
-  if (/network_mode: host/.test(text)) await needFreePorts(hostPorts);
+  const giveBack = /network_mode: host/.test(text) ? await takeTurn('the ports of the host') : undefined;
+  if (giveBack) await needFreePorts(hostPorts);
   const ports: Record<string, number> = {};
   const plain: Record<string, string> = {};
   for (const [, name = '', preset = ''] of text.matchAll(/\$\{([A-Z0-9_]+):-([^}]*)\}/g)) {
@@ -80,6 +82,7 @@ export async function bringUp(
     await endHealthChecks?.();
     await compose(['down', '-v', '-t', '1']);
     await rm(home, { recursive: true, force: true });
+    giveBack?.();
   };
   try {
     await compose(['up', '-d']);
@@ -95,15 +98,27 @@ async function findComponent(id: string): Promise<string> {
   throw new Error(`the catalog has no ${id} with a compose.yaml`);
 }
 
-/** A TCP port that nothing listens on, on any address. Taken at once, so that a race is unlikely, not impossible. */
+let nextPort = 0;
+
+/**
+ * A TCP port that nothing listens on, on any address. Each worker has a range of its own, below the ports that the kernel hands out, and
+ * goes on to the next with each call: nobody gets it between now and its use.
+ */
 export async function findFreePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
+  const [from, count] = [10_000 + (Number(process.env.VITEST_POOL_ID ?? 1) % 10) * 1_000, 1_000];
+  nextPort ||= process.pid;
+  for (let tried = 0; tried < count; tried++) {
+    const port = from + (nextPort++ % count);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no port from ${from} to ${from + count - 1} is free`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '0.0.0.0', () => {
-      const address = server.address();
-      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)));
   });
 }
 
@@ -111,15 +126,8 @@ export async function findFreePort(): Promise<number> {
 const hostPorts = [80, 2019];
 
 async function needFreePorts(wanted: readonly number[]): Promise<void> {
-  for (const port of wanted) {
-    await new Promise<void>((resolve, reject) => {
-      const server = createServer();
-      server.once('error', (error) =>
-        reject(new Error(`port ${port} of this machine is taken, so that the test would meet another program: ${error.message}`)),
-      );
-      server.listen(port, '0.0.0.0', () => server.close(() => resolve()));
-    });
-  }
+  for (const port of wanted)
+    if (!(await isFree(port))) throw new Error(`port ${port} of this machine is taken, so that the test would meet another program`);
 }
 
 async function giveTo(path: string, owner: { uid: number; gid: number }): Promise<void> {
