@@ -2,7 +2,6 @@
 // in every frame. Most rows of a console are texts side by side: here they are joined as strings, and only a text that was not on the screen a moment ago is
 // taken apart. Rows where texts lie on each other go to Ink's own, and so do frames with anything else that is not that plain.
 
-// biome-ignore lint/correctness/useImportExtensions: it takes the types beside the file for the file
 import { isPlainStyled, plainCharacters } from './plain-segmenter.mjs';
 
 const ascii = /^[\x20-\x7e]*$/;

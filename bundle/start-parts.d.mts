@@ -1,0 +1,1 @@
+export const startParts: Readonly<Record<string, readonly string[]>>;
