@@ -104,7 +104,7 @@ const exits = { folder: 81, notPlain: 82, notFolder: 83, noFolder: 84 };
 
 const readScript = `LC_ALL=C; export LC_ALL
 if [ -d "$1" ]; then exit ${exits.folder}; fi
-if ! [ -e "$1" ]; then ls -d -- "$1" >/dev/null; exit 1; fi
+if ! [ -e "$1" ]; then ls -dL -- "$1" >/dev/null; exit 1; fi
 if ! [ -f "$1" ]; then exit ${exits.notPlain}; fi
 exec head -c "$2" -- "$1"`;
 

@@ -4,8 +4,10 @@ import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { ExecOptions, ExecOutcome, PipedProgram, PipeOptions } from '../host.ts';
 import { graceMs } from '../program.ts';
+import type { ShellLane } from './shell-lane.ts';
+import { noSession } from './shell-lanes.ts';
 import { printable, shellWord } from './shell-words.ts';
-import { sessionArguments, startJoined } from './ssh-command.ts';
+import type { KeptProgram } from './ssh-command.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
 const defaultLimitBytes = 1024 * 1024;
@@ -13,6 +15,8 @@ const defaultLimitBytes = 1024 * 1024;
 const spelledLimitBytes = 32 * 1024;
 const keptBytes = 16 * 1024;
 const startLimitMs = 15_000;
+/** What does not even end when killed (another user's, or held by a disk) is left behind, with the shell that waits for it. */
+const abandonMs = 3_000;
 
 interface Program {
   argv: readonly string[];
@@ -51,48 +55,66 @@ export async function execFar(connection: SshConnection, argv: readonly string[]
   const ending = Promise.withResolvers<never>();
   ending.promise.catch(() => undefined);
   let pid: number | undefined;
+  let lane: ShellLane | undefined;
   let isOver = false;
   let limit: NodeJS.Timeout | undefined;
+  let abandon: NodeJS.Timeout | undefined;
   const stop = (reason: unknown) => {
     isOver = true;
     ending.reject(reason);
+    if (!lane) return;
     if (pid !== undefined) endFar(connection, pid);
+    abandon = setTimeout(() => lane?.close(), abandonMs);
+    abandon.unref();
   };
   const onAbort = () => stop(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    const answer = connection.run(
-      (number, lane) => {
-        limit = setTimeout(() => stop(tooSlow(argv[0] ?? '', limitMs)), limitMs);
-        const group = lane.hasGroups ? 'setsid ' : '';
-        const feed = input.length > 0 ? `printf %b ${shellWord(printable(input))} | ` : '';
-        return checked(
-          program,
-          (reason) => `qd_end ${number} ${reason}`,
-          `${feed}( ${starting(program, group)}\n) ${input.length > 0 ? '' : '</dev/null '}&
-qd_p=$!
-qd_mark ${number} pid "$qd_p"
-wait "$qd_p"
-qd_end ${number} "$?"`,
-        );
-      },
-      {
+  const running = connection.lanes.use(signal, async (free) => {
+    signal.throwIfAborted();
+    lane = free;
+    limit = setTimeout(() => stop(tooSlow(argv[0] ?? '', limitMs)), limitMs);
+    try {
+      const answer = await free.ask(
+        (number) => scriptOf(program, input, number, free.hasGroups),
         limitBytes,
-        signal,
-        onPid: (started) => {
+        (started) => {
           pid = started;
           if (isOver) endFar(connection, pid);
         },
-      },
-    );
-    answer.catch(() => undefined);
-    const { ending: code, ...output } = await Promise.race([answer, ending.promise]);
-    if (!/^\d+$/.test(code)) throw notStarted(connection.name, program, code);
-    return { exitCode: Number(code), ...output };
+      );
+      // What it left running may still write, into the answer of whatever comes next.
+      if (answer.ending.endsWith('+')) free.close();
+      return answer;
+    } finally {
+      clearTimeout(abandon);
+    }
+  });
+  running.catch(() => undefined);
+  try {
+    const { ending: code, ...output } = await Promise.race([running, ending.promise]);
+    const [, exitCode] = /^(\d+)\+?$/.exec(code) ?? [];
+    if (exitCode === undefined) throw notStarted(connection.name, program, code);
+    return { exitCode: Number(exitCode), ...output };
   } finally {
     clearTimeout(limit);
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+function scriptOf(program: Program, input: Uint8Array, number: number, hasGroups: boolean): string {
+  const feed = input.length > 0 ? `printf %b ${shellWord(printable(input))} | ` : '';
+  return checked(
+    program,
+    (reason) => `qd_end ${number} ${reason}`,
+    `${feed}( ${starting(program, hasGroups ? 'setsid ' : '')}
+) ${input.length > 0 ? '' : '</dev/null '}&
+qd_p=$!
+qd_mark ${number} pid "$qd_p"
+wait "$qd_p"
+qd_c=$?
+if kill -0 "-$qd_p" 2>/dev/null; then qd_c=$qd_c+; fi
+qd_end ${number} "$qd_c"`,
+  );
 }
 
 /** What was started there gets a moment to end by itself. */
@@ -110,42 +132,21 @@ export async function pipeFar(
 ): Promise<PipedProgram> {
   signal.throwIfAborted();
   const program = { argv, env, cwd };
-  const token = randomBytes(16).toString('hex');
-  const child = startJoined(connection.command.program, sessionArguments(connection.command, pipeCommand), connection.env);
-  child.stdin.on('error', () => undefined);
-  const say = (words: string) => `printf '\\n%s %s\\n' ${token} "${words}"; printf '\\n%s %s\\n' ${token} "${words}" >&2`;
-  child.stdin.write(`${printable(checked(program, (reason) => say(reason), `${say('pid $$')}\n${starting(program, '')}`))}\n`);
-
-  let pid: number | undefined;
+  // Where no session is left, a shell in which nothing runs makes room, or else a connection of its own.
+  const { lanes } = connection;
+  const begun =
+    (await begin(connection, signal, program, () => lanes.startJoined(pipeCommand))) ??
+    (lanes.endFree() > 0 ? await begin(connection, signal, program, () => lanes.startJoined(pipeCommand)) : undefined) ??
+    (await begin(connection, signal, program, () => lanes.startOwn(pipeCommand)));
+  if (!begun) throw noSession(connection.name);
+  const { kept, pid, stdoutRest, stderrRest } = begun;
+  const { child } = kept;
   const stop = () => {
-    if (pid !== undefined) endFar(connection, pid);
-    child.kill('SIGTERM');
+    endFar(connection, pid);
+    kept.end();
   };
-  const closed = new Promise<number | null>((resolve) => {
-    child.once('error', () => resolve(255));
-    child.once('close', resolve);
-  });
   signal.addEventListener('abort', stop, { once: true });
-  const late = setTimeout(stop, startLimitMs);
-  const isStarted = Promise.all([after(child.stdout, token), after(child.stderr, token)]);
-  isStarted.catch(() => undefined);
-  const begun = await Promise.race([isStarted, closed.then(() => undefined)]);
-  clearTimeout(late);
-  if (!begun) {
-    signal.removeEventListener('abort', stop);
-    signal.throwIfAborted();
-    throw new Fault({
-      code: 'unreachable.session',
-      message: `${connection.name} gave no session for ${argv[0]}.`,
-      remedy: 'sshd limits sessions on one connection (MaxSessions, 10 by default): try again when less is under way.',
-    });
-  }
-  const [[word, stdoutRest], [, stderrRest]] = begun;
-  if (!word.startsWith('pid ')) {
-    signal.removeEventListener('abort', stop);
-    throw notStarted(connection.name, program, word);
-  }
-  pid = Number(word.slice(4));
+  if (signal.aborted) stop();
 
   const stdout = new PassThrough();
   if (stdoutRest.length > 0) stdout.write(stdoutRest);
@@ -156,13 +157,66 @@ export async function pipeFar(
     said = Buffer.concat([said, chunk]).subarray(-keptBytes);
   });
   child.stderr.resume();
-  const ended = closed.then((code) => {
+  const ended = begun.closed.then(async (code) => {
     signal.removeEventListener('abort', stop);
     signal.throwIfAborted();
+    // ssh ends with 255 when the connection broke; programs may too.
+    if (code === null || code === 255) await connection.proveStands();
     return { exitCode: code ?? 255, stderr: said.toString('utf8') };
   });
   ended.catch(() => undefined);
   return { stdin: child.stdin, stdout, ended };
+}
+
+interface Begun {
+  kept: KeptProgram;
+  pid: number;
+  /** What came behind the beginning already. */
+  stdoutRest: Buffer;
+  stderrRest: Buffer;
+  closed: Promise<number | null>;
+}
+
+/** Starts a program in a session; undefined when there is none to be had. */
+async function begin(
+  connection: SshConnection,
+  signal: AbortSignal,
+  program: Program,
+  start: () => KeptProgram,
+): Promise<Begun | undefined> {
+  signal.throwIfAborted();
+  const token = randomBytes(16).toString('hex');
+  const kept = start();
+  const { child } = kept;
+  child.stdin.on('error', () => undefined);
+  const say = (words: string) => `printf '\\n%s %s\\n' ${token} "${words}"; printf '\\n%s %s\\n' ${token} "${words}" >&2`;
+  const addPath = 'PATH=$PATH:/usr/local/bin:/usr/local/sbin:/usr/sbin:/sbin';
+  child.stdin.write(
+    `${printable(`${addPath}\n${checked(program, (reason) => say(reason), `${say('pid $$')}\n${starting(program, '')}`)}`)}\n`,
+  );
+  const closed = new Promise<number | null>((resolve) => {
+    child.once('error', () => resolve(255));
+    child.once('close', resolve);
+  });
+  const end = () => kept.end();
+  signal.addEventListener('abort', end, { once: true });
+  const late = setTimeout(end, startLimitMs);
+  try {
+    const isStarted = Promise.all([after(child.stdout, token), after(child.stderr, token)]);
+    isStarted.catch(() => undefined);
+    const begun = await Promise.race([isStarted.catch(() => undefined), closed.then(() => undefined)]);
+    signal.throwIfAborted();
+    if (!begun) {
+      kept.end();
+      return undefined;
+    }
+    const [[word, stdoutRest], [, stderrRest]] = begun;
+    if (!word.startsWith('pid ')) throw notStarted(connection.name, program, word);
+    return { kept, pid: Number(word.slice(4)), stdoutRest, stderrRest, closed };
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener('abort', end);
+  }
 }
 
 /** For `pipeFar`: the first line is a script, the rest is the program's. `read` takes no more than the line. */

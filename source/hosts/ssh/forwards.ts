@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Fault } from '../../faults/fault.ts';
 import { limited } from '../../faults/waits.ts';
@@ -10,14 +12,17 @@ const longestPathBytes = 107;
 
 /** Unix sockets of ours whose other end lies on the far side; one for each socket or port there that was ever dialled over this connection. */
 export class Forwards {
+  readonly #host: string;
   readonly #command: SshCommand;
   readonly #folder: string;
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #prefix: string;
   readonly #made = new Map<string, Promise<string>>();
+  readonly #proven = new Map<string, Promise<void>>();
 
   /** @param prefix of the sockets' names: tells the connections of one process apart */
-  constructor(command: SshCommand, folder: string, prefix: string, env: Readonly<Record<string, string | undefined>>) {
+  constructor(host: string, command: SshCommand, folder: string, prefix: string, env: Readonly<Record<string, string | undefined>>) {
+    this.#host = host;
     this.#command = command;
     this.#folder = folder;
     this.#prefix = prefix;
@@ -34,6 +39,38 @@ export class Forwards {
     return made;
   }
 
+  /** As `to`, after one connection was tried. @param roundTrip of the same ssh connection: what was asked before it is answered then */
+  async proven(address: DialAddress, signal: AbortSignal, roundTrip: () => Promise<void>): Promise<string> {
+    const path = await this.to(address, signal);
+    const proven = this.#proven.get(path) ?? this.#prove(path, address, roundTrip);
+    this.#proven.set(path, proven);
+    proven.catch(() => this.#proven.delete(path));
+    await limited(signal, forwardLimitMs, () => proven);
+    return path;
+  }
+
+  async #prove(path: string, address: DialAddress, roundTrip: () => Promise<void>): Promise<void> {
+    const before = (await this.#refusals()).length;
+    const socket = connect(path);
+    socket.on('error', () => undefined);
+    socket.resume();
+    try {
+      // The second one is asked when ssh has surely seen the connection.
+      await roundTrip();
+      await roundTrip();
+      const reason = (await this.#refusals())[before];
+      if (reason !== undefined) throw notLed(this.#host, address, reason);
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  /** Why ssh did not open a stream, one after the other, as it has them in its log. */
+  async #refusals(): Promise<string[]> {
+    const log = await readFile(this.#command.log, 'utf8').catch(() => '');
+    return [...log.matchAll(/^channel \d+: open failed: ([^\r\n]*)/gm)].map(([, reason]) => reason ?? '');
+  }
+
   async #make(target: string): Promise<string> {
     const path = join(this.#folder, `${this.#prefix}${this.#made.size + 1}`);
     const { exitCode, stderr } = await limited(new AbortController().signal, forwardLimitMs, (limit) =>
@@ -46,6 +83,28 @@ export class Forwards {
       remedy: 'See whether the connection still stands: quarterdeck hosts check',
     });
   }
+}
+
+function notLed(host: string, address: DialAddress, reason: string): Fault {
+  const isSocket = 'socket' in address;
+  const where = isSocket ? address.socket : `${address.host}:${address.port}`;
+  if (/administratively prohibited|unknown channel type/.test(reason)) {
+    return new Fault({
+      code: 'refused.forwarding',
+      message: `sshd on ${host} leads no connection to ${where}: its configuration forbids it.`,
+      remedy: isSocket
+        ? 'Set AllowStreamLocalForwarding to local or yes in sshd_config there (DisableForwarding no).'
+        : 'Set AllowTcpForwarding to local or yes in sshd_config there, and see PermitOpen.',
+    });
+  }
+  const code = /refused/i.test(reason) ? 'ECONNREFUSED' : /no route/i.test(reason) ? 'EHOSTUNREACH' : 'ECONNRESET';
+  const said = cleanLine(reason.replace(/^connect failed: /, ''));
+  return new Fault({
+    code: isSocket ? 'unreachable.socket' : 'unreachable.port',
+    message: `${where} on ${host} cannot be reached: ${code === 'ECONNREFUSED' ? 'the connection was refused: nothing listens there' : said}.`,
+    remedy: 'Check that the program behind it runs there.',
+    cause: Object.assign(new Error(said), { code }),
+  });
 }
 
 function targetOf(address: DialAddress): string {

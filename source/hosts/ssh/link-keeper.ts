@@ -20,6 +20,8 @@ export class LinkKeeper implements HostLink {
   #connection: SshConnection | undefined;
   #attempt: Promise<SshConnection> | undefined;
   #failures = 0;
+  /** Since it was last there. */
+  #awaySinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(open: (signal: AbortSignal) => Promise<SshConnection>) {
@@ -104,6 +106,7 @@ export class LinkKeeper implements HostLink {
   #stand(connection: SshConnection): void {
     this.#connection = connection;
     const sinceMs = Date.now();
+    this.#awaySinceMs = undefined;
     this.#say({ state: 'connected', sinceMs });
     void connection.ended.then((failure) => {
       this.#connection = undefined;
@@ -117,11 +120,12 @@ export class LinkKeeper implements HostLink {
     const [first, longest] = retryMs;
     const waitMs = Math.min(longest, first * 2 ** this.#failures);
     this.#failures += 1;
+    this.#awaySinceMs ??= Date.now();
     if (needsOperator) this.#say({ state: 'refused', sinceMs: Date.now(), fault });
     else {
       this.#say({
         state: 'away',
-        sinceMs: this.view.state === 'away' ? this.view.sinceMs : Date.now(),
+        sinceMs: this.#awaySinceMs,
         fault,
         retryAtMs: Date.now() + waitMs,
       });

@@ -1,9 +1,9 @@
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { Fault } from '../../faults/fault.ts';
 import { Output } from '../program-output.ts';
 import { MarkedOutput } from './marked-output.ts';
 import { printable } from './shell-words.ts';
+import type { KeptProgram } from './ssh-command.ts';
 
 /**
  * What sshd is asked to run. Each line is one script: read as one, because a shell that reads its script from stdin may swallow what is meant for a
@@ -16,11 +16,11 @@ const prelude = (token: string) => `qd_t=${token}
 PATH=$PATH:/usr/local/bin:/usr/local/sbin:/usr/sbin:/sbin
 qd_mark() { printf '\\n%s %s %s %s\\n' "$qd_t" "$1" "$2" "$3"; }
 qd_end() { qd_mark "$1" end "$2"; qd_mark "$1" end "$2" >&2; }
-if stat -c %f / >/dev/null 2>&1; then qd_stat() { stat -L -c '%f %s %Y %d %i' -- "$1"; }
-else qd_stat() { stat -L -f '%Xp %z %m %d %i' -- "$1"; }; fi
+if stat -c %f / >/dev/null 2>&1; then qd_stat() { LC_ALL=C stat -L -c '%f %s %Y %d %i' -- "$1"; }
+else qd_stat() { LC_ALL=C stat -L -f '%Xp %z %m %d %i' -- "$1"; }; fi
 qd_group=
 if command -v setsid >/dev/null 2>&1; then qd_group=setsid; fi
-case $(command -V printf 2>/dev/null) in *builtin*) qd_end 0 "ready:$qd_group" ;; *) qd_end 0 unfit ;; esac
+case $(command -v printf) in printf) qd_end 0 "ready:$qd_group" ;; *) qd_end 0 unfit ;; esac
 :`;
 
 export interface LaneAnswer {
@@ -46,12 +46,10 @@ interface Asked {
  * an argument of a program; `printf` is part of the shell wherever this is used (it is looked at).
  */
 export class ShellLane {
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #kept: KeptProgram;
   readonly #token = randomBytes(16).toString('hex');
   #number = 0;
   readonly #asked: Asked[] = [];
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
   #closed: unknown;
   #isClosed = false;
   readonly #before = new Output(4 * 1024);
@@ -60,9 +58,10 @@ export class ShellLane {
   /** Rejects never; resolves when nothing more can be run. */
   readonly gone: Promise<void>;
 
-  /** @param child whose streams lead to `laneCommand`; its stderr may carry what ssh itself says until the shell is there */
-  constructor(child: ChildProcessWithoutNullStreams) {
-    this.#child = child;
+  /** @param kept whose streams lead to `laneCommand`; its stderr may carry what ssh itself says until the shell is there */
+  constructor(kept: KeptProgram) {
+    const { child } = kept;
+    this.#kept = kept;
     for (const name of ['stdout', 'stderr'] as const) {
       const marked = new MarkedOutput(this.#token, {
         onText: (text) => (this.#speaking(name)?.[name] ?? this.#before).add(text),
@@ -81,11 +80,6 @@ export class ShellLane {
     };
     child.once('error', end);
     child.once('close', () => end());
-  }
-
-  /** Scripts that wait or run. */
-  get load(): number {
-    return this.#waiting;
   }
 
   get isClosed(): boolean {
@@ -127,39 +121,18 @@ export class ShellLane {
   }
 
   /**
-   * Runs a script after those before it, which can still be called off. It has to end with `qd_end NUMBER CODE`.
+   * Hands a script over, behind those that the shell has already: several short ones cost one round trip together. It has to end with `qd_end NUMBER WORD`.
    * Rejects when the lane is lost. There is no limit here: a lane cannot stop what it waits for, another one can.
    */
-  run(
-    script: (number: number) => string,
-    { limitBytes, onPid, signal }: { limitBytes: number; onPid?: (pid: number) => void; signal?: AbortSignal },
-  ): Promise<LaneAnswer> {
-    this.#waiting += 1;
-    const turn = this.#last.then(async () => {
-      signal?.throwIfAborted();
-      this.#number += 1;
-      const number = this.#number;
-      return this.#ask(number, script(number), { limitBytes, onPid });
-    });
-    this.#last = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    return turn.finally(() => {
-      this.#waiting -= 1;
-    });
-  }
-
-  /** Hands a short script over at once, behind those that the shell has already: several cost one round trip together. */
-  ask(script: (number: number) => string, limitBytes: number): Promise<LaneAnswer> {
+  ask(script: (number: number) => string, limitBytes: number, onPid?: (pid: number) => void): Promise<LaneAnswer> {
     this.#number += 1;
-    return this.#ask(this.#number, script(this.#number), { limitBytes });
+    return this.#ask(this.#number, script(this.#number), { limitBytes, onPid });
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#child.stdin.end();
-    this.#child.kill('SIGTERM');
+    this.#kept.child.stdin.end();
+    this.#kept.end();
   }
 
   #ask(
@@ -170,7 +143,7 @@ export class ShellLane {
     if (this.#isClosed) return Promise.reject(this.#lost());
     const { promise, resolve, reject } = Promise.withResolvers<LaneAnswer>();
     this.#asked.push({ number, stdout: new Output(limitBytes), stderr: new Output(limitBytes), ended: {}, onPid, resolve, reject });
-    this.#child.stdin.write(`${printable(script)}\n`);
+    this.#kept.child.stdin.write(`${printable(script)}\n`);
     return promise;
   }
 

@@ -14,8 +14,8 @@ export interface SshCommand {
   log: string;
 }
 
-/** Seconds without an answer of the far side, asked every second: a cut link is noticed within 5 s. */
-const silentSeconds = 4;
+/** Seconds without an answer of the far side, asked every second, and one more: a cut link is noticed within 5 s. */
+const silentSeconds = 3;
 export const connectLimitSeconds = 10;
 
 /** What the operator's own configuration must not switch on: ports, agents and screens of this machine that the far side could reach. */
@@ -86,6 +86,31 @@ export function sessionArguments({ destination, control, log }: SshCommand, remo
   ];
 }
 
+/** A connection for one session alone, made without asking anybody. */
+export function ownArguments({ destination, log }: SshCommand, remote: string): string[] {
+  return [
+    '-T',
+    '-S',
+    'none',
+    '-E',
+    log,
+    ...options([
+      ...closed,
+      'ControlMaster=no',
+      'BatchMode=yes',
+      'StrictHostKeyChecking=yes',
+      'ClearAllForwardings=yes',
+      `ConnectTimeout=${connectLimitSeconds}`,
+      'ConnectionAttempts=1',
+      'ServerAliveInterval=1',
+      `ServerAliveCountMax=${silentSeconds}`,
+      'LogLevel=ERROR',
+    ]),
+    ...whom(destination),
+    remote,
+  ];
+}
+
 /** A word to the connection that stands: `check`, `forward`, `cancel`. */
 export function controlArguments({ destination, control }: SshCommand, word: string, forward: readonly string[] = []): string[] {
   return [
@@ -101,21 +126,21 @@ export function controlArguments({ destination, control }: SshCommand, word: str
 
 /**
  * Runs a program that dies with us, also when we are killed: its keeper waits at the far end of a pipe (descriptor 3) that only we hold open. `ssh` itself
- * would notice by its stdin, but not while it connects, asks for a password, or waits for a link that is dead.
+ * would notice by its stdin, but not while it connects, asks for a password, or waits for a link that is dead. The whole group ends: a jump host is a
+ * second ssh.
  */
 const keeper = `exec 5<&0 </dev/null
 "$@" <&5 3<&- 5<&- &
 child=$!
 exec 5<&-
-end() { kill "$child" 2>/dev/null; }
-trap end TERM INT HUP
-{ read -r _ <&3; kill "$child"; sleep 1; kill -9 "$child"; } >/dev/null 2>&1 &
+{ trap '' TERM INT HUP; read -r _ <&3; kill -TERM 0; sleep 1; kill -KILL 0; } >/dev/null 2>&1 &
 watch=$!
 exec 3<&-
+trap 'kill "$child" 2>/dev/null' TERM INT HUP
 wait "$child"
 code=$?
 if kill -0 "$child" 2>/dev/null; then wait "$child"; code=$?; fi
-kill -9 "$watch" 2>/dev/null
+kill -KILL "$watch" 2>/dev/null
 exit "$code"`;
 
 export interface KeptProgram {

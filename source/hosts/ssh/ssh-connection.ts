@@ -1,27 +1,16 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Fault } from '../../faults/fault.ts';
+import { Fault, isAbort } from '../../faults/fault.ts';
 import { limited, pauseFor } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { DialAddress } from '../host.ts';
 import type { SshDestination } from './destination.ts';
 import { Forwards } from './forwards.ts';
 import { type LaneAnswer, laneCommand, ShellLane } from './shell-lane.ts';
-import {
-  askProgram,
-  type KeptProgram,
-  masterArguments,
-  notStarted,
-  type SshCommand,
-  sessionArguments,
-  startJoined,
-  startKept,
-} from './ssh-command.ts';
-import { type SshFailure, sshFailure } from './ssh-failures.ts';
+import { laneLimitMs, ShellLanes } from './shell-lanes.ts';
+import { askProgram, type KeptProgram, masterArguments, notStarted, type SshCommand, startKept } from './ssh-command.ts';
+import { brokenLink, type SshFailure, sshFailure } from './ssh-failures.ts';
 
-/** Beside the connection's own shell: sshd allows ten sessions on one connection by default, and what flows needs some too. */
-const lanesAtMost = 4;
-const laneLimitMs = 10_000;
 const configLimitMs = 5_000;
 /** Between two looks at how long a round trip takes. */
 const pulseMs = 5_000;
@@ -53,13 +42,14 @@ export class SshConnection {
   readonly ended: Promise<SshFailure>;
   /** The last one that was measured. */
   roundTripMs: number | undefined;
-  readonly #control: ShellLane;
+  /** Shells for programs. */
+  readonly lanes: ShellLanes;
+  readonly #first: ShellLane;
+  #control: ShellLane;
   readonly #kept: KeptProgram;
   readonly #onRoundTrip: ((ms: number) => void) | undefined;
   readonly #closing = new AbortController();
-  #lanes: ShellLane[] = [];
-  #opening = 0;
-  #lanesAtMost = lanesAtMost;
+  #hasStood = false;
 
   /**
    * Connects and waits until commands can be run. Asks what ssh asks.
@@ -78,7 +68,7 @@ export class SshConnection {
     const stop = () => connection.close();
     signal.addEventListener('abort', stop, { once: true });
     try {
-      await connection.#control.open(signal);
+      await connection.#first.open(signal);
     } catch (thrown) {
       connection.close();
       signal.throwIfAborted();
@@ -87,6 +77,7 @@ export class SshConnection {
     } finally {
       signal.removeEventListener('abort', stop);
     }
+    connection.#hasStood = true;
     void connection.#pulse();
     return connection;
   }
@@ -97,8 +88,10 @@ export class SshConnection {
     this.command = command;
     this.#kept = kept;
     this.#onRoundTrip = onRoundTrip;
-    this.forwards = new Forwards(command, folder, prefix, env);
-    this.#control = new ShellLane(kept.child);
+    this.forwards = new Forwards(name, command, folder, prefix, env);
+    this.lanes = new ShellLanes(name, command, env);
+    this.#first = new ShellLane(kept);
+    this.#control = this.#first;
     this.ended = new Promise((resolve) => {
       kept.child.once('error', (cause) => resolve({ fault: notStarted('/bin/sh', cause), needsOperator: true }));
       kept.child.once('close', (exitCode) => void this.#reason(exitCode).then(resolve));
@@ -114,42 +107,20 @@ export class SshConnection {
     return limited(signal, limitMs, () => this.#control.ask(script, limitBytes));
   }
 
-  /** Runs a script that starts a program, in a shell that is free, or in a further one; where sshd allows no more, in the least busy. */
-  async run(
-    script: (number: number, lane: ShellLane) => string,
-    options: { limitBytes: number; onPid: (pid: number) => void; signal: AbortSignal },
-  ): Promise<LaneAnswer> {
-    for (;;) {
-      options.signal.throwIfAborted();
-      this.#lanes = this.#lanes.filter((lane) => !lane.isClosed);
-      const free = this.#lanes.find((lane) => lane.load === 0);
-      if (free || this.#lanes.length + this.#opening >= this.#lanesAtMost) {
-        const lane = free ?? this.#lanes.reduce((least, one) => (one.load < least.load ? one : least), this.#lanes[0] ?? this.#control);
-        return lane.run((number) => script(number, lane), options);
-      }
-      await this.#openLane();
-    }
-  }
-
-  async #openLane(): Promise<void> {
-    const lane = new ShellLane(startJoined(this.command.program, sessionArguments(this.command, laneCommand), this.env));
-    this.#opening += 1;
-    try {
-      await limited(this.#closing.signal, laneLimitMs, (limit) => lane.open(limit));
-      this.#lanes.push(lane);
-    } catch {
-      lane.close();
-      // MaxSessions is reached: what is there must do.
-      this.#lanesAtMost = this.#lanes.length;
-    } finally {
-      this.#opening -= 1;
-    }
-  }
-
   /** Ends a program and what it started, wherever it runs there. */
   async kill(pid: number, name: 'TERM' | 'KILL'): Promise<void> {
-    const script = (number: number) => `kill -${name} -- -${pid} 2>/dev/null || kill -${name} ${pid} 2>/dev/null\nqd_end ${number} 0`;
+    const script = (number: number) => `kill -${name} -${pid} 2>/dev/null || kill -${name} ${pid} 2>/dev/null\nqd_end ${number} 0`;
     await this.control(script, { signal: this.#closing.signal, limitMs: laneLimitMs }).catch(() => undefined);
+  }
+
+  /** Asks for something that only a connection that stands can answer. @throws Fault of the broken link */
+  async proveStands(): Promise<void> {
+    await this.control((number) => `qd_end ${number} 0`, { signal: this.#closing.signal, limitMs: laneLimitMs }).catch(
+      async (thrown: unknown) => {
+        // The shell there may be held; ssh has its own way to find out.
+        if (!isAbort(thrown)) throw (await this.ended).fault;
+      },
+    );
   }
 
   /** The local socket that leads to an address there. */
@@ -157,32 +128,50 @@ export class SshConnection {
     return this.forwards.to(address, signal);
   }
 
+  /**
+   * As `forward`, and sees once whether sshd lets it through: ssh takes a connection first, and ends it afterwards without a word.
+   * @throws Fault `refused.forwarding`, or `unreachable.*` where the other end is not this machine's and says no
+   */
+  async openForward(address: DialAddress, signal: AbortSignal): Promise<string> {
+    return this.forwards.proven(address, signal, () => this.proveStands());
+  }
+
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    for (const lane of this.#lanes) lane.close();
+    this.lanes.close();
+    this.#control.close();
     this.#kept.end();
   }
 
   async #pulse(): Promise<void> {
     const { signal } = this.#closing;
-    try {
-      for (;;) {
+    for (;;) {
+      try {
         const startedMs = performance.now();
         await this.control((number) => `qd_end ${number} 0`, { signal, limitMs: laneLimitMs });
         this.roundTripMs = performance.now() - startedMs;
         this.#onRoundTrip?.(this.roundTripMs);
         await pauseFor(pulseMs, signal);
+      } catch {
+        if (signal.aborted) return;
+        // ssh itself gets answers: only the shell is held, by a folder on a disk that does not answer, say. Another one takes its place.
+        const next = await this.lanes.open().catch(() => undefined);
+        if (signal.aborted || !next) {
+          next?.close();
+          this.close();
+          return;
+        }
+        if (this.#control !== this.#first) this.#control.close();
+        this.#control = next;
       }
-    } catch {
-      // No answer, although ssh has its own: the shell there is gone, or held. Otherwise the connection is over already.
-      this.close();
     }
   }
 
   async #reason(exitCode: number | null): Promise<SshFailure> {
     const log = await readFile(this.command.log, 'utf8').catch(() => '');
-    const { before } = this.#control;
+    if (this.#hasStood) return brokenLink(this.name, log);
+    const { before } = this.#first;
     const greeting = cleanLine(before.trim().split(/\r?\n/).at(-1) ?? '').trim();
     return sshFailure(this.name, `${log}\n${before}`, { exitCode, greeting });
   }

@@ -101,6 +101,16 @@ const known: readonly Known[] = [
   },
 ];
 
+/** What ssh says of single streams, which has nothing to do with the end of the connection. */
+const ofStreams = /^(?:channel \d+: |mux_client|debug\d: |Warning: Permanently added)/;
+
+/** Why a connection that stood is over. */
+export function brokenLink(name: string, log: string): SshFailure {
+  const lines = log.split(/\r?\n/).filter((line) => line.trim() !== '' && !ofStreams.test(line));
+  const told = sshFailure(name, lines.slice(-3).join('\n'), { exitCode: 255, greeting: '' });
+  return { ...told, needsOperator: false };
+}
+
 /** A sentence for the end of an ssh process. `log` is what ssh itself said, raw; `greeting` the last clean line that came from the far side. */
 export function sshFailure(name: string, log: string, { exitCode, greeting }: { exitCode: number | null; greeting: string }): SshFailure {
   for (const { shape, code, says, remedy, needsOperator = false } of known) {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../../faults/fault.ts';
+import { limited } from '../../faults/waits.ts';
 import type { DialAddress, Host, HostFacts } from '../host.ts';
 import { PacedConnection } from '../paced-connection.ts';
 import { type AnswerSsh, openAskSocket } from './ask-socket.ts';
@@ -50,14 +51,7 @@ async function socketFolderIn(runFolder: string): Promise<string> {
 }
 
 /** A machine over OpenSSH. Connects when first asked for something; `link` says how the way to it is. */
-export function openSshHost({
-  name,
-  destination,
-  runFolder,
-  askProgram,
-  env,
-  answer,
-}: SshHostOptions): SshHost {
+export function openSshHost({ name, destination, runFolder, askProgram, env, answer }: SshHostOptions): SshHost {
   const asking = { count: 0 };
   /** Ends the attempt that asks: ssh itself would go on with an empty answer, and be counted as a failed login. */
   let declined = new AbortController();
@@ -109,6 +103,7 @@ export function openSshHost({
   const listeners = new FarListeners(shell);
   const looked = new Map<string, number>();
   let facts: Promise<HostFacts> | undefined;
+  let factsOf: SshConnection | undefined;
 
   return {
     name,
@@ -125,20 +120,25 @@ export function openSshHost({
         await look(shell, name, address, signal);
         looked.set(key, Date.now());
       }
-      const path = await connection.forward(address, signal);
-      return dialHere(path, name, address, signal, paced).catch((thrown: unknown) => {
+      try {
+        const path = await connection.openForward(address, signal);
+        return await dialHere(path, name, address, signal, paced);
+      } catch (thrown) {
         looked.delete(key);
         throw thrown;
-      });
+      }
     },
     async facts(signal) {
-      // What may change is small: asked anew with each connection, and whoever wants it fresh asks a program.
-      facts ??= farFacts(shell, signal);
+      // What may change is small: it is asked anew with each connection, and whoever wants it fresh asks a program.
+      const connection = await keeper.connection(signal);
+      if (connection !== factsOf) facts = undefined;
+      factsOf = connection;
+      facts ??= farFacts(shell, new AbortController().signal);
       const asked = facts;
       asked.catch(() => {
         if (facts === asked) facts = undefined;
       });
-      return asked;
+      return limited(signal, lookLimitMs, () => asked);
     },
     listeners: (signal) => listeners.read(signal),
     limits: async (signal) => measureLimits(await keeper.connection(signal), signal),
