@@ -753,6 +753,13 @@ describe('panes', () => {
   });
 });
 
+test('what a limit ended was not cancelled by anybody: it says that it took too long', async () => {
+  const late = () => Promise.reject(new DOMException('The operation timed out.', 'TimeoutError'));
+  const screen = await openRig({ flows: { restart: late } });
+  await screen.press('r');
+  await screen.sees('Restart the component took too long, and was given up.');
+});
+
 describe('palette', () => {
   test('finds a flow for the selected component by a few letters and starts it', async () => {
     const screen = await openRig();

@@ -83,20 +83,26 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     } catch (thrown) {
       if (
         stop.signal.aborted ||
-        isAbort(thrown) ||
+        deck.options.signal.aborted ||
         (thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'refused.notConfirmed'))
       ) {
         drop(id);
         notice('idle', thrown instanceof Fault ? thrown.message : `Cancelled: ${flow.title}`);
         return;
       }
+      // Nobody stopped it: a limit did.
+      const late = isAbort(thrown) && {
+        message: `${flow.title} took too long, and was given up.`,
+        remedy: 'Look whether the engine and the host answer, then start it again.',
+      };
       const fault =
-        thrown instanceof Fault
+        late ||
+        (thrown instanceof Fault
           ? { message: cleanLine(thrown.message), remedy: cleanLine(thrown.remedy) }
           : {
               message: `Something went wrong inside Quarterdeck: ${cleanLine(messageOf(thrown))}`,
               remedy: 'Please report it; the rest of the console goes on.',
-            };
+            });
       change(id, () => ({ state: 'failed', dialog: undefined, progress: [], fault }));
     } finally {
       live.delete(id);

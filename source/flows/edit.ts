@@ -49,7 +49,7 @@ export const edit: Flow = {
       );
       const choice = await session.review({ ...review, actions, id: `edit-${round}` });
       if (session.rehearsing)
-        return { message: 'Rehearsed: nothing was changed.', data: planJson(ready.plan, ready.findings, isEmpty(ready.plan)) };
+        return { message: 'Rehearsed: nothing was changed.', data: planJson(ready.plan, ready.findings, isEmpty(ready.plan), session.withoutSecrets) };
       if (choice === 'edit' && !input.stdin) continue;
       if (choice !== 'apply') throw given(component.id);
       const { run, component: seen } = await applyPlans(session, world, [ready]);
@@ -112,6 +112,13 @@ async function chosenFile(session: Session, written: string | undefined, texts: 
 }
 
 async function edited(session: Session, path: string, text: string): Promise<string> {
+  if (!session.attended) {
+    throw new Fault({
+      code: 'refused.noTerminal',
+      message: 'An editor needs a terminal, and there is none.',
+      remedy: 'Run it in a terminal, or pipe the new text in with --stdin.',
+    });
+  }
   return session.lend(() => editText(text, { name: path, env: process.env, signal: session.signal }));
 }
 

@@ -261,6 +261,17 @@ describe('exit codes', () => {
     expect(result.closed).toHaveBeenCalledOnce();
   });
 
+  test.each([
+    [
+      { message: '/x/stack/a/compose.yaml cannot be read: indent.', where: { file: '/x/stack/a/compose.yaml', line: 2, column: 1 } },
+      '/x/stack/a/compose.yaml:2:1: compose.yaml cannot be read: indent.',
+    ],
+    [{ message: '--set WEB_PORT: A port is a number.', where: { field: 'WEB_PORT' } }, '--set WEB_PORT: A port is a number.'],
+  ])('a place is named once, whole: %j', async (told, sentence) => {
+    const fault = new Fault({ code: 'config.invalid', remedy: 'Look.', ...told });
+    expect((await run(['df'], { behave: () => Promise.reject(fault) })).stderr.split('\n')[0]).toBe(`quarterdeck: ${sentence}`);
+  });
+
   test('a file that the sentence names already is not named before it again', async () => {
     const unreadable = new Fault({
       code: 'config.unreadable',

@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { ComponentView, FleetSnapshot, ServiceView } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
-import { nameRemedy } from '../text/nearest-name.ts';
+import { nameRemedy, nearestName } from '../text/nearest-name.ts';
 
 export interface FoundComponent {
   component: ComponentView;
@@ -31,14 +31,20 @@ export function findComponent(written: string, { components }: FleetSnapshot): F
     if (first && !second) return first;
     if (first) throw ambiguous(written, found);
   }
+  // A container can be meant; where nothing is near, only components are worth listing.
+  const names = components.flatMap(({ id, services }) => [id, ...services.map(({ containerName }) => containerName).filter(Boolean)]);
+  const near = nearestName(written, new Set(names));
   throw new Fault({
     code: 'usage.component',
     message: `There is no component "${cleanLine(written)}" here.`,
-    remedy: nameRemedy(
-      written,
-      new Set(components.flatMap(({ id, services }) => [id, ...services.map(({ containerName }) => containerName).filter(Boolean)])),
-      'No containers were found; "quarterdeck status" says where it looked.',
-    ),
+    remedy:
+      near === undefined
+        ? nameRemedy(
+            written,
+            new Set(components.map(({ id }) => id)),
+            'No containers were found; "quarterdeck status" says where it looked.',
+          )
+        : `Did you mean "${cleanLine(near)}"?`,
   });
 }
 

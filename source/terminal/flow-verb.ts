@@ -142,7 +142,7 @@ function subjectOf(flow: Flow, words: readonly string[]): { name: string; words:
     throw new Fault({
       code: 'usage.component',
       message: `${flow.verb} needs the name of a component.`,
-      remedy: `quarterdeck ${flow.verb} COMPONENT${flow.usage ? ` ${flow.usage}` : ''}; "quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}" lists them.`,
+      remedy: `quarterdeck ${flow.verb} COMPONENT${flow.all ? '|all' : ''}${flow.usage ? ` ${flow.usage}` : ''}; "quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}" lists them.`,
     });
   }
   if (rest.length > 0 && !flow.usage) {

@@ -9,9 +9,14 @@ export function printFault(fault: Fault, output: Output, { json, verbose }: { js
     output.note(jsonText(fault));
     return;
   }
-  const named = fault.where?.line === undefined && fault.where?.file !== undefined && fault.message.includes(fault.where.file);
+  const { where } = fault;
+  const told = where?.line === undefined ? (where?.file ?? where?.field) : undefined;
+  const named = told !== undefined && fault.message.includes(told);
   const place = named ? '' : placeText(fault.where);
-  const sentence = cleanLine(place === '' ? fault.message : `${place}: ${fault.message}`);
+  const file = fault.where?.file;
+  // The place before it names the file already, with all of its folders.
+  const message = place !== '' && file !== undefined ? fault.message.replaceAll(file, file.replace(/.*\//, '')) : fault.message;
+  const sentence = cleanLine(place === '' ? message : `${place}: ${message}`);
   const [first = '', ...more] = wrap(sentence, output.proseColumns - 13);
   output.note(`${output.paintError('bad', 'quarterdeck:')} ${first}`);
   for (const line of more) output.note(`${' '.repeat(13)}${line}`);
