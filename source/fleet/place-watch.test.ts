@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { hostDouble, LiveEngine } from '../../test/doubles/live-engine.ts';
 import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
+import type { HostLink, HostLinkView } from '../hosts/host.ts';
 import { PlaceWatch, placeLimits } from './place-watch.ts';
 
 const watches: PlaceWatch[] = [];
@@ -213,5 +214,49 @@ describe('following an engine', () => {
       },
       { interval: 1, timeout: 2_000 },
     );
+  });
+
+  test('an engine whose machine cannot be reached says that, and is there again as soon as the way to it is', async () => {
+    const told = new Set<() => void>();
+    let view: HostLinkView = { state: 'connected', sinceMs: 0 };
+    const link: HostLink = {
+      get view() {
+        return view;
+      },
+      subscribe(changed) {
+        told.add(changed);
+        return () => told.delete(changed);
+      },
+      ready: async () => undefined,
+      retry: () => undefined,
+    };
+    const say = (next: HostLinkView) => {
+      view = next;
+      for (const tell of [...told]) tell();
+    };
+    const gone = Promise.withResolvers<never>();
+    class BreakingEngine extends LiveEngine {
+      // biome-ignore lint/correctness/useYield: it says nothing until it breaks
+      override async *events(): AsyncGenerator<never> {
+        await gone.promise;
+      }
+    }
+    const open = vi.fn(async () => new BreakingEngine());
+    const watch = new PlaceWatch({ name: 'nas', host: { ...hostDouble(), link }, open }, () => {}, {
+      limits: { ...placeLimits, retryMs: [60_000, 60_000] },
+    });
+    watches.push(watch);
+    void watch.run();
+    await vi.waitFor(() => expect(watch.complete).toBe(true), { interval: 5 });
+
+    gone.reject(new Error('socket hang up'));
+    await vi.waitFor(() => expect(watch.link.state).toBe('away'), { interval: 5 });
+    const fault = new Fault({ code: 'unreachable.link', message: 'nas has stopped answering.', remedy: 'Check the cable.' });
+    say({ state: 'away', sinceMs: 0, fault, retryAtMs: 7 });
+    expect(watch.link).toMatchObject({ state: 'away', message: fault.message, remedy: fault.remedy, retryAtMs: 7 });
+    say({ state: 'connecting', sinceMs: 0 });
+    expect(open).toHaveBeenCalledTimes(1);
+    say({ state: 'connected', sinceMs: 0 });
+    await vi.waitFor(() => expect(open).toHaveBeenCalledTimes(2), { interval: 5 });
   });
 });

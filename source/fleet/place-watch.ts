@@ -217,15 +217,34 @@ export class PlaceWatch {
     this.#answered.resolve();
   }
 
+  /** Until the next attempt. Where the way to the machine itself is gone, that is why, and an attempt makes sense as soon as it is back. */
   #rest(ms: number): Promise<void> {
     return new Promise((resolve) => {
+      const { link } = this.host;
       const done = () => {
         clearTimeout(timer);
+        stopLooking?.();
         this.#closing.signal.removeEventListener('abort', done);
         this.#wake = undefined;
         resolve();
       };
       const timer = setTimeout(done, Math.max(0, ms));
+      let isThere = true;
+      const look = () => {
+        if (!link) return;
+        const { state, fault, retryAtMs } = link.view;
+        if (state === 'connected') {
+          if (!isThere) done();
+          return;
+        }
+        isThere = false;
+        clearTimeout(timer);
+        if (!fault) return;
+        this.link = { ...this.link, message: fault.message, remedy: fault.remedy, retryAtMs, cause: fault.cause };
+        this.#changed();
+      };
+      const stopLooking = link?.subscribe(look);
+      look();
       this.#closing.signal.addEventListener('abort', done, { once: true });
       this.#wake = done;
     });
