@@ -6,6 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { matchingPorts, portKey } from './component-rows.ts';
 import type { FilterKeeper } from './filter-keeper.ts';
 import type { FlowRuns } from './flow-runs.ts';
+import type { HostAsker } from './host-asking.ts';
 import { type InterfaceStore, type PaneId, paneIds } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import { type CommandId, type KeyBinding, type KeyContext, type Keymap, paneCommand } from './keymap.ts';
@@ -46,6 +47,7 @@ interface Options {
   logs: LogHub;
   keeper: FilterKeeper;
   runs: FlowRuns;
+  asker: HostAsker;
   now: () => number;
   quit: () => void;
   /** Draws the whole screen again. */
@@ -250,6 +252,9 @@ export function createCommands(options: Options): Commands {
     'show-run': () => {
       if (!runs.show()) say('idle', 'Nothing runs.');
     },
+    'answer-host': () => {
+      if (!options.asker.open()) say('idle', 'ssh asks nothing.');
+    },
     back,
     palette: () => store.update(() => ({ screen: 'palette', palette: { field: fieldOf(), cursor: 0 } })),
     help: () => store.update((state) => ({ screen: state.screen === 'help' ? 'panes' : 'help', helpScroll: 0 })),
@@ -268,6 +273,7 @@ export function createCommands(options: Options): Commands {
   const helpKeys: ReadonlySet<string> = new Set<CommandId>(['help', 'back', 'quit', 'redraw', 'suspend', 'palette']);
 
   function press(value: KeyPress): boolean {
+    options.asker.touched();
     if (measured.small) {
       const id = keymap.resolve(value.name, ['everywhere'])[0]?.id;
       if (id === 'quit' || id === 'redraw' || id === 'suspend') run(id);

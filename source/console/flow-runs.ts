@@ -1,5 +1,6 @@
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
+import type { Operator } from '../session/session.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ConsoleOperator } from './console-operator.ts';
@@ -17,6 +18,8 @@ const noticeMs = 6000;
 
 export interface FlowRuns {
   start(flow: Flow, input: FlowInput): void;
+  /** Asks something that no flow asks, as a flow's questions are asked. Rejects when it is dismissed, or the signal ends. */
+  ask<T>(title: string, put: (operator: Operator, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** The run that has something on the screen that wants an answer or to be read. */
   front(): RunView | undefined;
   /** A key for what `front` shows. False when there is nothing. */
@@ -234,6 +237,25 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       ?.stop.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }));
   const front = () => frontRun(store.get().runs);
 
+  function begin(id: number, title: string): void {
+    const view: RunView = {
+      id,
+      title: cleanLine(title),
+      state: 'running',
+      dialog: undefined,
+      shown: [],
+      progress: [],
+      tail: [],
+      outcome: undefined,
+      todo: undefined,
+      fault: undefined,
+      scroll: 0,
+      watch: 'unasked',
+      secretUntilMs: undefined,
+    };
+    store.update((state) => ({ runs: [...state.runs, view] }));
+  }
+
   return {
     front,
     start(flow, input) {
@@ -241,23 +263,21 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       const about = input.component ?? input.entry;
       const named = about ? [about.id] : flow.about === 'host' ? input.words : [];
       const subject = named.length > 0 ? `: ${named.join(' ')}` : '';
-      const view: RunView = {
-        id,
-        title: cleanLine(`${flow.title}${subject}`),
-        state: 'running',
-        dialog: undefined,
-        shown: [],
-        progress: [],
-        tail: [],
-        outcome: undefined,
-        todo: undefined,
-        fault: undefined,
-        scroll: 0,
-        watch: 'unasked',
-        secretUntilMs: undefined,
-      };
-      store.update((state) => ({ runs: [...state.runs, view] }));
+      begin(id, `${flow.title}${subject}`);
       void run(id, flow, input);
+    },
+    async ask(title, put, signal) {
+      const id = ++lastId;
+      const stop = new AbortController();
+      const operator = new ConsoleOperator((by) => change(id, by), { lender, now, copy });
+      live.set(id, { operator, stop });
+      begin(id, title);
+      try {
+        return await put(operator, AbortSignal.any([signal, stop.signal]));
+      } finally {
+        live.delete(id);
+        drop(id);
+      }
     },
     press(press) {
       const view = front();

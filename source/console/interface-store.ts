@@ -5,6 +5,7 @@ import type { Confirmation, Progress, Question, Shown } from '../session/session
 import type { UnfinishedChange } from '../terminal/unfinished-changes.ts';
 import type { FormDialog } from './form-dialog.ts';
 import type { Frames } from './frames.ts';
+import type { HostAsking } from './host-asking.ts';
 import type { LogPlace } from './log-view.ts';
 import type { ReviewDialog } from './review-dialog.ts';
 import { fieldOf, type TextField } from './text-field.ts';
@@ -114,6 +115,8 @@ export interface InterfaceState {
   };
   runs: readonly RunView[];
   notice: Notice | undefined;
+  /** What ssh asks, and nobody has looked at yet. */
+  asking: HostAsking | undefined;
   /** Changes to stacks that broke off. */
   unfinished: readonly UnfinishedChange[];
 }
@@ -149,6 +152,7 @@ export const firstState: InterfaceState = {
   },
   runs: [],
   notice: undefined,
+  asking: undefined,
   unfinished: [],
 };
 

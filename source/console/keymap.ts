@@ -108,6 +108,7 @@ const bindings = [
   { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
   { id: 'back', keys: ['esc'], context: 'everywhere', title: 'Back: close, clear the filter, cancel what runs' },
   { id: 'palette', keys: [':', 'ctrl+p'], context: 'everywhere', title: 'Find a command, component or host', label: 'commands' },
+  { id: 'answer-host', keys: ['a'], context: 'everywhere', title: 'Answer what ssh asks before it connects' },
   { id: 'help', keys: ['?'], context: 'everywhere', title: 'Help', label: 'help' },
   { id: 'redraw', keys: ['ctrl+l'], context: 'everywhere', title: 'Draw the screen anew' },
   { id: 'suspend', keys: ['ctrl+z'], context: 'everywhere', title: 'Back to the shell; `fg` returns' },

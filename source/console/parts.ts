@@ -6,6 +6,7 @@ import type { ConsoleParts } from './context.ts';
 import { type FilterKeeper, keepsNothing } from './filter-keeper.ts';
 import { createFlowRuns } from './flow-runs.ts';
 import { createFrames } from './frames.ts';
+import { createHostAsker } from './host-asking.ts';
 import { createInterfaceStore, type InterfaceState } from './interface-store.ts';
 import { createKeymap } from './keymap.ts';
 import { createLogHub } from './log-hub.ts';
@@ -36,7 +37,9 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   const store = createInterfaceStore(frames, options.start);
   const logs = createLogHub(deck.logs);
   const runs = createFlowRuns({ deck, store, keymap, lender, now, copy: options.copy, measured: () => commands.measured });
+  const asker = createHostAsker(deck, store, runs);
   const commands = createCommands({
+    asker,
     deck,
     store,
     keymap,
@@ -62,6 +65,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     frames,
     practice: options.practice ?? false,
     close() {
+      asker.close();
       brokenOff.close();
       runs.close();
       logs.close();

@@ -38,7 +38,7 @@ async function placesBack({ fleet, world }: Deck, signal: AbortSignal): Promise<
   const isBack = () =>
     fleet.snapshot().places.every(({ name, link }) => {
       const far = world.hostOf(name).link;
-      return !far || far.view.state !== 'connected' || link.state === 'connected';
+      return far?.view.state !== 'connected' || link.state === 'connected';
     });
   fleet.refresh();
   await new Promise<void>((resolve) => {

@@ -149,8 +149,14 @@ export function Linear() {
   for (const place of snapshot.places) {
     if (place.link.state === 'away') lines.push(`Away: ${cleanLine(place.link.message ?? '')} ${cleanLine(place.link.remedy ?? '')}`);
   }
-  for (const { text, verb } of remarks({ components: snapshot.components, unfinished: state.unfinished }))
-    lines.push(`${text} ${keymap.keyOf('palette')} ${verb} ${verb === 'up' ? 'brings it up' : 'goes on with it'}.`);
+  for (const { text, verb, key } of remarks({ components: snapshot.components, unfinished: state.unfinished, asking: state.asking }))
+    lines.push(
+      key
+        ? `${text} ${keymap.keyOf(key)} answers.`
+        : verb === ''
+          ? text
+          : `${text} ${keymap.keyOf('palette')} ${verb} ${verb === 'up' ? 'brings it up' : 'goes on with it'}.`,
+    );
   const front = frontRun(state.runs);
   if (front) {
     lines.push(`${front.title}.`, ...frontLines(front));
