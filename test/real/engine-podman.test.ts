@@ -1,0 +1,4 @@
+import { testEngine } from './engine-kind.ts';
+
+testEngine('podman');
+testEngine('podman-rootless');
