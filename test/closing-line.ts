@@ -14,8 +14,8 @@ export class ClosingLine implements Reporter {
         if (state !== 'pending') counts[state]++;
         if (test.diagnostic()?.flaky) retried.push(`${module.relativeModuleId} > ${test.fullName}`);
       }
-      // A file that cannot be loaded has no tests.
-      if (module.errors().length > 0) counts.failed++;
+      // A file that cannot be loaded has no tests, and where a hook fails those behind it count as skipped.
+      for (const group of [module, ...module.children.allSuites()]) if (group.errors().length > 0) counts.failed++;
     }
     const lines = [
       ...retried.map((name) => `passed at the second try: ${name}`),
