@@ -9,6 +9,7 @@ import { cleanLine } from '../text/clean.ts';
 import { recoverAbout } from './about-stack.ts';
 import { labelsOfNetwork, noteVerified, tellApplying } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
+import { makeNewest, type RotatedSecret, rotatedIn, tellData, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
 import { secretValues } from './secret-values.ts';
 import { composeToolOf } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
@@ -31,7 +32,7 @@ export const recover: Flow = {
     const done: { run: string; outcome: string }[] = [];
     // The youngest first: what came later stands on what came before.
     for (const run of runs.toReversed()) {
-      const choice = await chosen(session, run, input.options);
+      const choice = await chosen(session, run, await rotatedIn(world, host, run.transaction, session.signal), input.options);
       if (choice !== 'leave') await goOn(session, world, input.place, run, choice);
       done.push({ run: run.transaction.run, outcome: choice });
     }
@@ -48,8 +49,15 @@ function summary(session: Session, done: readonly { run: string; outcome: string
   };
 }
 
-async function chosen(session: Session, run: RunOnHost, options: Readonly<Record<string, unknown>>): Promise<'finish' | 'undo' | 'leave'> {
-  session.show({ kind: 'text', text: `${run.transaction.run}, by ${cleanLine(run.transaction.by)}: ${run.sentence}` });
+async function chosen(
+  session: Session,
+  run: RunOnHost,
+  rotated: readonly RotatedSecret[],
+  options: Readonly<Record<string, unknown>>,
+): Promise<'finish' | 'undo' | 'leave'> {
+  const means = whatChoicesMean(rotated);
+  const sentence = [run.sentence, means?.sentence].filter(Boolean).join(' ');
+  session.show({ kind: 'text', text: `${run.transaction.run}, by ${cleanLine(run.transaction.by)}: ${sentence}` });
   const lines = run.output.split('\n').filter(Boolean).slice(-15);
   if (lines.length > 0)
     session.show({ kind: 'table', title: 'Last lines of its output', columns: [''], rows: lines.map((line) => [line]) });
@@ -58,7 +66,7 @@ async function chosen(session: Session, run: RunOnHost, options: Readonly<Record
   if (!session.attended) {
     throw new Fault({
       code: 'refused.unfinished',
-      message: run.sentence,
+      message: sentence,
       remedy: 'Say which: quarterdeck recover --finish, or quarterdeck recover --undo.',
     });
   }
@@ -66,8 +74,8 @@ async function chosen(session: Session, run: RunOnHost, options: Readonly<Record
     id: `recover ${run.transaction.run}`,
     label: 'What about it?',
     choices: [
-      { value: 'finish', label: 'Finish it', detail: 'what is done is left out' },
-      { value: 'undo', label: 'Take it back', detail: 'files, images and secrets as they were before' },
+      { value: 'finish', label: 'Finish it', detail: means?.finish ?? 'what is done is left out' },
+      { value: 'undo', label: 'Take it back', detail: means?.undo ?? 'files, images and secrets as they were before' },
       { value: 'leave', label: 'Leave it' },
     ],
   })) as 'finish' | 'undo' | 'leave';
@@ -93,6 +101,7 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
       how === 'finish' ? versionsIn(plan.secrets) : ((await recordBefore(host, transaction, plan.component, signal))?.secrets ?? {});
     secrets[plan.component] = await secretValues(session, world, place, plan.component, versions);
   }
+  const rotated = await rotatedIn(world, host, transaction, signal);
   const sinceMs = Date.now();
   const components = transaction.plans.map(({ component }) => component);
   const target = { host: place, ...(components.length === 1 && { component: components[0] ?? '' }) };
@@ -108,11 +117,14 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   });
   world.fleet.refresh();
   if (session.rehearsing) return;
+  await tellData(session, world, place, rotated, how === 'finish' ? 'after' : 'before');
+  if (how === 'undo') await makeNewest(session, world, place, rotated);
   const there = transaction.plans.filter(({ files, component }) => {
     const compose = files.find(({ path }) => path === `${component}/compose.yaml`);
     return how === 'finish' || compose === undefined || compose.before !== undefined;
   });
   for (const { component } of there) await waitUntilHealthy(session, world, place, component, { sinceMs });
   if (how === 'undo') return;
+  await tryRotated(session, world, place, rotated);
   await noteVerified(session, host, transaction, target);
 }

@@ -5,9 +5,12 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import type { SecretEntry, SecretName, SecretVault } from '../secrets/vault.ts';
 import { valueProblem } from '../secrets/vault-place.ts';
 import type { Session } from '../session/session.ts';
+import { readRuns } from '../stack/run-journal.ts';
+import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { secretsRotateAbout } from './about-secrets.ts';
 import type { Flow, FlowWorld, SecretChange } from './flow.ts';
+import { goOn } from './recover.ts';
 import { chooseKept, fieldOf, partsOf } from './secret-names.ts';
 import { targetOf, tellNew, tryValue, type Verdict } from './secret-proof.ts';
 
@@ -68,7 +71,7 @@ export const secretsRotate: Flow = {
       return { message: `${names} has a new version. Nothing that runs uses it; it is in force with the next deploy.`, data: { versions } };
     }
     const restarted = await rotation.putInForce(value, versions ?? []);
-    const proof = await rotation.prove(value);
+    const proof = await rotation.prove(value, versions ?? []);
     if (!versions) return { message: 'Rehearsed: nothing was changed.' };
     const where = restarted.length > 0 ? ` Restarted: ${restarted.map(cleanLine).join(', ')}.` : '';
     return { message: `${names} has a new value.${where} ${proof}`, data: { versions, restarted, proof } };
@@ -133,39 +136,67 @@ class Rotation {
       }
       return session.rehearsing ? [] : ((await this.#world.applySecrets?.(session, this.#place, versions))?.restarted ?? []);
     } catch (thrown) {
-      throw await this.#takenBack(thrown);
+      throw await this.#takenBack(thrown, versions);
     }
   }
 
-  /** Makes the old value the newest again, in the vault and where it was changed already. Answers what is to be thrown. */
-  async #takenBack(thrown: unknown): Promise<unknown> {
+  /** Puts the old value in force again: in the vault, where the data hold it, and in the containers where a run has come to them. Answers what is to be thrown. */
+  async #takenBack(thrown: unknown, versions: readonly SecretChange[]): Promise<unknown> {
     const [session, before] = [this.#session, this.#before];
     if (session.rehearsing || session.signal.aborted || before === undefined) return thrown;
-    const failures: string[] = [];
-    await session
-      .act({
-        id: 'take back',
-        right: 'operate',
-        request: 'put the old value in force again',
-        target: { host: this.#place },
-        limitMs: applyLimitMs,
-        run: async (grant) => {
-          for (const { name } of this.#holders) await this.#vault.write(grant, name, before, 'rotated');
-          for (const { field, entry } of this.#told) await tellNew(await this.#target(entry), field, before, grant);
-        },
-      })
-      .catch((again: unknown) => failures.push(messageOf(again)));
-    const what = failures.length > 0 ? `It could not be taken back: ${failures.join('; ')}` : 'The old value is the newest again.';
+    let failure: unknown;
+    try {
+      const run = await this.#runOf(versions);
+      if (run) await goOn(session, this.#world, this.#place, run, 'undo');
+      else await this.#forget(before);
+    } catch (again) {
+      failure = again;
+    }
+    const remedy = thrown instanceof Fault ? thrown.remedy : 'Look at the state of the component, and deploy it again.';
+    const components = [...new Set(this.#holders.map(({ component }) => component))];
     return new Fault({
       code: 'failed.rotate',
-      message: `The new value was not put in force: ${messageOf(thrown)} ${what}`,
-      remedy: thrown instanceof Fault ? thrown.remedy : 'Look at the state of the component, and deploy it again.',
+      message: `The new value was not put in force: ${messageOf(thrown)} ${
+        failure === undefined ? 'The old value is in force again.' : `It could not be taken back: ${messageOf(failure)}`
+      }`,
+      remedy:
+        failure === undefined
+          ? remedy.replace(/ What was there before can be put back: .*$/, '')
+          : `Once that is mended: ${components.map((id) => `quarterdeck rollback ${id}`).join(', ')}.`,
       cause: thrown,
     });
   }
 
-  /** One sentence about what was seen. Throws `failed.rotate` when the old one still works or the new one does not. */
-  async prove(value: string): Promise<string> {
+  /** The run that was to put these versions in force, as far as it came. */
+  async #runOf(versions: readonly SecretChange[]): Promise<RunOnHost | undefined> {
+    const { signal } = this.#session;
+    const stackFolder = await this.#world.stackFolderOf(this.#place, signal);
+    const mine = new Set(versions.map(({ version }) => version));
+    return (await readRuns(this.#world.hostOf(this.#place), stackFolder, signal)).findLast(
+      ({ state, transaction }) =>
+        state !== 'staged' &&
+        state !== 'undone' &&
+        transaction.plans.some(({ secrets }) => secrets.some(({ version }) => version !== undefined && mine.has(version))),
+    );
+  }
+
+  /** No container has changed. */
+  async #forget(before: string): Promise<void> {
+    await this.#session.act({
+      id: 'take back',
+      right: 'operate',
+      request: 'put the old value in force again',
+      target: { host: this.#place },
+      limitMs: applyLimitMs,
+      run: async (grant) => {
+        for (const { name } of this.#holders) await this.#vault.write(grant, name, before, 'rotated');
+        for (const { field, entry } of this.#told) await tellNew(await this.#target(entry), field, before, grant);
+      },
+    });
+  }
+
+  /** One sentence about what was seen. Throws `failed.rotate` when the old one still works, or the new one does not: then it is taken back first. */
+  async prove(value: string, versions: readonly SecretChange[]): Promise<string> {
     const unproved: string[] = [];
     let proved = 0;
     for (const { component, variable, entry, field } of this.#holders) {
@@ -190,7 +221,7 @@ class Rotation {
         },
       });
       if (!seen) continue;
-      if (seen.now.says === 'refused') throw wrongFault(component, field, 'does not accept the new value');
+      if (seen.now.says === 'refused') throw await this.#takenBack(wrongFault(component, field, 'does not accept the new value'), versions);
       if (seen.then.says === 'accepted') throw wrongFault(component, field, 'still accepts the old value');
       const unclear = seen.now.says === 'unclear' ? seen.now : seen.then.says === 'unclear' ? seen.then : undefined;
       if (unclear) unproved.push(`${component}: ${unclear.why}`);

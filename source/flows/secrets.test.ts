@@ -260,7 +260,7 @@ describe('secrets rotate', () => {
       throw new Error('the disk is full');
     });
     await expect(run(secretsRotate, ['rss-reader', 'DB_PASSWORD'])).rejects.toMatchObject({
-      message: expect.stringMatching(/the disk is full.*The old value is the newest again/),
+      message: expect.stringMatching(/the disk is full.*The old value is in force again/),
     });
     expect([inForce, await newest(password)]).toEqual([marked, marked]);
   });

@@ -1,0 +1,102 @@
+import { request } from 'node:http';
+import { buffer, text } from 'node:stream/consumers';
+import { pack } from 'tar-stream';
+import { ask } from './ask.ts';
+import type { RealEngine } from './real-engines.ts';
+
+/** An image that `test/real/images` builds with other files in it, another program, and another name. */
+export interface StandIn {
+  /** `docker.io/ollama/ollama`, without a tag: it gets `tag`. */
+  name: string;
+  tag: string;
+  from: string;
+  /** By path without the slash at its beginning; a shell script is made executable. */
+  files: Readonly<Record<string, string>>;
+  /** In the syntax of a Dockerfile: `CMD ["httpd"]`. */
+  changes: readonly string[];
+}
+
+/** Makes it in the engine itself, without a registry: some names (`ghcr.io/…`) no test registry can serve. */
+export async function makeStandIn(engine: RealEngine, { name, tag, from, files, changes }: StandIn): Promise<void> {
+  const archive = pack();
+  for (const [path, content] of Object.entries(files))
+    archive.entry({ name: path, mode: content.startsWith('#!') ? 0o755 : 0o644, mtime: new Date(0) }, content);
+  archive.finalize();
+  const bytes = await buffer(archive);
+  const json = { 'Content-Type': 'application/json' };
+  const made = await ask(engine, '/containers/create', {
+    method: 'POST',
+    headers: json,
+    body: JSON.stringify({ Image: from, Cmd: ['true'] }),
+  });
+  if (made.status !== 201) throw new Error(`${from}: ${made.body}`);
+  const { Id } = JSON.parse(made.body) as { Id: string };
+  await new Promise<void>((resolve, reject) => {
+    const options = { socketPath: engine.socket, path: `/containers/${Id}/archive?path=%2F`, method: 'PUT' };
+    const put = request({ ...options, headers: { 'Content-Type': 'application/x-tar' } }, (answer) => {
+      text(answer).then((said) => (answer.statusCode === 200 ? resolve() : reject(new Error(said))), reject);
+    });
+    put.once('error', reject);
+    put.end(bytes);
+  });
+  const query = new URLSearchParams([['container', Id], ['repo', name], ['tag', tag], ...changes.map((change): [string, string] => ['changes', change])]);
+  const kept = await ask(engine, `/commit?${query}`, { method: 'POST', headers: json, body: '{}', limitMs: 60_000 });
+  await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE' });
+  if (kept.status !== 201) throw new Error(`${name}: ${kept.body}`);
+}
+
+/** Speaks as the model runtime does, as far as a list of models. */
+export const modelRuntime: StandIn = {
+  name: 'docker.io/ollama/ollama',
+  tag: 'latest',
+  from: 'busybox:latest',
+  files: {
+    'www/api/tags': '{"models":[{"name":"llama3.2:latest","size":1}]}\n',
+    'www/api/ps': '{"models":[]}\n',
+    'www/api/version': '{"version":"0.9.0"}\n',
+  },
+  changes: ['CMD ["httpd","-f","-p","11434","-h","/www"]'],
+};
+
+/**
+ * Speaks as the LLM proxy does: logs in to its database with the password that it was given, asks the model runtime where a chat does, and lets in who has
+ * the master key. A line `# only-key: SHA-256` in its configuration makes it refuse to start with any other.
+ */
+export const llmProxy: StandIn = {
+  name: 'ghcr.io/berriai/litellm',
+  tag: 'main-latest',
+  from: 'postgres:16-alpine',
+  files: {
+    'litellm.sh': `#!/bin/sh
+only=$(sed -n 's/^# only-key: //p' "$2")
+[ -z "$only" ] || [ "$only" = "$(printf %s "$LITELLM_MASTER_KEY" | sha256sum | cut -d' ' -f1)" ] || { echo 'this key is not known here' >&2; exit 1; }
+trap 'exit 0' TERM
+nc -ll -p 4000 -e /answer.sh &
+wait
+`,
+    'answer.sh': `#!/bin/sh
+end=$(printf '\\r')
+read -r method path rest
+length=0 key=
+while read -r line && line=\${line%"$end"} && [ -n "$line" ]; do
+  case $line in
+    [Aa]uthorization:*) key=\${line#*Bearer } ;;
+    [Cc]ontent-[Ll]ength:*) length=\${line#*: } ;;
+  esac
+done
+[ "$length" = 0 ] || head -c "$length" >/dev/null
+say() { printf 'HTTP/1.1 %s\\r\\nContent-Type: application/json\\r\\nContent-Length: %s\\r\\nConnection: close\\r\\n\\r\\n%s' "$1" "\${#2}" "$2"; exit; }
+if [ "$path" = /health/readiness ]; then
+  psql --no-password --no-psqlrc -d "$DATABASE_URL" -c 'select 1' >/dev/null 2>&1 && say '200 OK' '{"status":"healthy","db":"connected","litellm_version":"1.80.0"}'
+  say '503 Service Unavailable' '{"status":"unhealthy","db":"disconnected"}'
+fi
+[ "$key" = "$LITELLM_MASTER_KEY" ] || say '401 Unauthorized' '{"error":{"message":"Authentication Error"}}'
+case $path in
+  /v1/models) say '200 OK' '{"data":[{"id":"llama3.2"}]}' ;;
+  /v1/chat/completions) models=$(wget -T 5 -qO- "$MODEL_RUNTIME_URL/api/tags") && say '200 OK' "{\\"choices\\":[{\\"message\\":$models}]}" ;;
+esac
+say '500 Internal Server Error' '{}'
+`,
+  },
+  changes: ['ENTRYPOINT ["/litellm.sh"]', 'CMD []'],
+};
