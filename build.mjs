@@ -214,6 +214,7 @@ const result = await build({
   legalComments: 'none',
   metafile: true,
   chunkNames: 'chunks/[name]-[hash]',
+  inject: ['bundle/clock.mjs'],
   external: ['keytar', 'react-devtools-core'],
   // Its CommonJS form asks for its parts in a way that no bundler sees.
   alias: {
@@ -274,6 +275,10 @@ for (const file of Object.keys(result.metafile.outputs).sort()) {
     logLevel: 'warning',
   });
   functions.set(file, `function(exports,require,module,__filename,__dirname){"use strict";${inheriting(code)}}`);
+}
+for (const [file, code] of functions) {
+  const other = /\bperformance\.(?!now\b)\w+/.exec(code);
+  if (other) throw new Error(`${file} uses ${other[0]}, and the bundle has performance.now alone: look at bundle/clock.mjs`);
 }
 if (copies === 0) throw new Error('esbuild makes modules of what is required in another way than before: look at build.mjs');
 

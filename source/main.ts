@@ -54,7 +54,13 @@ function listenForMistakes(listen: boolean): void {
 listenForMistakes(true);
 runCommandLine(argv, {
   ...around,
-  openDeck: async (options) => (await import('./terminal/open-deck.ts')).openDeck(options),
+  openDeck: async (options) => {
+    const { openDeck } = await import('./terminal/open-deck.ts');
+    const opening = openDeck(options);
+    // While the settings and the catalog are read.
+    void import('./engine/dockerode-engine.ts').then(() => import('dockerode'));
+    return opening;
+  },
   openConsole: async (context) => {
     const opened = await context.deck();
     // Loading the screen takes the thread for as long as an engine needs for its answers, and what is known by then is on the first frame.

@@ -41,6 +41,8 @@ const inspectsAtOnce = 6;
 const touchDelayMs = 30;
 /** What an engine is beyond its containers can be known a moment later than they are; an engine that is slow to list them is asked beside it. */
 const factsLaterMs = 500;
+/** Enough for the screen to begin its first frame, which may wait for a file until then. */
+const factsAfterMs = 5;
 
 /** Follows one engine: lists once, then lives from its events; when the engine goes away, says so and comes back by itself. */
 export class PlaceWatch {
@@ -175,7 +177,7 @@ export class PlaceWatch {
       if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
       this.#changed();
-      void shownFirst().then(shown.resolve);
+      void shownFirst(factsAfterMs).then(shown.resolve);
       this.facts = await connecting;
       // Events from before we came too: none between the list and this is missed.
       const eventsEnd = this.#consume(engine, signal);
@@ -413,6 +415,6 @@ async function turns(count: number): Promise<void> {
 }
 
 /** Behind the commit, which a timer of no time at all makes, and what it brings to the screen. */
-function shownFirst(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 1));
+function shownFirst(ms = 1): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -24,6 +24,7 @@ const needlessOfNode = [
   'dgram',
   'https',
   'inspector',
+  'perf_hooks',
   'internal/deps/undici/undici',
   'readline',
   'tls',
