@@ -1,5 +1,6 @@
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { isMissed, notBack, providersFirst } from '../fleet/come-back.ts';
+import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import { isUpState } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
@@ -138,13 +139,25 @@ async function composeUp(session: Session, world: FlowWorld, place: string, comp
       return program.ended;
     },
   });
-  if (ended === undefined || ended.exitCode === 0) return;
-  const last = cleanLine(ended.stderr.trim().split('\n').at(-1) ?? '');
+  if (ended === undefined) return;
+  const lines = ended.stderr.trim().split('\n').map(cleanLine);
+  const last = (lines.findLast((line) => line.startsWith('Error: ')) ?? lines.at(-1) ?? '').replace(/^Error: /, '');
+  // podman-compose 1.0 says that all is well whatever happened.
+  const stuck = ended.exitCode === 0 ? await notStarted(world, place, component, signal) : undefined;
+  if (ended.exitCode === 0 && stuck === undefined) return;
+  const what = stuck === undefined ? `compose ended with exit code ${ended.exitCode}` : `${stuck} was not started`;
   throw new Fault({
     code: 'failed.up',
-    message: `compose ended with exit code ${ended.exitCode}${last === '' ? '.' : `: ${last}`}`,
+    message: `${what}${last === '' ? '.' : `: ${last}`}`,
     remedy: `Run it by hand to see more: quarterdeck compose ${component.id} -- up -d`,
   });
+}
+
+/** A service whose container was made, and never ran. */
+async function notStarted(world: FlowWorld, place: string, { project }: ComponentView, signal: AbortSignal): Promise<string | undefined> {
+  const containers = await world.engineOf(place).list(signal);
+  const found = containers.find((one) => one.state === 'created' && composeLabel(one, 'project') === project);
+  return found && cleanLine(composeLabel(found, 'service') ?? found.name);
 }
 
 function outcomeOf(session: Session, back: readonly string[], down: readonly Failure[]): FlowOutcome {
