@@ -34,15 +34,14 @@ export function createTerminalLender(input: NodeJS.ReadStream, output: NodeJS.Wr
       try {
         await suspend(async () => {
           try {
+            await stopReading(input);
             outcome = { value: await use({ input, output }) };
           } catch (thrown) {
             failure = { thrown };
           } finally {
             // Whatever the program left behind: our own reading needs a still stream.
             if (input.isTTY) input.setRawMode(false);
-            input.pause();
-            // Node stops reading a turn after `pause`: had we begun to read again before that, we would hear nothing any more.
-            await new Promise((resolve) => setImmediate(resolve));
+            await stopReading(input);
           }
         });
       } finally {
@@ -52,4 +51,16 @@ export function createTerminalLender(input: NodeJS.ReadStream, output: NodeJS.Wr
       return (outcome as { value: Awaited<ReturnType<typeof use>> }).value;
     },
   };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Ink takes its listener away, which leaves Node reading: the next keys would be ours instead of the other program's. A stream hears `pause` only a turn
+ * after the listener went, and stops reading a turn after that: had we begun to read again before, we would hear nothing any more.
+ */
+async function stopReading(input: NodeJS.ReadStream): Promise<void> {
+  await turn();
+  input.pause();
+  await turn();
 }
