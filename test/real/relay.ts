@@ -6,7 +6,7 @@ export interface Relay {
   port: number;
   /** How long each way takes from now on. */
   delay(ms: number): void;
-  /** Bytes a second from the far side; undefined: as many as there are. */
+  /** Bytes a second, each way; undefined: as many as there are. */
   pace(bytesPerSecond: number | undefined): void;
   /** From now on nothing comes through and nothing is said about it: a pulled cable. New connections are taken, and stay silent. */
   hold(): void;
@@ -34,27 +34,37 @@ export async function openRelay(target: { port: number; host?: string }): Promis
   const dead = new WeakSet<Socket>();
 
   const lead = ({ from, to, fromFar }: Way) => {
-    // Each piece leaves no earlier than the one before it.
+    // One after the other, each no earlier than it is due.
+    const waiting: { chunk: Buffer; dueMs: number }[] = [];
     let lastMs = 0;
+    let timer: NodeJS.Timeout | undefined;
+    const pass = () => {
+      timer = undefined;
+      for (let first = waiting[0]; first; first = waiting[0]) {
+        const waitMs = first.dueMs - performance.now();
+        if (waitMs > 0) {
+          timer = setTimeout(pass, waitMs);
+          return;
+        }
+        waiting.shift();
+        if (dead.has(from) || to.destroyed) continue;
+        if (to.write(first.chunk)) continue;
+        from.pause();
+        to.once('drain', () => from.resume());
+      }
+    };
     from.on('data', (chunk: Buffer) => {
       if (dead.has(from)) return;
       if (fromFar) received += chunk.length;
-      const now = performance.now();
-      const takesMs = fromFar && bytesPerSecond ? (chunk.length / bytesPerSecond) * 1000 : 0;
-      lastMs = Math.max(lastMs, now) + takesMs;
-      const waitMs = lastMs - now + delayMs;
-      const pass = () => {
-        if (dead.has(from) || to.destroyed) return;
-        if (to.write(chunk) || takesMs > 0) return;
-        from.pause();
-        to.once('drain', () => from.resume());
-      };
+      const nowMs = performance.now();
+      const takesMs = bytesPerSecond ? (chunk.length / bytesPerSecond) * 1000 : 0;
+      lastMs = Math.max(lastMs, nowMs) + takesMs;
+      waiting.push({ chunk, dueMs: lastMs + delayMs });
       if (takesMs > 0) {
         from.pause();
-        setTimeout(() => from.resume(), lastMs - now);
+        setTimeout(() => from.resume(), lastMs - nowMs);
       }
-      if (waitMs <= 0) pass();
-      else setTimeout(pass, waitMs);
+      if (timer === undefined) pass();
     });
     from.on('error', () => undefined);
     from.once('close', () => {

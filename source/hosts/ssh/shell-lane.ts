@@ -166,13 +166,15 @@ export class ShellLane {
   }
 
   #lost(): unknown {
-    return (
-      this.#closed ??
-      new Fault({
-        code: 'unreachable.link',
-        message: 'The connection to the host broke.',
-        remedy: 'It comes back by itself; what was under way may have gone on there.',
-      })
-    );
+    return this.#closed ?? linkLost();
   }
+}
+
+/** To whoever waits for an answer when the connection breaks. */
+export function linkLost(): Fault {
+  return new Fault({
+    code: 'unreachable.link',
+    message: 'The connection to the host broke.',
+    remedy: 'It comes back by itself; what was under way may have gone on there.',
+  });
 }

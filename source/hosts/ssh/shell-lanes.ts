@@ -1,6 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { limited } from '../../faults/waits.ts';
-import { laneCommand, ShellLane } from './shell-lane.ts';
+import { laneCommand, linkLost, ShellLane } from './shell-lane.ts';
 import { type KeptProgram, ownArguments, type SshCommand, sessionArguments, startJoined, startKept } from './ssh-command.ts';
 
 /** Beside the connection's own shell: sshd allows ten sessions on one connection by default, and what flows needs some too. */
@@ -41,10 +41,15 @@ export class ShellLanes {
     }
   }
 
-  /** A shell that nobody else uses, outside of those that are counted. @throws Fault `unreachable.session` */
-  async open(): Promise<ShellLane> {
+  /** A shell on the connection that stands, outside of those that are counted. */
+  openJoined(): Promise<ShellLane | undefined> {
+    return this.#tried(this.startJoined(laneCommand));
+  }
+
+  /** @throws Fault `unreachable.session` */
+  async #open(): Promise<ShellLane> {
     if (!this.#isOwn) {
-      const joined = await this.#tried(this.startJoined(laneCommand));
+      const joined = await this.openJoined();
       if (joined) return joined;
       this.#closing.signal.throwIfAborted();
       this.#isOwn = true;
@@ -77,7 +82,7 @@ export class ShellLanes {
   }
 
   close(): void {
-    this.#closing.abort();
+    this.#closing.abort(linkLost());
     for (const lane of this.#all) lane.close();
     for (const wake of this.#waiting.splice(0)) wake();
   }
@@ -85,6 +90,7 @@ export class ShellLanes {
   async #take(signal: AbortSignal): Promise<ShellLane> {
     for (;;) {
       signal.throwIfAborted();
+      this.#closing.signal.throwIfAborted();
       const lane = this.#free.pop();
       if (lane && !lane.isClosed) return lane;
       if (lane) {
@@ -102,7 +108,7 @@ export class ShellLanes {
   async #add(): Promise<void> {
     this.#opening += 1;
     try {
-      const lane = await this.open();
+      const lane = await this.#open();
       this.#all.add(lane);
       this.#free.push(lane);
       void lane.gone.then(() => this.#all.delete(lane));

@@ -6,7 +6,7 @@ import { cleanLine } from '../../text/clean.ts';
 import type { DialAddress } from '../host.ts';
 import type { SshDestination } from './destination.ts';
 import { Forwards } from './forwards.ts';
-import { type LaneAnswer, laneCommand, ShellLane } from './shell-lane.ts';
+import { type LaneAnswer, laneCommand, linkLost, ShellLane } from './shell-lane.ts';
 import { laneLimitMs, ShellLanes } from './shell-lanes.ts';
 import { askProgram, type KeptProgram, masterArguments, notStarted, type SshCommand, startKept } from './ssh-command.ts';
 import { brokenLink, type SshFailure, sshFailure } from './ssh-failures.ts';
@@ -138,7 +138,7 @@ export class SshConnection {
 
   close(): void {
     if (this.#closing.signal.aborted) return;
-    this.#closing.abort();
+    this.#closing.abort(linkLost());
     this.lanes.close();
     this.#control.close();
     this.#kept.end();
@@ -155,13 +155,15 @@ export class SshConnection {
         await pauseFor(pulseMs, signal);
       } catch {
         if (signal.aborted) return;
-        // ssh itself gets answers: only the shell is held, by a folder on a disk that does not answer, say. Another one takes its place.
-        const next = await this.lanes.open().catch(() => undefined);
-        if (signal.aborted || !next) {
+        // ssh itself gets answers, or it would have ended: the line is full of what we send, or the shell is held, by a disk that does not answer, say. Then
+        // another one takes its place.
+        const next = await this.lanes.openJoined();
+        if (signal.aborted || (!next && this.#control.isClosed)) {
           next?.close();
           this.close();
           return;
         }
+        if (!next) continue;
         if (this.#control !== this.#first) this.#control.close();
         this.#control = next;
       }
