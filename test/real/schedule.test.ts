@@ -50,7 +50,8 @@ describeReal('docker', 'a backup that nobody is there for', (engine) => {
       '-c',
     ];
     const outcome = await runProgram([...shell, command.trim().replaceAll('\\%', '%')], { bare: true, cwd: '/' });
-    expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
+    // All that this engine has is meant, other tests' components too: what becomes of those is not looked at.
+    expect(outcome.stdout, outcome.stderr).toContain(`${id} is backed up to ${target}`);
 
     const [backup = ''] = await readdir(join(target, id));
     expect(await readdir(join(target, id, backup))).toContain('secrets.age');
