@@ -17,7 +17,7 @@ import { variablesOf } from '../stack/variables.ts';
 import type { FlowWorld } from './flow.ts';
 import type { ReadyPlan } from './plan-component.ts';
 import { secretValues } from './secret-values.ts';
-import { type StackFacts, secretName } from './stack-facts.ts';
+import { noCompose, type StackFacts, secretName } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
 export interface Applied {
@@ -143,11 +143,7 @@ export async function applyRemoval(
 
 function blocked(ready: readonly ReadyPlan[]): Fault {
   const [finding] = ready.flatMap(({ findings }) => findings).filter(({ level }) => level === 'blocking');
-  return new Fault({
-    code: 'refused.blocked',
-    message: finding?.message ?? 'This host has no compose command.',
-    remedy: finding?.advice ?? 'Install docker-compose or podman-compose there.',
-  });
+  return finding ? new Fault({ code: 'refused.blocked', message: finding.message, remedy: finding.advice }) : noCompose();
 }
 
 /** A network of ours says so. */

@@ -6,7 +6,7 @@ import { composeAbout } from './about-stack.ts';
 import type { Flow } from './flow.ts';
 import { newestValues, secretValues } from './secret-values.ts';
 import { componentOf } from './service-targets.ts';
-import { composeToolOf } from './stack-facts.ts';
+import { neededComposeTool } from './stack-facts.ts';
 
 const stderrKeptBytes = 16 * 1024;
 
@@ -27,20 +27,13 @@ export const compose: Flow = {
     const stackFolder = await world.stackFolderOf(input.place, signal);
     const [deployment, tool] = await Promise.all([
       readDeployment(host, stackFolder, component.id, signal),
-      composeToolOf(world, input.place, signal),
+      neededComposeTool(world, input.place, signal),
     ]);
     if (!deployment) {
       throw new Fault({
         code: 'refused.notOurs',
         message: `${cleanLine(stackFolder)} has no folder of ${component.id}.`,
         remedy: 'Run compose where its own folder is, or deploy it from here to take it over.',
-      });
-    }
-    if (!tool) {
-      throw new Fault({
-        code: 'refused.noCompose',
-        message: 'This host has no compose command.',
-        remedy: 'Install docker-compose or podman-compose there.',
       });
     }
     const inForce = deployment.record?.secrets;

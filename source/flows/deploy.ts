@@ -63,7 +63,10 @@ async function deployWith(
     session.progress({ id: 'plan', label: 'Looked at the host', done: true });
     const { plan, findings } = ready;
     if (isEmpty(plan) && findings.every(({ level }) => level !== 'blocking')) {
-      return { message: `${entry.id}: there is nothing to change, it is so already.`, data: planJson(plan, findings, isEmpty(plan)) };
+      return {
+        message: `${entry.id}: there is nothing to change, it is so already.`,
+        data: planJson(plan, findings, isEmpty(plan), session.withoutSecrets),
+      };
     }
     const others = await planDependants(session, world, ready);
     const own = reviewOf(plan, findings);
@@ -75,7 +78,8 @@ async function deployWith(
             label: 'Apply all of it',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
-    if (session.rehearsing) return { message: 'Rehearsed: nothing was changed.', data: planJson(plan, findings, isEmpty(plan)) };
+    if (session.rehearsing)
+      return { message: 'Rehearsed: nothing was changed.', data: planJson(plan, findings, isEmpty(plan), session.withoutSecrets) };
     if (choice === 'apply') return finish(session, world, [ready, ...others]);
     if (choice === 'edit') {
       values = { ...values, ...plainOf(form, answered) };
@@ -173,7 +177,7 @@ async function finish(session: Session, world: FlowWorld, all: readonly [ReadyPl
       word: component?.word,
       ...(url && { url }),
       ...(items.length > 0 && { todo: items.map(({ id, title, detail }) => ({ id, title, ...(detail !== '' && { detail }) })) }),
-      ...planJson(ready.plan, ready.findings, false),
+      ...planJson(ready.plan, ready.findings, false, session.withoutSecrets),
     },
   };
 }

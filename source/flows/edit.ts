@@ -49,7 +49,10 @@ export const edit: Flow = {
       );
       const choice = await session.review({ ...review, actions, id: `edit-${round}` });
       if (session.rehearsing)
-        return { message: 'Rehearsed: nothing was changed.', data: planJson(ready.plan, ready.findings, isEmpty(ready.plan), session.withoutSecrets) };
+        return {
+          message: 'Rehearsed: nothing was changed.',
+          data: planJson(ready.plan, ready.findings, isEmpty(ready.plan), session.withoutSecrets),
+        };
       if (choice === 'edit' && !input.stdin) continue;
       if (choice !== 'apply') throw given(component.id);
       const { run, component: seen } = await applyPlans(session, world, [ready]);

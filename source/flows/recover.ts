@@ -11,7 +11,7 @@ import { labelsOfNetwork, noteVerified, tellApplying } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { makeNewest, type RotatedSecret, rotatedIn, tellData, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
 import { secretValues } from './secret-values.ts';
-import { composeToolOf } from './stack-facts.ts';
+import { neededComposeTool } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
 export const recover: Flow = {
@@ -87,14 +87,7 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   const { transaction } = run;
   const host = world.hostOf(place);
   const engine = world.engineOf(place);
-  const tool = await composeToolOf(world, place, signal);
-  if (!tool) {
-    throw new Fault({
-      code: 'refused.noCompose',
-      message: 'This host has no compose command any more.',
-      remedy: 'Install docker-compose or podman-compose there.',
-    });
-  }
+  const tool = await neededComposeTool(world, place, signal);
   const secrets: Record<string, Record<string, string>> = {};
   for (const plan of transaction.plans) {
     const versions =

@@ -79,6 +79,21 @@ export function composeToolOf(world: FlowWorld, place: string, signal: AbortSign
   return finding;
 }
 
+/** The same, where nothing can be done without one. Throws `refused.noCompose`. */
+export async function neededComposeTool(world: FlowWorld, place: string, signal: AbortSignal): Promise<ComposeTool> {
+  const tool = await composeToolOf(world, place, signal);
+  if (tool) return tool;
+  throw noCompose();
+}
+
+export function noCompose(): Fault {
+  return new Fault({
+    code: 'refused.noCompose',
+    message: 'This host has no compose command.',
+    remedy: 'Install docker-compose or podman-compose there.',
+  });
+}
+
 export function secretName(place: string, component: string, variable: string): SecretName {
   return `${place}/${component}/${variable}`;
 }

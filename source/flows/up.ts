@@ -10,7 +10,7 @@ import { cleanLine } from '../text/clean.ts';
 import { upAbout } from './about-stack.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { secretValues } from './secret-values.ts';
-import { composeToolOf } from './stack-facts.ts';
+import { neededComposeTool } from './stack-facts.ts';
 import { start } from './start.ts';
 import { showEvidence, waitUntilHealthy } from './wait-until-healthy.ts';
 
@@ -113,13 +113,13 @@ async function composeUp(session: Session, world: FlowWorld, place: string, comp
   const host = world.hostOf(place);
   const [deployment, tool] = await Promise.all([
     readDeployment(host, await world.stackFolderOf(place, signal), component.id, signal),
-    composeToolOf(world, place, signal),
+    neededComposeTool(world, place, signal),
   ]);
-  if (!deployment?.record || !tool) {
+  if (!deployment?.record) {
     throw new Fault({
-      code: 'refused.noCompose',
-      message: deployment ? 'This host has no compose command.' : `There is no folder of ${component.id} any more.`,
-      remedy: deployment ? 'Install docker-compose or podman-compose there.' : `Deploy it anew: quarterdeck deploy ${component.id}`,
+      code: 'refused.notOurs',
+      message: `There is no folder of ${component.id} any more${deployment ? ' that was written from here' : ''}.`,
+      remedy: `Deploy it anew: quarterdeck deploy ${component.id}`,
     });
   }
   const secrets = await secretValues(session, world, place, component.id, deployment.record.secrets);

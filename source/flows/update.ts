@@ -36,7 +36,7 @@ export const update: Flow = {
     if (session.rehearsing)
       return {
         message: 'Rehearsed: nothing was changed.',
-        data: { plans: ready.map(({ plan, findings }) => planJson(plan, findings, false)) },
+        data: { plans: ready.map(({ plan, findings }) => planJson(plan, findings, false, session.withoutSecrets)) },
       };
     if (choice !== 'apply' && choice !== withoutBackup) {
       throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was updated.', remedy: 'Start it again whenever you like.' });

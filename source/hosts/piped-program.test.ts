@@ -41,3 +41,15 @@ it('says why a program that stopped reading did so', async () => {
 it('names a program that is not there', async () => {
   await expect(pipeProgram(grant(), ['no-such-program-here'])).rejects.toMatchObject({ code: 'unreachable.program' });
 });
+
+it('blames the folder where that is what is missing', async () => {
+  const grant = mintGrant('test', 'operate', AbortSignal.timeout(10_000));
+  await expect(pipeProgram(grant, ['true'], { cwd: '/nonexistent/stack' })).rejects.toMatchObject({
+    code: 'unreachable.program',
+    message: 'true cannot be started in /nonexistent/stack: there is no such folder.',
+  });
+  await expect(pipeProgram(grant, ['quarterdeck-no-such-program'], { cwd: '/' })).rejects.toMatchObject({
+    message: 'quarterdeck-no-such-program cannot be started: there is no such program.',
+    remedy: expect.stringContaining('PATH'),
+  });
+});

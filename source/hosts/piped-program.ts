@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
-import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { PipedProgram, PipeOptions } from './host.ts';
-import { graceMs, signalGroup, startProgram } from './program.ts';
+import { graceMs, notStarted, signalGroup, startProgram } from './program.ts';
 
 /** Of what it said on stderr: the end, for a sentence. */
 const keptBytes = 16 * 1024;
@@ -44,16 +43,7 @@ export async function pipeProgram(
 
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (cause: NodeJS.ErrnoException) =>
-      reject(
-        new Fault({
-          code: 'unreachable.program',
-          message: `${program} cannot be started: ${cause.code === 'ENOENT' ? 'there is no such program' : messageOf(cause)}.`,
-          remedy: `Install ${program}, or put it on PATH.`,
-          cause,
-        }),
-      ),
-    );
+    child.once('error', (cause: NodeJS.ErrnoException) => reject(notStarted(program, cwd, cause)));
   });
   const ended = new Promise<{ exitCode: number; stderr: string }>((resolve, reject) => {
     child.once('close', (code) => {

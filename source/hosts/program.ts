@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { ExecOptions, ExecOutcome } from './host.ts';
 import { Output } from './program-output.ts';
@@ -142,14 +143,23 @@ function tooSlow(program: string, limitMs: number): Fault {
   });
 }
 
-function notStarted(program: string, cwd: string | undefined, cause: NodeJS.ErrnoException): Fault {
+/** Why a program of this machine could not be started: the system says the same of a missing program and of a missing folder. */
+export function notStarted(program: string, cwd: string | undefined, cause: NodeJS.ErrnoException): Fault {
+  if (cwd !== undefined && cause.code === 'ENOENT' && !existsSync(cwd)) {
+    return new Fault({
+      code: 'unreachable.program',
+      message: `${program} cannot be started in ${cwd}: there is no such folder.`,
+      remedy: 'See whether it was moved or removed.',
+      cause,
+    });
+  }
   // A name is looked up in PATH, and one folder there that may not be read makes the system say EACCES for a program that is in none of them.
   const lookedUp = !program.includes('/');
   const missing = cause.code === 'ENOENT' || (cause.code === 'EACCES' && lookedUp);
   return new Fault({
     code: 'unreachable.program',
     message: missing
-      ? `${program} cannot be started: there is no such program${cwd ? `, or no folder ${cwd}` : ''}.`
+      ? `${program} cannot be started: there is no such program.`
       : `${program} cannot be started: ${cause.code === 'EACCES' ? 'it may not be executed' : messageOf(cause)}.`,
     remedy: missing ? `Install ${program}, or put it on PATH.` : `Check the file ${program} and its permissions.`,
     cause,

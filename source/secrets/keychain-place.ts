@@ -1,6 +1,6 @@
 import { askKeychain, checkUnlocked, type Environment } from './keychain.ts';
 import type { SecretEntry, SecretName, SecretVersion } from './vault.ts';
-import { damagedFault, type StoredVersion, type VaultPlace, withVersion } from './vault-place.ts';
+import { damagedFault, keepAll, type StoredVersion, type VaultPlace, withVersion } from './vault-place.ts';
 
 const indexAccount = 'index';
 const indexFormat = 1;
@@ -43,7 +43,7 @@ export function keychainPlace(env: Environment, service: string): VaultPlace {
     for (const { account } of found) {
       const known = versionOf(account);
       if (!known) continue;
-      entries.set(known.name, withVersion(entries.get(known.name) ?? [], known.version, Number.POSITIVE_INFINITY).kept);
+      entries.set(known.name, withVersion(entries.get(known.name) ?? [], known.version, keepAll).kept);
     }
     return entries;
   }

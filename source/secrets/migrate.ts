@@ -1,5 +1,5 @@
 import { Fault } from '../faults/fault.ts';
-import type { VaultPlace } from './vault-place.ts';
+import { keepAll, type VaultPlace } from './vault-place.ts';
 
 type Told = (fraction: number, label: string) => void;
 
@@ -16,7 +16,7 @@ export async function copySecrets(from: VaultPlace, to: VaultPlace, signal: Abor
     const value = await from.read(name, signal, version.id);
     if (value === undefined) throw unreadFault(name, from);
     const there = await to.read(name, signal, version.id);
-    if (there === undefined) await to.add(name, { ...version, value }, Number.POSITIVE_INFINITY, signal);
+    if (there === undefined) await to.add(name, { ...version, value }, keepAll, signal);
     else if (there !== value) {
       throw new Fault({
         code: 'failed.migrate',

@@ -87,6 +87,40 @@ describe.each([
     expect([...keychain.all().values()].join()).not.toContain('value 1,');
   });
 
+  test('and older ones for as long as something names them', async () => {
+    const ids: string[] = [];
+    let named: ReadonlySet<string> | undefined = new Set();
+    let asked = 0;
+    const inForce = async () => {
+      asked += 1;
+      return named;
+    };
+    const vault = await openVault({
+      env: { DISPLAY: ':0', ...env },
+      paths: { data: folder },
+      signal,
+      askPassphrase: async () => phrase,
+      inForce,
+    });
+    const write = async () => ids.push(await vault.write(grant, token, `value ${ids.length}`, 'rotated'));
+    const kept = async () => (await vault.list(signal))[0]?.versions.map(({ id }) => id);
+    for (let count = 0; count < 10; count++) await write();
+    // Below ten nothing can go, and no host is asked.
+    expect(asked).toBe(0);
+    named = new Set([ids[0] ?? '']);
+    await write();
+    await write();
+    expect(await kept()).toEqual([ids[0], ...ids.slice(2)]);
+    expect(await vault.read(token, signal, ids[0])).toBe('value 0');
+    // A host that is away cannot tell: nothing goes.
+    named = undefined;
+    await write();
+    expect(await kept()).toEqual([ids[0], ...ids.slice(2)]);
+    named = new Set();
+    await write();
+    expect(await kept()).toEqual(ids.slice(4));
+  });
+
   test('what was written last is the newest, also after the clock was put back', async () => {
     const vault = await open(env);
     await vault.write(grant, token, 'before', 'given');

@@ -9,7 +9,7 @@ import { copySecrets, removeCopied } from './migrate.ts';
 import { type PlaceRecord, readPlaceRecord, writePlaceRecord } from './place-record.ts';
 import { type AskPassphrase, SealChanged, sealedPlace } from './sealed-place.ts';
 import type { SecretName, SecretVault, VaultCare } from './vault.ts';
-import { checkSecret, damagedFault, keptVersions, newVersionId, type VaultPlace } from './vault-place.ts';
+import { checkSecret, damagedFault, type Keeping, keepAll, keptVersions, newVersionId, type VaultPlace } from './vault-place.ts';
 
 export type { AskPassphrase, PassphraseQuestion } from './sealed-place.ts';
 
@@ -19,6 +19,8 @@ export interface VaultOptions {
   paths: Pick<OwnPaths, 'data'>;
   /** Asks the operator, masked. Called when a passphrase is first needed, and never while a lock is held. */
   askPassphrase?: AskPassphrase;
+  /** Versions of a secret that something still names, by id; they are never let go of. Undefined where nobody can tell: then none is. */
+  inForce?: (name: SecretName, signal: AbortSignal) => Promise<ReadonlySet<string> | undefined>;
   signal: AbortSignal;
 }
 
@@ -30,8 +32,8 @@ type Kind = SecretVault['kind'];
  * reason to begin an empty file. Every operation looks again, so a migration by another process is followed.
  * Throws `usage.secrets`, `failed.keychain`, `refused.sealed`, `failed.secrets`.
  */
-export async function openVault({ env, paths, askPassphrase, signal }: VaultOptions): Promise<SecretVault> {
-  const vault = new Vault(env, paths.data, askPassphrase);
+export async function openVault({ env, paths, askPassphrase, inForce, signal }: VaultOptions): Promise<SecretVault> {
+  const vault = new Vault(env, paths.data, askPassphrase, inForce);
   await vault.inForce(signal);
   return vault;
 }
@@ -45,7 +47,10 @@ class Vault implements SecretVault {
   #away: Fault | undefined;
   #current: Kind | undefined;
 
-  constructor(env: Environment, dataFolder: string, askPassphrase: AskPassphrase | undefined) {
+  readonly #named: VaultOptions['inForce'];
+
+  constructor(env: Environment, dataFolder: string, askPassphrase: AskPassphrase | undefined, named: VaultOptions['inForce']) {
+    this.#named = named;
     this.#wanted = wantedOf(env.QUARTERDECK_SECRETS);
     this.#recordPath = join(dataFolder, 'secrets-place.json');
     this.#lockPath = join(dataFolder, 'secrets');
@@ -103,14 +108,23 @@ class Vault implements SecretVault {
   async write(grant: Parameters<SecretVault['write']>[0], name: SecretName, value: string, origin: string): Promise<string> {
     checkSecret(name, value);
     const { signal } = grant;
+    const keep = await this.#keepingOf(name, signal);
     return this.#changing(signal, async (place) => {
       const versions = (await place.list(signal)).find((entry) => entry.name === name)?.versions ?? [];
       const id = newVersionId(versions);
       // The newest is the newest, also where the clock was put back.
       const createdMs = Math.max(Date.now(), versions.at(-1)?.createdMs ?? 0);
-      await place.add(name, { id, createdMs, origin: /^[a-z]{1,20}$/.test(origin) ? origin : 'given', value }, keptVersions, signal);
+      await place.add(name, { id, createdMs, origin: /^[a-z]{1,20}$/.test(origin) ? origin : 'given', value }, keep, signal);
       return id;
     });
+  }
+
+  /** Asked before the lock is taken: a host may take its time. */
+  async #keepingOf(name: SecretName, signal: AbortSignal): Promise<Keeping> {
+    const versions = (await this.list(signal)).find((entry) => entry.name === name)?.versions ?? [];
+    if (versions.length < keptVersions || !this.#named) return { most: keptVersions, named: new Set() };
+    const named = await this.#named(name, signal);
+    return named ? { most: keptVersions, named } : keepAll;
   }
 
   async remove({ signal }: Parameters<SecretVault['remove']>[0], name: SecretName): Promise<void> {
@@ -134,7 +148,8 @@ class Vault implements SecretVault {
     },
     restore: async ({ signal }, name, version) => {
       checkSecret(name, version.value);
-      await this.#changing(signal, (place) => place.add(name, version, keptVersions, signal));
+      const keep = await this.#keepingOf(name, signal);
+      await this.#changing(signal, (place) => place.add(name, version, keep, signal));
     },
     leftIn: async () => {
       const record = await readPlaceRecord(this.#recordPath);

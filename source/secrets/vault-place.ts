@@ -6,8 +6,14 @@ export interface StoredVersion extends SecretVersion {
   value: string;
 }
 
-/** Rollbacks reach no further than this. */
+/** Older ones stay for as long as something names them. */
 export const keptVersions = 10;
+
+/** Which versions stay when one is added: the newest so many, and those that something still names. */
+export interface Keeping {
+  most: number;
+  named: ReadonlySet<string>;
+}
 
 /**
  * One place where secrets can rest. It does no locking of its own: whoever changes it holds the lock of the vault, and waits for no person while holding it,
@@ -20,8 +26,8 @@ export interface VaultPlace {
   open(signal: AbortSignal, purpose: 'read' | 'write'): Promise<void>;
   list(signal: AbortSignal): Promise<readonly SecretEntry[]>;
   read(name: SecretName, signal: AbortSignal, version?: string): Promise<string | undefined>;
-  /** Adds a version as it is, in the order of time; drops the oldest beyond `keep`. One that is there already stays. */
-  add(name: SecretName, version: StoredVersion, keep: number, signal: AbortSignal): Promise<void>;
+  /** Adds a version as it is, in the order of time; drops the oldest that need not be kept. One that is there already stays. */
+  add(name: SecretName, version: StoredVersion, keep: Keeping, signal: AbortSignal): Promise<void>;
   remove(name: SecretName, signal: AbortSignal): Promise<void>;
 }
 
@@ -36,11 +42,19 @@ export function newVersionId(taken: readonly SecretVersion[]): string {
 }
 
 /** The versions with one more, oldest first. What was made in the same millisecond stays in the order in which it came. */
-export function withVersion<V extends SecretVersion>(versions: readonly V[], added: V, keep: number): { kept: V[]; dropped: V[] } {
+export function withVersion<V extends SecretVersion>(
+  versions: readonly V[],
+  added: V,
+  { most, named }: Keeping,
+): { kept: V[]; dropped: V[] } {
   const all = [...versions.filter(({ id }) => id !== added.id), added].sort((a, b) => a.createdMs - b.createdMs);
-  const from = Math.max(0, all.length - keep);
-  return { kept: all.slice(from), dropped: all.slice(0, from) };
+  const from = Math.max(0, all.length - most);
+  const stays = ({ id }: V, index: number) => index >= from || named.has(id);
+  return { kept: all.filter(stays), dropped: all.filter((version, index) => !stays(version, index)) };
 }
+
+/** Nothing goes. */
+export const keepAll: Keeping = { most: Number.POSITIVE_INFINITY, named: new Set() };
 
 /** A keychain cuts text at a NUL, and no program takes one in its environment; half a surrogate pair would come back as something else. */
 export function valueProblem(value: string): string | undefined {

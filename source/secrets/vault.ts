@@ -29,7 +29,7 @@ export interface SecretVault {
   list(signal: AbortSignal): Promise<readonly SecretEntry[]>;
   /** The newest version, or the one that is asked for; undefined when there is none. */
   read(name: SecretName, signal: AbortSignal, version?: string): Promise<string | undefined>;
-  /** Adds a version, which becomes the newest. Answers its id. The last ten are kept. */
+  /** Adds a version, which becomes the newest. Answers its id. The last ten are kept, and older ones that something deployed still names. */
   write(grant: Grant, name: SecretName, value: string, origin: string): Promise<string>;
   /** With all versions. */
   remove(grant: Grant, name: SecretName): Promise<void>;

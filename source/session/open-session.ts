@@ -234,6 +234,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       return answer;
     },
     hide: masking.add,
+    withoutSecrets: masking.text,
     show: (shown) => {
       if (shown.kind === 'secret') masking.add(shown.value);
       operator.show(masking.shown(shown));

@@ -210,6 +210,8 @@ export interface Session {
   review(review: Review): Promise<string>;
   /** What is shown, thrown or written down from here on has this hidden: a secret that the flow made or read by itself. A program's own output is passed on as it is. */
   hide(secret: string): void;
+  /** A text without what was hidden: for what leaves in another way than over `show`. */
+  withoutSecrets(text: string): string;
   show(shown: Shown): void;
   progress(progress: Progress): void;
   /**

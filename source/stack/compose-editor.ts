@@ -250,13 +250,6 @@ export function secretFilesOf(compose: string): Readonly<Record<string, Readonly
   );
 }
 
-/** Text of such a file with the secrets in it. Podman reads it without quotes: a value is what stands behind the equals sign. */
-export function fillSecretFile(templates: Readonly<Record<string, string>>, secrets: Readonly<Record<string, string>>): string {
-  return Object.entries(templates)
-    .map(([name, template]) => `${name}=${interpolate(template, secrets)}\n`)
-    .join('');
-}
-
 function templateOf(text: string, secrets: ReadonlySet<string>, values: Readonly<Record<string, string>>): string {
   return readInterpolation(text)
     .parts.map((part) => {

@@ -182,9 +182,14 @@ const signs: Readonly<Record<NonNullable<Line['mark']>, string>> = { added: '+',
  * A plan for `--json`; additions only:
  * `{schema: 1, kind, component, place, folder, empty, services: [{name, image, change, why, present}], ports: [{name, service, address, host, container, protocol}],
  * secrets: [{variable, what, version?}], networks: [{name, exists}], volumes: [name], site, notes: [text], files: [{path, change: create|change|delete|keep, touched, diff}],
- * findings: [{id, level, message, advice, rule?}]}`. `diff` is a unified diff with what could be a secret masked.
+ * findings: [{id, level, message, advice, rule?}]}`. `diff` is a unified diff with what could be a secret masked, and what is known to be one.
  */
-export function planJson(plan: Plan, findings: readonly Finding[], empty: boolean): Record<string, unknown> {
+export function planJson(
+  plan: Plan,
+  findings: readonly Finding[],
+  empty: boolean,
+  withoutSecrets: (text: string) => string = (text) => text,
+): Record<string, unknown> {
   return {
     schema: 1,
     kind: plan.kind,
@@ -205,7 +210,7 @@ export function planJson(plan: Plan, findings: readonly Finding[], empty: boolea
     networks: plan.networks,
     volumes: plan.volumes,
     site: plan.site,
-    notes: plan.notes,
+    notes: plan.notes.map(withoutSecrets),
     files: plan.files.map((file) => ({
       path: file.path,
       change: file.before === file.after ? 'keep' : file.before === undefined ? 'create' : file.after === undefined ? 'delete' : 'change',
@@ -213,9 +218,11 @@ export function planJson(plan: Plan, findings: readonly Finding[], empty: boolea
       diff:
         file.before === file.after
           ? ''
-          : diffLines(file)
-              .map(({ mark, text }) => `${text.startsWith('\\') ? '' : signs[mark ?? 'heading']}${text}\n`)
-              .join(''),
+          : withoutSecrets(
+              diffLines(file)
+                .map(({ mark, text }) => `${text.startsWith('\\') ? '' : signs[mark ?? 'heading']}${text}\n`)
+                .join(''),
+            ),
     })),
     findings: findings.map(({ id, level, message, advice, rule }) => ({ id, level, message, advice, ...(rule !== undefined && { rule }) })),
   };

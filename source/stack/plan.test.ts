@@ -390,6 +390,12 @@ describe('reviewOf', () => {
   it('is told as JSON without the texts of files', () => {
     const plan = planDeploy(request('password-vault'));
     const json = planJson(plan, [], isEmpty(plan));
+    // What a session knows to be secret goes, whatever it is called.
+    const [first] = json['files'] as { diff: string }[];
+    const word = /\w{8,}/.exec(first?.diff ?? '')?.[0] ?? '';
+    expect(word).not.toBe('');
+    const hidden = planJson(plan, [], isEmpty(plan), (text) => text.replaceAll(word, '(secret)'));
+    expect((hidden['files'] as { diff: string }[]).map(({ diff }) => diff).join()).not.toContain(word);
     expect(json).toMatchObject({
       schema: 1,
       kind: 'deploy',

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { compileCatalog } from '../catalog/compile.ts';
+import { interpolate } from '../catalog/interpolation.ts';
 import { answersOf } from './answers.ts';
 import { readComponentSource } from './component-source.ts';
-import { fillSecretFile, secretFilesOf } from './compose-editor.ts';
+import { secretFilesOf } from './compose-editor.ts';
 import { renderComponent } from './render.ts';
 import { variablesOf } from './variables.ts';
 
@@ -50,7 +51,9 @@ it.skipIf(!existsSync(program))(
         ...Object.fromEntries(
           Object.entries(secretFilesOf(rendered.compose)).map(([service, templates]) => [
             `secrets/${service}.env`,
-            fillSecretFile(templates, secrets),
+            Object.entries(templates)
+              .map(([name, template]) => `${name}=${interpolate(template, secrets)}\n`)
+              .join(''),
           ]),
         ),
       };

@@ -7,9 +7,10 @@ import { parse } from 'yaml';
 import { inventory } from '../../test/catalog/inventory.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { compileCatalog } from '../catalog/compile.ts';
+import { interpolate } from '../catalog/interpolation.ts';
 import { answersOf } from './answers.ts';
 import { type ComponentSource, readComponentSource } from './component-source.ts';
-import { fillSecretFile, secretFilesOf } from './compose-editor.ts';
+import { secretFilesOf } from './compose-editor.ts';
 import type { FormContext } from './form.ts';
 import type { Answers } from './model.ts';
 import { type RenderOptions, renderComponent } from './render.ts';
@@ -157,7 +158,11 @@ describe.each(ids)('%s', (id) => {
       expect(read.services[service]?.env_file).toEqual([
         `\${QUARTERDECK_SECRETS:?kept in the keychain, use quarterdeck compose}/${service}.env`,
       ]);
-      expect(fillSecretFile(templates, secrets)).toContain('secret-of-');
+      expect(
+        Object.values(templates)
+          .map((template) => interpolate(template, secrets))
+          .join(),
+      ).toContain('secret-of-');
     }
     expect(text).not.toMatch(/:-\}/);
     expect(Object.values(read.services).every(({ profiles }) => profiles === undefined)).toBe(true);

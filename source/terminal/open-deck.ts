@@ -14,15 +14,15 @@ import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { Tunnels } from '../hosts/tunnel.ts';
-import type { SecretVault } from '../secrets/vault.ts';
+import type { SecretName, SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { backupAgesOf } from './backup-ages.ts';
 import type { Deck, DeckOptions } from './deck.ts';
 import type { FarPlacesOptions } from './far-places.ts';
 import { HostQuestions } from './host-questions.ts';
 import { openOwnCatalog } from './own-catalog.ts';
-import { ownProgram } from './own-program.ts';
 import { ownHosts } from './own-hosts.ts';
+import { ownProgram } from './own-program.ts';
 import { placeNames } from './place-names.ts';
 import type { PracticeAccess } from './practice-access.ts';
 
@@ -91,6 +91,19 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         ...{ paths, env, questions, openAt, settings, home: env.HOME || homedir(), readOnly: options.readOnly },
         open: new Map(far.map((one) => [one.host.name, one.host])),
       });
+  const inForce = async (name: SecretName, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> => {
+    const { versionsInForce } = await import('../stack/versions-in-force.ts');
+    // The place of a further engine has a slash of its own.
+    const [variable = '', component = '', ...place] = name.split('/').reverse();
+    const at = place.reverse().join('/');
+    try {
+      const host = world.hostOf(at);
+      return await versionsInForce(host, { stackFolder: await world.stackFolderOf(at, signal), component, variable }, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || signal.aborted) throw thrown;
+      return undefined;
+    }
+  };
   const world: FlowWorld = {
     fleet,
     engineOf(place: string): Engine {
@@ -120,7 +133,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       const { openOwnVault } = await import('./own-vault.ts');
       await practice?.prepare?.();
       // One that could not be opened is tried again: the passphrase was wrong, the keychain locked.
-      vault ??= openOwnVault({ paths, env, asking: () => inFront, practice: practice !== undefined }).catch((thrown: unknown) => {
+      vault ??= openOwnVault({ paths, env, asking: () => inFront, practice: practice !== undefined, inForce }).catch((thrown: unknown) => {
         vault = undefined;
         throw thrown;
       });

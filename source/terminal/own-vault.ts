@@ -12,14 +12,17 @@ interface Options {
   /** Whoever is in front when the passphrase is needed is asked for it: the vault outlives the flow that opened it. */
   asking: () => Session;
   practice: boolean;
+  /** Versions of a secret that something deployed still names: see VaultOptions. */
+  inForce?: VaultOptions['inForce'];
 }
 
 /** The installation's vault. Secrets of practice are worth nothing and rest in its own folder, under a key beside them. */
-export async function openOwnVault({ paths, env, asking, practice }: Options): Promise<SecretVault> {
+export async function openOwnVault({ paths, env, asking, practice, inForce }: Options): Promise<SecretVault> {
   return openVault({
     ...(practice ? await practiceVaultOptions(paths) : { env }),
     paths,
     signal: asking().signal,
+    ...(inForce && { inForce }),
     askPassphrase: ({ id, label, help }) => asking().ask.secret({ id, label, ...(help !== undefined && { help }) }),
   });
 }
