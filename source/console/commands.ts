@@ -7,6 +7,7 @@ import { matchingPorts, portKey } from './component-rows.ts';
 import type { FilterKeeper } from './filter-keeper.ts';
 import type { FlowRuns } from './flow-runs.ts';
 import type { HostAsker } from './host-asking.ts';
+import { createHostMoves } from './host-moves.ts';
 import { type InterfaceStore, type PaneId, paneIds } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import { type CommandId, type KeyBinding, type KeyContext, type Keymap, paneCommand } from './keymap.ts';
@@ -171,17 +172,6 @@ export function createCommands(options: Options): Commands {
     if (store.get().focus === 'detail') turnTab(step);
   }
 
-  function copyAddress(): void {
-    const component = selected();
-    if (!component?.url) {
-      say('warn', component ? `${component.id} has no page that is published.` : 'No component is selected.');
-      return;
-    }
-    const url = cleanLine(component.url);
-    options.copy(url);
-    say('good', `Copied ${url}`);
-  }
-
   function showOwner(): void {
     const state = store.get();
     const ports = matchingPorts(deck.fleet.snapshot().ports, state.filters.ports);
@@ -196,7 +186,7 @@ export function createCommands(options: Options): Commands {
 
   const actions: Partial<Record<CommandId, () => void>> = {
     inspect: () => showTab('inspect'),
-    address: copyAddress,
+    ...createHostMoves({ deck, store, selected, say, copy: options.copy, startFlow: (flow, component) => startFlow(flow, component) }),
     'next-service': nextService,
     refresh: () => {
       const component = selected();
@@ -269,8 +259,8 @@ export function createCommands(options: Options): Commands {
     else actions[id]?.();
   }
 
-  /** On the help screen only these keys mean anything. */
-  const helpKeys: ReadonlySet<string> = new Set<CommandId>(['help', 'back', 'quit', 'redraw', 'suspend', 'palette']);
+  /** On a screen before the panes only these keys mean what they mean everywhere. */
+  const screenKeys: ReadonlySet<string> = new Set<CommandId>(['help', 'hosts', 'back', 'quit', 'redraw', 'suspend', 'palette']);
 
   function press(value: KeyPress): boolean {
     options.asker.touched();
@@ -290,12 +280,15 @@ export function createCommands(options: Options): Commands {
       typing.pressPalette(value);
       return true;
     }
-    const contexts: KeyContext[] = state.screen === 'help' ? ['list', 'everywhere'] : contextsOf(state);
+    const before = state.screen === 'help' || state.screen === 'hosts';
+    const contexts: KeyContext[] = before
+      ? [...(state.screen === 'hosts' ? (['hosts'] as const) : []), 'list', 'everywhere']
+      : contextsOf(state);
     const found = keymap.resolve(value.name, contexts);
     const [first] = found;
     if (!first) return false;
-    if (state.screen === 'help' && first.context === 'everywhere' && !helpKeys.has(first.id)) return true;
-    if (state.screen === 'help' && first.id === 'quit' && value.name !== 'ctrl+c') back();
+    if (before && first.context === 'everywhere' && !screenKeys.has(first.id)) return true;
+    if (before && first.id === 'quit' && value.name !== 'ctrl+c') back();
     else if (first.flow) startBound(found);
     else run(first.id as CommandId);
     return true;

@@ -17,6 +17,7 @@ import { PortsPane } from './panes/ports.tsx';
 import { progressText } from './run-lines.ts';
 import { Form } from './screens/form.tsx';
 import { Help } from './screens/help.tsx';
+import { Hosts } from './screens/hosts.tsx';
 import { Linear } from './screens/linear.tsx';
 import { Palette } from './screens/palette.tsx';
 import { Review } from './screens/review.tsx';
@@ -90,7 +91,7 @@ function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; ru
     const head = `${theme.paint('busy', `${spinner} ${run.title}${more}`)}  ${progressText(run, theme)}`;
     text = `${cutStyled(head, columns - styledWidth(tail) - 4, glyphs.ellipsis)}  ${tail}`;
   } else if (notice && notice.untilMs > nowMs) {
-    text = theme.paint(notice.tone, `${glyphs.tone[notice.tone]} ${notice.text}`);
+    text = theme.paint(notice.tone, theme.link(`${glyphs.tone[notice.tone]} ${notice.text}`));
   }
   if (text === undefined) return null;
   return (
@@ -159,6 +160,8 @@ function Screen() {
         <Review key={asked.id} rectangle={body} dialog={asked.dialog} />
       ) : state.screen === 'help' ? (
         <Help rectangle={body} />
+      ) : state.screen === 'hosts' ? (
+        <Hosts rectangle={body} />
       ) : (
         <>
           {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}

@@ -3,6 +3,7 @@ import type { Tone } from '../fleet/model.ts';
 import type { FlowOutcome } from '../flows/flow.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import type { UnfinishedChange } from '../terminal/unfinished-changes.ts';
+import type { Grouping } from './component-rows.ts';
 import type { FormDialog } from './form-dialog.ts';
 import type { Frames } from './frames.ts';
 import type { HostAsking } from './host-asking.ts';
@@ -73,12 +74,15 @@ export interface Notice {
 export interface InterfaceState {
   focus: PaneId;
   zoomed: boolean;
-  screen: 'panes' | 'help' | 'palette';
+  screen: 'panes' | 'help' | 'palette' | 'hosts';
   /** Key of a component. */
   selected: string | undefined;
   /** Where it stood in the list, for when it goes away. */
   selectedPlace: number;
   selectedPort: string | undefined;
+  grouping: Grouping;
+  /** On the screen of hosts: the place, or the tunnel, under the cursor. */
+  hostsCursor: number;
   tab: DetailTab;
   /** Service looked at, by component key; missing means the main one. */
   services: Readonly<Record<string, string>>;
@@ -128,6 +132,8 @@ export const firstState: InterfaceState = {
   selected: undefined,
   selectedPlace: 0,
   selectedPort: undefined,
+  grouping: 'kind',
+  hostsCursor: 0,
   tab: 'overview',
   services: {},
   filters: { components: '', ports: '', logs: '', fields: '', inspect: '' },

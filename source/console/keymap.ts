@@ -4,7 +4,7 @@ import { type PaneId, paneIds, paneTitles } from './interface-store.ts';
 import { isKeyName, keyText } from './key-press.ts';
 
 /** Where a key means something. */
-export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'question' | 'form' | 'review' | 'run' | PaneId;
+export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'hosts' | 'question' | 'form' | 'review' | 'run' | PaneId;
 
 export interface KeyBinding {
   id: string;
@@ -45,7 +45,12 @@ const bindings = [
   { id: 'remove', keys: ['x', 'delete'], context: 'component', label: 'remove', flow: 'remove' },
   { id: 'copy', keys: ['c'], context: 'component', label: 'copy', flow: 'copy' },
   { id: 'inspect', keys: ['i'], context: 'component', title: 'Inspect, with secrets masked', label: 'inspect' },
-  { id: 'address', keys: ['o'], context: 'component', title: "Copy the address of the component's page" },
+  {
+    id: 'address',
+    keys: ['o'],
+    context: 'component',
+    title: "Copy the address of the component's page; on another host, open a tunnel to it",
+  },
   { id: 'next-service', keys: ['v'], context: 'component', title: 'Look at the next service of the component' },
   { id: 'refresh', keys: ['R'], context: 'component', title: 'Ask the component again, now' },
   { id: 'df', keys: ['D'], context: 'host', flow: 'df' },
@@ -64,6 +69,11 @@ const bindings = [
     context: 'components',
     title: 'Mark the component, or not: the logs of all marked ones are merged',
   },
+  { id: 'group-hosts', keys: ['O'], context: 'components', title: 'Group the list by host, or by kind' },
+  { id: 'show-host', keys: ['enter', 'right'], context: 'hosts', title: "The host's components alone", label: 'components' },
+  { id: 'retry-host', keys: ['R'], context: 'hosts', title: 'Connect now, also after a refusal', label: 'try now' },
+  { id: 'copy-tunnel', keys: ['y', 'o'], context: 'hosts', title: 'Copy the address of the tunnel' },
+  { id: 'close-tunnel', keys: ['x', 'delete'], context: 'hosts', title: 'Close the tunnel' },
   { id: 'follow', keys: ['space', 'f'], context: 'logs', title: 'Pause the logs, or follow them again', label: 'pause' },
   {
     id: 'enter-line',
@@ -104,6 +114,9 @@ const bindings = [
   { id: 'tab-right', keys: [']'], context: 'everywhere', title: 'Next tab of the details' },
   { id: 'tab-left', keys: ['['], context: 'everywhere', title: 'Previous tab of the details' },
   { id: 'log-scope', keys: ['L'], context: 'everywhere', title: 'Logs of the component, of its project, of the whole host' },
+  { id: 'next-host', keys: ['>'], context: 'everywhere', title: 'Components of the next host alone, then of all' },
+  { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Components of the previous host alone' },
+  { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, how each is reached, and open tunnels' },
   { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them' },
   { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
   { id: 'back', keys: ['esc'], context: 'everywhere', title: 'Back: close, clear the filter, cancel what runs' },
@@ -163,6 +176,7 @@ const shared: readonly KeyContext[] = ['list', 'component', 'host', 'everywhere'
 /** Which contexts are active at the same time: within one of these a key can have one meaning only. */
 const together: readonly (readonly KeyContext[])[] = [
   ...paneIds.map((pane) => [pane, ...shared]),
+  ['hosts', 'list', 'everywhere'],
   ['question'],
   ['form'],
   ['review', 'list'],
@@ -175,6 +189,7 @@ export function contextTitle(context: KeyContext): string {
     list: 'Moving',
     component: 'The selected component',
     host: 'The host',
+    hosts: 'Hosts',
     question: 'Questions',
     form: 'Forms',
     review: 'Reviews',
@@ -263,7 +278,7 @@ export interface KeyTableRow {
   title: string;
 }
 
-const order: readonly KeyContext[] = ['everywhere', 'list', 'component', ...paneIds, 'host', 'question', 'form', 'review', 'run'];
+const order: readonly KeyContext[] = ['everywhere', 'list', 'component', ...paneIds, 'host', 'hosts', 'question', 'form', 'review', 'run'];
 
 /** The table as the help shows it: grouped by context. */
 export function keyTable(keymap: Keymap = createKeymap()): KeyTableRow[] {

@@ -10,6 +10,8 @@ export interface Measured {
   /** `cut`: a line goes on beyond the right edge; undefined before there was one. */
   logs: LogGeometry & { cut: boolean | undefined; whole: { height: number; total: number } };
   detail: { height: number; total: number; matches: readonly number[] };
+  /** `total`: hosts and tunnels. */
+  hosts: { height: number; total: number };
   help: { height: number; total: number };
   run: { height: number; total: number };
   /** Fields of a form on a page. */
@@ -25,6 +27,7 @@ export function firstMeasures(): Measured {
     ports: 1,
     logs: { height: 1, rowsOf: () => 1, cut: undefined, whole: none },
     detail: { ...none, matches: [] },
+    hosts: none,
     help: none,
     run: none,
     form: 1,

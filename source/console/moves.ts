@@ -30,7 +30,9 @@ export interface Moves {
 
 export function createMoves({ deck, store, logs, measured, selected }: Options): Moves {
   const listed = (filter: string) =>
-    rowsFor(deck.fleet.snapshot().components, filter).flatMap((row) => (row.kind === 'component' ? [row.component] : []));
+    rowsFor(deck.fleet.snapshot().components, filter, store.get().grouping).flatMap((row) =>
+      row.kind === 'component' ? [row.component] : [],
+    );
 
   function select(componentKey: string): void {
     store.update((state) => {
@@ -89,6 +91,13 @@ export function createMoves({ deck, store, logs, measured, selected }: Options):
       const last = Math.max(0, measured.help.total - measured.help.height);
       const next = amount === 'top' ? 0 : amount === 'bottom' ? last : state.helpScroll + amount;
       store.update(() => ({ helpScroll: Math.min(last, Math.max(0, next)) }));
+      return;
+    }
+    if (state.screen === 'hosts') {
+      const amount = by(measured.hosts.height);
+      const last = Math.max(0, measured.hosts.total - 1);
+      const next = amount === 'top' ? 0 : amount === 'bottom' ? last : Math.min(last, state.hostsCursor) + amount;
+      store.update(() => ({ hostsCursor: Math.min(last, Math.max(0, next)) }));
       return;
     }
     const apply = (page: number) => (index: number, last: number) => {

@@ -107,6 +107,7 @@ const screens: Readonly<Record<string, readonly string[]>> = {
   'bad-filter': ['4', '/', '/', 'w', '(', '/'],
   'merged-logs': [' ', 'j', ' ', '4'],
   'host-logs': ['L'],
+  hosts: ['H'],
   help: ['?'],
   palette: [':', 'r', 'e', 's'],
   confirm: ['x'],

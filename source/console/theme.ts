@@ -1,6 +1,6 @@
 import type { Tone } from '../fleet/model.ts';
 import { textWidth } from '../text/width.ts';
-import { unstyled } from './styled-text.ts';
+import { unstyled, withLinks } from './styled-text.ts';
 
 /** What a piece of text is for. Screens name roles; only this file knows colours. */
 export type Role =
@@ -149,6 +149,8 @@ export interface Theme {
   readonly ascii: boolean;
   readonly glyphs: Glyphs;
   paint(role: Role, text: string): string;
+  /** Addresses in it as links, where the terminal may know such things. */
+  link(text: string): string;
   frame(focused: boolean): Frame;
   /** The last thing done to a row before it reaches the screen: nothing leaves that this terminal cannot show. */
   finish(row: string): string;
@@ -215,6 +217,7 @@ export function createTheme(options: { depth: ColourDepth; background: Backgroun
       if (role === 'selected') return open + text.replace(/\x1b\[(1|22)m/g, '') + close;
       return open + text + close;
     },
+    link: (text) => (depth === 'none' || ascii ? text : withLinks(text)),
     frame: (focused) => (focused && depth === 'none' ? family.heavy : family.plain),
     finish(row) {
       const shown = depth === 'none' ? unstyled(row) : row.replace(idleEnd, '');

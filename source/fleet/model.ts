@@ -232,6 +232,8 @@ export interface Fleet {
   stats(componentKey: string): StatsHistory | undefined;
   /** Asks a component's probe and reads its facts again, now. */
   refresh(componentKey?: string): void;
+  /** Goes to a place again now, also after a refusal, or reads it anew. */
+  retry(place: string): void;
   /** Stops a container and remembers that it was from here, unless the engine refuses: not every engine tells afterwards (R5). */
   whileStopping<T>(containerId: string, stop: () => Promise<T>): Promise<T>;
   close(): void;

@@ -184,6 +184,12 @@ export function openFleet({
     });
   }
 
+  function again(watch: PlaceWatch): void {
+    // Being asked for it is what a refusal waits for.
+    watch.host.link?.retry();
+    watch.refresh();
+  }
+
   /** Looks with each commit. */
   function until(reached: () => boolean, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -235,13 +241,12 @@ export function openFleet({
     stats: (key): StatsHistory | undefined => stats.history(key),
     refresh(key) {
       const one = key === undefined ? undefined : runtimes.get(key)?.place;
-      for (const watch of one ? [one] : watches) {
-        // Asking for it is what a refusal waits for.
-        watch.host.link?.retry();
-        watch.refresh();
-      }
+      for (const watch of one ? [one] : watches) again(watch);
       probes.refresh(key);
       void deployed.read();
+    },
+    retry(name) {
+      for (const watch of watches) if (watch.name === name) again(watch);
     },
     whileStopping: (containerId, stop) => stops.around(containerId, stop),
     runtime: (key) => runtimes.get(key),

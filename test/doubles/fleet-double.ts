@@ -128,6 +128,10 @@ export class FleetDouble implements Fleet {
   stats() {
     return undefined;
   }
+  readonly retried: string[] = [];
+  retry(place: string): void {
+    this.retried.push(place);
+  }
   readonly stops: string[] = [];
   async whileStopping<T>(containerId: string, stop: () => Promise<T>): Promise<T> {
     this.stops.push(containerId);

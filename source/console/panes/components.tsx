@@ -2,9 +2,10 @@ import { useRef } from 'react';
 import { dutiesLeft, isBackupDue } from '../../fleet/duties.ts';
 import type { ComponentView, PlaceView, StatsHistory } from '../../fleet/model.ts';
 import { isUpState } from '../../fleet/service-state.ts';
+import { troubleOf } from '../../terminal/way-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, durationText } from '../../text/quantities.ts';
-import { cut, pad, wrap } from '../../text/width.ts';
+import { cut, pad, textWidth, wrap } from '../../text/width.ts';
 import { type ComponentRow, namesOf, rowsFor, selectedIn } from '../component-rows.ts';
 import { useParts } from '../context.ts';
 import { useFilterText } from '../hooks/use-filter-text.ts';
@@ -18,6 +19,8 @@ import { PaneFrame } from '../widgets/pane-frame.tsx';
 
 interface Columns {
   id: number;
+  /** Only where there are several. */
+  host: number;
   word: number;
   product: number;
   project: number;
@@ -26,13 +29,22 @@ interface Columns {
 }
 
 const ageColumns = 4;
+const mostHostColumns = 12;
 const loadColumns = 16;
 
-/** Which columns fit. The name and the state come first, then where it belongs, what it costs, what it is. */
-export function columnsFor(width: number): Columns {
-  const columns: Columns = { id: 0, word: 18, product: 0, project: 0, image: 0, load: false };
+/** Which columns fit. The name and the state come first, then the host where there are several, where it belongs, what it costs, what it is. */
+export function columnsFor(width: number, hosts: readonly string[] = []): Columns {
+  const columns: Columns = { id: 0, host: 0, word: 18, product: 0, project: 0, image: 0, load: false };
   // Pointer, glyph, a space after each column and one at the edge.
   let room = width - 4 - columns.word - 1 - ageColumns - 1;
+  if (hosts.length > 1) {
+    columns.host = Math.min(mostHostColumns, Math.max(4, ...hosts.map(textWidth)));
+    room -= columns.host + 1;
+    // Most states are one short word.
+    const wanted = Math.min(5, Math.max(0, 20 - room));
+    columns.word -= wanted;
+    room += wanted;
+  }
   const take = (size: number, least: number) => {
     if (room - size - 1 < least) return 0;
     room -= size + 1;
@@ -91,6 +103,7 @@ export function componentLine(component: ComponentView, selected: boolean, conte
     theme.paint(component.tone, pad(cleanLine(component.word), columns.word, 'left', glyphs.ellipsis)),
     quiet(pad(age, ageColumns, 'right')),
   ];
+  if (columns.host) parts.splice(1, 0, quiet(pad(cleanLine(component.host), columns.host, 'left', glyphs.ellipsis)));
   if (columns.load) parts.push(quiet(loadText(stats(component.key))));
   if (columns.product) parts.push(product);
   if (columns.image) parts.push(quiet(pad(cleanLine(main?.image ?? ''), columns.image, 'left', glyphs.ellipsis)));
@@ -114,16 +127,12 @@ function emptyLines(places: readonly PlaceView[], settled: boolean, filter: stri
   const room = width - 4;
   const indent = (lines: string[]) => lines.map((line) => `  ${line}`);
   if (filter !== '') return ['', ...indent(wrap(`Nothing matches "${filter}". Esc clears the filter.`, room))];
-  const away = places.filter((place) => place.link.state === 'away');
+  const away = places.flatMap((place) => troubleOf(place) ?? []);
   if (away.length > 0) {
-    return away.flatMap((place) => [
+    return away.flatMap(({ message, remedy }) => [
       '',
-      ...indent(
-        wrap(`${theme.glyphs.tone.bad} ${cleanLine(place.link.message ?? `The engine of ${place.name} is away.`)}`, room).map((line) =>
-          theme.paint('bad', line),
-        ),
-      ),
-      ...indent(wrap(cleanLine(place.link.remedy ?? ''), room)),
+      ...indent(wrap(`${theme.glyphs.tone.bad} ${cleanLine(message)}`, room).map((line) => theme.paint('bad', line))),
+      ...indent(wrap(cleanLine(remedy), room)),
     ]);
   }
   if (!settled)
@@ -135,6 +144,7 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
   const { theme, commands } = useParts();
   const { components, places, settled } = useFleet();
   const filter = useInterface((state) => state.filters.components);
+  const grouping = useInterface((state) => state.grouping);
   const filterLine = useFilterText('components');
   const selectedKey = useInterface((state) => state.selected);
   const selectedPlace = useInterface((state) => state.selectedPlace);
@@ -144,18 +154,20 @@ export function ComponentsPane({ rectangle, focused }: { rectangle: Rectangle; f
 
   const width = rectangle.width - 2;
   const height = rectangle.height - 2;
-  const rows = rowsFor(components, filter);
+  const rows = rowsFor(components, filter, grouping);
   const selected = selectedIn(rows, selectedKey, selectedPlace);
   const index = rows.findIndex((row) => row.kind === 'component' && row.component.key === selected?.key);
   start.current = windowStart({ previous: start.current, selected: index, height, total: rows.length });
   commands.measured.list = height;
 
-  const columns = columnsFor(width);
+  // Under headings that name the host it need not stand in each row.
+  const columns = columnsFor(width, grouping === 'host' ? [] : places.map(({ name }) => name));
   const visible = rows.slice(start.current, start.current + height);
   const stats = useStats(
     columns.load ? visible.flatMap((row) => (row.kind === 'component' && isUpState(row.component.state) ? [row.component.key] : [])) : [],
   );
-  const context: RowContext = { theme, width, columns, nowMs, focused, stats, names: namesOf(components), marked };
+  const besideHost = places.length > 1;
+  const context: RowContext = { theme, width, columns, nowMs, focused, stats, names: namesOf(components, { besideHost }), marked };
   const lines =
     rows.length === 0
       ? emptyLines(places, settled, filter, theme, width)

@@ -9,6 +9,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useLogLines } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
+import { farOf } from '../hosts-lines.ts';
 import { type DetailTab, detailTabs } from '../interface-store.ts';
 import type { Rectangle } from '../layout.ts';
 import { serviceShown } from '../selection.ts';
@@ -79,7 +80,9 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
     const detail = inspection.state === 'here' ? inspection.detail : undefined;
     switch (tab) {
       case 'overview':
-        return contentOf(overviewLines({ theme, width, nowMs, component, service, stats: stats(component.key) }));
+        return contentOf(
+          overviewLines({ theme, width, nowMs, component, service, stats: stats(component.key), far: farOf(deck, component) }),
+        );
       case 'ports':
         return contentOf(componentPortsLines({ theme, width, component, snapshot, filter }));
       case 'fields':

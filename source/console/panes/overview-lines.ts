@@ -14,6 +14,8 @@ export interface OverviewOptions {
   component: ComponentView;
   service: ServiceView | undefined;
   stats: StatsHistory | undefined;
+  /** Of a component of another machine: its name, and where a tunnel from here leads to it. */
+  far?: { machine: string; tunnel: string | undefined } | undefined;
 }
 
 const labelColumns = 9;
@@ -69,7 +71,10 @@ export function overviewLines(options: OverviewOptions): string[] {
     lines.push(` ${faint(pad(label, labelColumns))} ${role ? theme.paint(role, head) : head}`);
     for (const line of more) lines.push(` ${' '.repeat(labelColumns)} ${role ? theme.paint(role, line) : line}`);
   };
-  fact('page', cleanLine(component.url ?? ''), 'accent');
+  const { far } = options;
+  fact('page', component.url === undefined ? '' : `${cleanLine(component.url)}${far ? ` on ${cleanLine(far.machine)}` : ''}`, 'accent');
+  if (far?.tunnel !== undefined)
+    lines.push(` ${faint(pad('from here', labelColumns))} ${theme.link(theme.paint('accent', cut(far.tunnel, width - labelColumns - 3)))}`);
   fact('what', cleanLine(component.kind));
   fact('product', [cleanLine(component.product), probe?.version ? cleanLine(probe.version) : ''].filter(Boolean).join(' '));
   fact('project', cleanLine(component.project));

@@ -42,9 +42,11 @@ export interface PortLineOptions {
   width: number;
   addressColumns: number;
   state: 'selected' | 'resting' | 'plain';
+  /** Ports of several machines are listed: whose each is has to be said. */
+  several?: boolean;
 }
 
-export function portLine(port: PortView, { theme, width, addressColumns, state }: PortLineOptions): string {
+export function portLine(port: PortView, { theme, width, addressColumns, state, several = false }: PortLineOptions): string {
   const { glyphs } = theme;
   const marked = state !== 'plain';
   const conflict = port.conflictWith.length > 0;
@@ -60,7 +62,7 @@ export function portLine(port: PortView, { theme, width, addressColumns, state }
     [
       `${marked ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(tone, glyphs.tone[tone])} ${pad(addressText(port), addressColumns, 'left', glyphs.ellipsis)}`,
       theme.paint(wordRole, pad(word, 8)),
-      pad(cleanLine(port.owner), ownerColumns, 'left', glyphs.ellipsis),
+      pad(cleanLine(several ? `${port.host}/${port.owner}` : port.owner), ownerColumns, 'left', glyphs.ellipsis),
       ...(wide ? [theme.paint(marked && role === 'faint' ? 'strong' : role, cut(text, room - ownerColumns - 1, glyphs.ellipsis))] : []),
     ].join(' '),
     width,
@@ -108,9 +110,10 @@ export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focuse
   commands.measured.ports = listHeight;
 
   const addressColumns = addressColumnsOf(ports);
-  const list = ports
-    .slice(start.current, start.current + listHeight)
-    .map((port) => portLine(port, { theme, width, addressColumns, state: port !== chosen ? 'plain' : focused ? 'selected' : 'resting' }));
+  const list = ports.slice(start.current, start.current + listHeight).map((port) => {
+    const state = port !== chosen ? 'plain' : focused ? 'selected' : 'resting';
+    return portLine(port, { theme, width, addressColumns, state, several: snapshot.places.length > 1 });
+  });
   if (ports.length === 0) list.push(filter === '' ? '  Nothing listens here.' : `  ${cut(`No port matches "${filter}".`, width - 4)}`);
   while (list.length < listHeight && noteRoom > 0) list.push('');
 

@@ -90,6 +90,7 @@ export function createFakeDeck(
     stats: statsOf,
     whileStopping: (_, stop) => stop(),
     refresh: (key) => void refreshed.push(key),
+    retry: (place) => void refreshed.push(`place ${place}`),
     close() {},
   };
   return {

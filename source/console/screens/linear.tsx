@@ -2,6 +2,7 @@ import { Box, Text } from 'ink';
 import { useEffect } from 'react';
 import { entryAt } from '../../fleet/entry-list.ts';
 import type { PortView } from '../../fleet/model.ts';
+import { clockText as skewText, troubleOf, wayText } from '../../terminal/way-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { rowsFor } from '../component-rows.ts';
 import { useParts } from '../context.ts';
@@ -12,6 +13,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useLogChanges, writersOf } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
+import { farOf, hostItems, placeFacts } from '../hosts-lines.ts';
 import type { PaneId, RunView } from '../interface-store.ts';
 import { componentName, markOf } from '../log-line-text.ts';
 import { logWhose } from '../log-look.ts';
@@ -62,7 +64,7 @@ export function Linear() {
 
   function componentLines(): string[] {
     if (!component) return [];
-    const listed = rowsFor(snapshot.components, state.filters.components).flatMap((row) =>
+    const listed = rowsFor(snapshot.components, state.filters.components, state.grouping).flatMap((row) =>
       row.kind === 'component' ? [row.component] : [],
     );
     return [`Component ${listed.indexOf(component) + 1} of ${listed.length}: ${cleanLine(component.id)}, ${cleanLine(component.word)}.`];
@@ -71,7 +73,7 @@ export function Linear() {
   function detailLines(): string[] {
     if (!component) return [];
     const service = serviceShown(state, component);
-    return overviewLines({ theme: plain, width: columns, nowMs, component, service, stats: undefined })
+    return overviewLines({ theme: plain, width: columns, nowMs, component, service, stats: undefined, far: farOf(deck, component) })
       .map((line) => line.trim())
       .filter(Boolean);
   }
@@ -124,6 +126,25 @@ export function Linear() {
     return [...head, ...texts];
   }
 
+  function hostsSentences(): string[] {
+    const items = hostItems(snapshot, deck.tunnels?.all ?? []);
+    commands.measured.hosts = { height: items.length, total: items.length };
+    const at = Math.min(state.hostsCursor, items.length - 1);
+    const item = items[at];
+    const head = `Hosts and tunnels. ${at + 1} of ${items.length}.`;
+    if (item?.kind === 'tunnel') {
+      const { url, wanted, trouble } = item.tunnel;
+      return [
+        head,
+        `Tunnel ${url} to ${cleanLine(wanted.name)} on ${cleanLine(wanted.place)}.`,
+        ...(trouble ? [cleanLine(trouble.message)] : []),
+      ];
+    }
+    if (!item) return [head];
+    const facts = placeFacts(item.place, { nowMs, destinations: deck.settings.hosts }).filter(([name]) => name !== 'next try');
+    return [head, `${cleanLine(item.place.name)}.`, ...facts.map(([name, text]) => `${name}: ${text}`)];
+  }
+
   function frontLines(run: RunView): string[] {
     if (run.dialog?.kind === 'form') return formSentences(run.dialog, plain);
     if (run.dialog?.kind === 'review') {
@@ -136,8 +157,16 @@ export function Linear() {
   }
 
   const lines: string[] = [];
-  const places = snapshot.places.map(
-    (place) => `${cleanLine(place.name)}, ${place.engine.kind ?? 'engine'} ${cleanLine(place.engine.version)}, ${place.link.state}`,
+  const places = snapshot.places.map((place) =>
+    [
+      cleanLine(place.name),
+      place.engine.reachable ? `${place.engine.kind ?? 'engine'} ${cleanLine(place.engine.version)}` : '',
+      // Countdowns would be read out again each second.
+      wayText(place, nowMs, { retry: false }).text || place.link.state,
+      skewText(place),
+    ]
+      .filter(Boolean)
+      .join(', '),
   );
   const marks = [deck.options.readOnly ? 'Read-only.' : '', parts.practice ? 'Practice.' : ''].filter(Boolean).join(' ');
   lines.push(`Quarterdeck. ${places.join('; ')}. ${marks}`.trim());
@@ -147,7 +176,8 @@ export function Linear() {
       .join(', ')}.`,
   );
   for (const place of snapshot.places) {
-    if (place.link.state === 'away') lines.push(`Away: ${cleanLine(place.link.message ?? '')} ${cleanLine(place.link.remedy ?? '')}`);
+    const trouble = troubleOf(place);
+    if (trouble) lines.push(`Away: ${cleanLine(trouble.message)} ${cleanLine(trouble.remedy)}`);
   }
   for (const { text, verb, key } of remarks({ components: snapshot.components, unfinished: state.unfinished, asking: state.asking }))
     lines.push(
@@ -160,6 +190,8 @@ export function Linear() {
   const front = frontRun(state.runs);
   if (front) {
     lines.push(`${front.title}.`, ...frontLines(front));
+  } else if (state.screen === 'hosts') {
+    lines.push(...hostsSentences());
   } else {
     const told: Record<PaneId, () => readonly string[]> = {
       components: componentLines,

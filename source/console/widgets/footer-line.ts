@@ -3,6 +3,7 @@ import type { Deck } from '../../terminal/deck.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { frontRun } from '../flow-runs.ts';
 import { type FormDialog, fieldAt } from '../form-dialog.ts';
+import { hostItems } from '../hosts-lines.ts';
 import type { InterfaceState } from '../interface-store.ts';
 import { keyText } from '../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../keymap.ts';
@@ -102,6 +103,15 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
   if (state.screen === 'palette') return { near: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] };
   if (state.screen === 'help')
     return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };
+  if (state.screen === 'hosts') {
+    const items = hostItems(deck.fleet.snapshot(), deck.tunnels?.all ?? []);
+    const chosen = items[Math.min(state.hostsCursor, items.length - 1)];
+    const near =
+      chosen?.kind === 'tunnel'
+        ? [of('copy-tunnel', 'copy'), of('close-tunnel', 'close the tunnel')]
+        : [of('show-host', 'its components'), of('retry-host', 'try now')];
+    return { near: [...near, of('down', 'down'), of('up', 'up')], always: [of('palette'), of('back', 'back')] };
+  }
 
   const contexts = contextsOf(state);
   const { logs } = state;

@@ -1,7 +1,8 @@
 import type { CatalogProblem } from '../../catalog/catalog.ts';
 import type { ComponentView, FleetSnapshot, PlaceView, Tone } from '../../fleet/model.ts';
+import { clockText, troubleOf, wayText } from '../../terminal/way-text.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { cut, pad, wrap } from '../../text/width.ts';
+import { pad, wrap } from '../../text/width.ts';
 import { padStyled, styledWidth } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 
@@ -15,6 +16,9 @@ interface HeaderOptions {
   practice: boolean;
   problems: readonly CatalogProblem[];
 }
+
+/** Of the header, for several hosts: what is wrong on them needs room as well. */
+const placesShare = 0.6;
 
 const worstFirst: readonly Tone[] = ['bad', 'warn', 'unknown', 'busy', 'idle'];
 
@@ -41,12 +45,27 @@ export function counts(components: readonly ComponentView[]): { word: string; co
   return [...byWord.values()].sort((one, other) => rank(one.tone) - rank(other.tone) || other.count - one.count);
 }
 
-function placeText(place: PlaceView, theme: Theme): string {
+/** One place; `short` where many have to stand beside each other. */
+function placeText(place: PlaceView, theme: Theme, nowMs: number, short: boolean): string {
   const { engine, link } = place;
-  const name = theme.paint('strong', cleanLine(place.name));
+  const way = wayText(place, nowMs, { retry: !short });
   const made = [engine.kind ?? 'engine', cleanLine(engine.version), engine.rootless ? 'rootless' : ''].filter(Boolean).join(' ');
-  if (link.state === 'connected') return `${name} ${theme.glyphs.dot} ${made}`;
-  return `${name} ${theme.glyphs.dot} ${theme.paint(link.state === 'away' ? 'bad' : 'busy', link.state)}`;
+  const skew = clockText(place);
+  return [
+    theme.paint('strong', cleanLine(place.name)),
+    way.text === '' ? '' : way.tone === 'good' ? way.text : theme.paint(way.tone, way.text),
+    short || link.state !== 'connected' ? '' : made,
+    skew === '' ? '' : theme.paint('warn', skew),
+  ]
+    .filter(Boolean)
+    .join(` ${theme.glyphs.dot} `);
+}
+
+/** With all that is known of each, or, where that takes more than its share, with the way to each alone. */
+function placeTexts(places: readonly PlaceView[], theme: Theme, nowMs: number, room: number): string[] {
+  const whole = places.map((place) => placeText(place, theme, nowMs, false));
+  if (places.length < 2 || whole.reduce((sum, text) => sum + styledWidth(text) + 3, 0) <= room * placesShare) return whole;
+  return places.map((place) => placeText(place, theme, nowMs, true));
 }
 
 /** `14:03`, in the operator's time zone. */
@@ -72,9 +91,14 @@ export function headerLine(options: HeaderOptions): string {
     line += gap + text;
     return true;
   };
-  const [first, ...others] = snapshot.places;
-  if (first) add(cut(placeText(first, theme), 200), '  ');
-  for (const place of others) add(placeText(place, theme), '   ');
+  const texts = placeTexts(snapshot.places, theme, nowMs, room);
+  for (const [index, text] of texts.entries()) {
+    const left = texts.length - index;
+    const more = left > 1 ? `   +${left - 1} hosts`.length : 0;
+    if (styledWidth(line) + 3 + styledWidth(text) + more <= room && add(text, index === 0 ? '  ' : '   ')) continue;
+    add(theme.paint('faint', `+${left} ${left === 1 ? 'host' : 'hosts'}`), '   ');
+    break;
+  }
   let gap = '   ';
   const all = counts(snapshot.components);
   for (const [index, { word, count, tone }] of all.entries()) {
@@ -95,19 +119,25 @@ export function headerLine(options: HeaderOptions): string {
 /** How many rows the banner may take. */
 const mostBannerRows = 3;
 
-/** What must be said above the panes: an engine that is away, why, what to do, and what happens next. Empty when all is well. */
+/** What must be said above the panes: a machine or an engine that is away, why, what to do, and what happens next. Empty when all is well. */
 export function bannerLines(snapshot: FleetSnapshot, theme: Theme, columns: number, nowMs: number): string[] {
-  const troubled = snapshot.places.filter((place) => place.link.state === 'away');
-  const [place] = troubled;
-  if (!place) return [];
-  const { link } = place;
-  const waitSeconds = link.retryAtMs === undefined ? undefined : Math.max(0, Math.ceil((link.retryAtMs - nowMs) / 1000));
+  const troubled = snapshot.places.flatMap((place) => {
+    const trouble = troubleOf(place);
+    return trouble ? [{ place, trouble }] : [];
+  });
+  const [first] = troubled;
+  if (!first) return [];
+  const { place, trouble } = first;
+  const waitSeconds = trouble.retryAtMs === undefined ? undefined : Math.max(0, Math.ceil((trouble.retryAtMs - nowMs) / 1000));
   const next = waitSeconds === undefined ? '' : waitSeconds === 0 ? 'Trying again now.' : `Next try in ${waitSeconds} s.`;
-  const tail = [next, troubled.length > 1 ? `(${troubled.length - 1} more)` : ''].filter(Boolean).join(' ');
-  const reason = [link.message ?? 'The engine does not answer.', link.remedy ?? ''].filter(Boolean).map(cleanLine).join(' ');
+  // Engines of one machine that is away are one trouble.
+  const machines = new Set(troubled.map((one) => one.place.machine));
+  const tail = [next, machines.size > 1 ? `(${machines.size - 1} more)` : ''].filter(Boolean).join(' ');
+  const name = place.way && place.way.state !== 'connected' ? place.machine : place.name;
+  const reason = [trouble.message, trouble.remedy].filter(Boolean).map(cleanLine).join(' ');
   // The countdown moves: it keeps its place, and its room, so that nothing else does.
   const tailColumns = 20;
-  const wrapped = wrap(`${cleanLine(place.name)}: ${reason}`, columns - tailColumns - 5);
+  const wrapped = wrap(reason.startsWith(`${cleanLine(name)} `) ? reason : `${cleanLine(name)}: ${reason}`, columns - tailColumns - 5);
   const rows =
     wrapped.length > mostBannerRows ? [...wrapped.slice(0, mostBannerRows - 1), wrapped.slice(mostBannerRows - 1).join(' ')] : wrapped;
   return rows.map((row, index) =>
