@@ -33,8 +33,20 @@ export function statusJson(
 ) {
   return {
     schema: 1,
-    hosts: places.map(({ name, engine, link, notes }) => ({
+    hosts: places.map(({ name, machine, hostKind, way, clockAheadMs, engine, link, notes }) => ({
       host: name,
+      machine,
+      kind: hostKind,
+      ...(way && {
+        link: {
+          state: way.state,
+          since: stamp(way.sinceMs),
+          roundTripMs: way.roundTripMs ?? null,
+          ...(way.message !== undefined && { message: way.message, remedy: way.remedy ?? '' }),
+          ...(way.retryAtMs !== undefined && { retryAt: stamp(way.retryAtMs) }),
+        },
+      }),
+      ...(clockAheadMs !== undefined && { clockAheadSeconds: Math.round(clockAheadMs / 1000) }),
       engine: {
         kind: engine.kind ?? null,
         version: engine.version,

@@ -8,21 +8,32 @@ import { cut, pad, textWidth, wrap } from '../text/width.ts';
 import type { Output } from './output.ts';
 import { type TableColumn, tableLines } from './table.ts';
 import { type UnfinishedChange, unfinishedText } from './unfinished-changes.ts';
+import { clockText, wayText } from './way-text.ts';
 
 const engineNames = { docker: 'Docker', podman: 'Podman' } as const;
 
 /** Host addresses that mean all of them. */
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', '']);
 
-function placeLine(place: PlaceView, components: readonly ComponentView[], output: Output): string {
+function placeLine(place: PlaceView, components: readonly ComponentView[], output: Output, nowMs: number): string {
   const { engine, link } = place;
+  const way = place.way ? wayText(place, nowMs, { retry: false }) : undefined;
+  const skew = clockText(place);
   const kind =
     engine.kind === undefined ? 'no engine' : `${engineNames[engine.kind]} ${engine.version}${engine.rootless ? ' rootless' : ''}`.trim();
   const counts =
     link.state === 'connected'
       ? summary(components, output)
       : output.paint('bad', `${output.glyph('unknown')} ${link.state === 'away' ? 'not reachable' : 'connecting'}`);
-  return [output.paint('strong', cleanLine(place.name)), kind, counts].filter(Boolean).join('  ');
+  return [
+    output.paint('strong', cleanLine(place.name)),
+    way ? output.paint(way.tone, way.text) : '',
+    kind,
+    counts,
+    skew === '' ? '' : output.paint('warn', skew),
+  ]
+    .filter(Boolean)
+    .join('  ');
 }
 
 /** `sealed` of `sealed 0/3`, `loading` of `loading 12 min`, `failed` of `failed (3)`: what can be counted. */
@@ -76,7 +87,7 @@ export function statusLines(
   for (const place of places) {
     const here = components.filter(({ host }) => host === place.name);
     if (lines.length > 0) lines.push('');
-    lines.push(placeLine(place, here, output));
+    lines.push(placeLine(place, here, output, nowMs));
     if (place.link.message !== undefined) {
       for (const text of wrap(cleanLine(place.link.message), output.proseColumns - 2)) lines.push(`  ${text}`);
       for (const text of wrap(cleanLine(place.link.remedy ?? ''), output.proseColumns - 2))

@@ -83,7 +83,13 @@ describe('docs/json.md', () => {
   const finding = { check: 'c', level: 'warning' as const, message: 'm', remedy: 'r', rule: 'R20' };
   const duty = { id: 'd', title: 't', detail: '', done: false, by: 'hand' as const, urgent: true };
   const unfinished = [{ place: 'local', run: 'r', by: 'b', startedAt: 's', components: ['c'], sentence: 's' }];
-  const place = placeView('local', { notes: ['n'], link: { state: 'away', sinceMs: 0, message: 'why', remedy: 'what', retryAtMs: 0 } });
+  const place = placeView('local', {
+    hostKind: 'ssh',
+    way: { state: 'away', sinceMs: 0, roundTripMs: 12, message: 'why', remedy: 'what', retryAtMs: 0 },
+    clockAheadMs: 3_600_000,
+    notes: ['n'],
+    link: { state: 'away', sinceMs: 0, message: 'why', remedy: 'what', retryAtMs: 0 },
+  });
   const snapshot = {
     revision: 1,
     settled: true,
