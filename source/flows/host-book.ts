@@ -8,6 +8,8 @@ import type { SshLimits } from '../hosts/ssh/ssh-limits.ts';
 export interface FarHost extends Host {
   readonly link: HostLink;
   limits(signal: AbortSignal): Promise<SshLimits>;
+  /** Before engines are looked for. */
+  openSockets(signal: AbortSignal): Promise<void>;
 }
 
 /** An engine there, as it answered when it was asked. */

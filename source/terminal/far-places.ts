@@ -22,7 +22,7 @@ export interface FarPlacesOptions {
 }
 
 /** Nothing is asked of it yet. */
-export function openFarHost(name: string, { ssh }: HostSettings, { paths, env, questions }: FarPlacesOptions): SshHost {
+export function openFarHost(name: string, { ssh, sudo }: HostSettings, { paths, env, questions }: FarPlacesOptions): SshHost {
   return openSshHost({
     name,
     destination: parseDestination(ssh),
@@ -30,6 +30,7 @@ export function openFarHost(name: string, { ssh }: HostSettings, { paths, env, q
     askProgram: join(installationFolder(), 'bin', 'askpass'),
     env,
     answer: (question, signal) => questions.ask(name, question, signal),
+    ...(sudo && { sudo }),
   });
 }
 
@@ -53,6 +54,7 @@ export async function openFarPlaces(
   const names = placeNames(name, known.length === 0 ? [''] : known);
   const find = async (signal: AbortSignal): Promise<readonly EngineAddress[]> => {
     await host.link.ready(signal);
+    await host.openSockets(signal);
     const found = await findEngines(host, signal);
     const urls = found.map(({ url }) => url);
     if (JSON.stringify(urls) !== JSON.stringify(known)) await writeOwnFile(file, JSON.stringify(urls)).catch(() => undefined);

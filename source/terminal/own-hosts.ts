@@ -48,6 +48,7 @@ export function ownHosts(options: OwnHostsOptions): HostBook & { close(): Promis
     },
     async engines(name, host, signal) {
       const { findEngines } = await import('../engine/find-engines.ts');
+      await host.openSockets(signal);
       const found = await findEngines(host, signal);
       const names = placeNames(
         name,

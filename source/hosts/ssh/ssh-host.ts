@@ -14,6 +14,7 @@ import { makeSocketFolder } from './private-folder.ts';
 import { shellWord } from './shell-words.ts';
 import { SshConnection } from './ssh-connection.ts';
 import { measureLimits, type SshLimits } from './ssh-limits.ts';
+import { withSudo } from './sudo-host.ts';
 
 export interface SshHostOptions {
   /** What the operator calls it. */
@@ -25,12 +26,16 @@ export interface SshHostOptions {
   askProgram: string;
   env: Readonly<Record<string, string | undefined>>;
   answer: AnswerSsh;
+  /** Sockets of engines there are reached through sudo. */
+  sudo?: boolean;
 }
 
 export interface SshHost extends Host {
   readonly link: LinkKeeper;
   /** What its sshd allows, tried out. */
   limits(signal: AbortSignal): Promise<SshLimits>;
+  /** Before engines are looked for: makes the way to their sockets, where there has to be made one. Throws `refused.sudo`, `refused.relay`. */
+  openSockets(signal: AbortSignal): Promise<void>;
 }
 
 /** A question that nobody answers does not hold a connection for ever. */
@@ -51,7 +56,7 @@ async function socketFolderIn(runFolder: string): Promise<string> {
 }
 
 /** A machine over OpenSSH. Connects when first asked for something; `link` says how the way to it is. */
-export function openSshHost({ name, destination, runFolder, askProgram, env, answer }: SshHostOptions): SshHost {
+export function openSshHost({ name, destination, runFolder, askProgram, env, answer, sudo = false }: SshHostOptions): SshHost {
   const asking = { count: 0 };
   /** Ends the attempt that asks: ssh itself would go on with an empty answer, and be counted as a failed login. */
   let declined = new AbortController();
@@ -105,7 +110,7 @@ export function openSshHost({ name, destination, runFolder, askProgram, env, ans
   let facts: Promise<HostFacts> | undefined;
   let factsOf: SshConnection | undefined;
 
-  return {
+  const host: SshHost = {
     name,
     kind: 'ssh',
     link: keeper,
@@ -142,8 +147,10 @@ export function openSshHost({ name, destination, runFolder, askProgram, env, ans
     },
     listeners: (signal) => listeners.read(signal),
     limits: async (signal) => measureLimits(await keeper.connection(signal), signal),
+    openSockets: async () => {},
     close: async () => keeper.close(),
   };
+  return sudo ? withSudo(host, { connection: (signal) => keeper.connection(signal), answer }) : host;
 }
 
 function unanswered(name: string): Fault {
