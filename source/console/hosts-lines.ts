@@ -4,7 +4,7 @@ import type { Deck } from '../terminal/deck.ts';
 import { clockText, troubleOf, wayText } from '../terminal/way-text.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText, durationText } from '../text/quantities.ts';
-import { pad, textWidth, wrap } from '../text/width.ts';
+import { cut, pad, textWidth, wrap } from '../text/width.ts';
 import { isWell } from './component-rows.ts';
 import { padStyled } from './styled-text.ts';
 import type { Theme } from './theme.ts';
@@ -57,9 +57,9 @@ function placeLine(place: PlaceView, columns: number, { theme, nowMs, components
   const state = way.text === '' ? (place.hostKind === 'local' ? 'this machine' : 'connected') : way.text;
   const skew = clockText(place);
   return [
-    `${theme.paint(tone, theme.glyphs.tone[tone])} ${pad(cleanLine(place.name), columns)}`,
+    `${theme.paint(tone, theme.glyphs.tone[tone])} ${pad(cleanLine(place.name), columns, 'left', theme.glyphs.ellipsis)}`,
     theme.paint(tone, pad(state, 24)),
-    pad(engineText(place), 20),
+    pad(engineText(place), 20, 'left', theme.glyphs.ellipsis),
     upText(place, components),
     skew === '' ? '' : theme.paint('warn', skew),
   ]
@@ -125,7 +125,7 @@ export function hostsLines(items: readonly HostItem[], cursor: number, context: 
   }
   const chosen = items[cursor];
   if (chosen?.kind === 'place') {
-    lines.push('', ` ${theme.paint('heading', cleanLine(chosen.place.name))}`);
+    lines.push('', ` ${theme.paint('heading', cut(cleanLine(chosen.place.name), width - 2, theme.glyphs.ellipsis))}`);
     for (const [name, text] of placeFacts(chosen.place, context))
       for (const [row, part] of wrap(text, width - 16).entries())
         lines.push(` ${row === 0 ? theme.paint('faint', pad(name, 12)) : ' '.repeat(12)} ${part}`);

@@ -96,7 +96,7 @@ export function headerLine(options: HeaderOptions): string {
     const left = texts.length - index;
     const more = left > 1 ? `   +${left - 1} hosts`.length : 0;
     if (styledWidth(line) + 3 + styledWidth(text) + more <= room && add(text, index === 0 ? '  ' : '   ')) continue;
-    add(theme.paint('faint', `+${left} ${left === 1 ? 'host' : 'hosts'}`), '   ');
+    if (texts.length > 1) add(theme.paint('faint', `+${left} ${left === 1 ? 'host' : 'hosts'}`), '   ');
     break;
   }
   let gap = '   ';
