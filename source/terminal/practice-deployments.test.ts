@@ -11,7 +11,8 @@ afterAll(() => stage?.close());
 
 describe('what a practice stack has', () => {
   test('is deployed: nothing of it would change', async () => {
-    const deployed = stage.deck.catalog.entries.filter(({ id, deploy }) => deploy === 'compose' && id !== 'dns-filter-second');
+    const others = new Set(['dns-filter-second', 'recipe-manager']);
+    const deployed = stage.deck.catalog.entries.filter(({ id, deploy }) => deploy === 'compose' && !others.has(id));
     expect(deployed.length).toBeGreaterThan(12);
     const said: Record<string, unknown> = {};
     for (const { id } of deployed) {
@@ -53,6 +54,16 @@ describe('what a practice stack has', () => {
     const blocking = findings.filter(({ level }) => level === 'blocking').map(({ message }) => message);
     expect(blocking).toContain('Port 53/udp (dns-udp) is taken by adguardhome.');
     expect(blocking).toContain('Port 3000/tcp (web) is taken by adguardhome.');
+  });
+
+  test('leaves one to deploy: it becomes what its probe says, and its duties stay (R47)', async () => {
+    const outcome = await stage.run('deploy', 'recipe-manager');
+    expect(outcome.message).toMatch(/recipe-manager/);
+    expect(Object.keys(await stage.containers('recipe-manager')).sort()).toEqual(['db', 'mealie']);
+    expect(outcome.todo?.items.map(({ id }) => id)).toEqual(['default-account', 'household']);
+    expect(Object.keys((await stage.record('recipe-manager')).secrets)).toEqual(['DB_PASSWORD']);
+    const seen = () => stage.deck.fleet.snapshot().components.find(({ id }) => id === 'recipe-manager')?.word;
+    await expect.poll(seen, { timeout: 15_000 }).toBe('default account');
   });
 
   test('has newer images when its registry gets some', async () => {

@@ -518,6 +518,21 @@ table('rss-reader', [
   ['silent', { answer: silent }, 'not answering', 'bad'],
 ]);
 
+const mealie = answered(200, '{"production":true,"version":"v3.5.0","demoStatus":false,"allowSignup":false}');
+const firstLogin = (isFirstLogin: boolean) => ({ startup: answered(200, JSON.stringify({ isFirstLogin, isDemo: false })) });
+
+table('recipe-manager', [
+  ['ready', { answer: mealie, calls: firstLogin(false), services: { db: running } }, 'ready', 'good'],
+  ['default account', { answer: mealie, calls: firstLogin(true) }, 'default account', 'warn'],
+  ['first account unknown', { answer: mealie, calls: { startup: silent } }, 'ready', 'good'],
+  ['database down', { answer: silent, services: { db: { state: 'exited', health: 'none', uptime: 0 } } }, 'database away', 'bad', /exited/],
+  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'bad'],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['migrating', { answer: silent, age: 20 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
 const rules = (text: string) => exited(0, text);
 
 table('reverse-proxy', [
@@ -587,6 +602,7 @@ describe('version that the product tells', () => {
       'v1.19.2',
     ],
     ['rss-reader', { answer: answered(200, 'OK'), calls: { program: exited(0, '2.3.3\n') } }, '2.3.3'],
+    ['recipe-manager', { answer: mealie }, 'v3.5.0'],
     ['reverse-proxy', { answer: answered(404, ''), calls: { version: exited(0, 'v2.11.2 h1:abc\n') } }, 'v2.11.2'],
     ['reverse-proxy', { answer: answered(404, ''), calls: { version: exited(0, '2.6.2\n') } }, '2.6.2'],
     ['dns-filter-second', { answer: answered(200, '{"version":"v0.107.79","protection_enabled":true}') }, 'v0.107.79'],

@@ -47,9 +47,10 @@ async function play(name: string): Promise<string> {
 }
 
 describe('the practice world at its start', () => {
-  test('has every component of the catalog, each as its own probe says', () => {
-    const { entries } = deck.catalog;
+  test('has every component of the catalog but one to deploy, each as its own probe says', () => {
+    const entries = deck.catalog.entries.filter(({ id }) => id !== 'recipe-manager');
     expect(entries.length).toBeGreaterThanOrEqual(15);
+    expect(component('recipe-manager')).toBeUndefined();
     for (const { id } of entries) expect(component(id), id).toBeDefined();
     const said = Object.fromEntries(entries.map(({ id }) => [id, word(id)]));
     expect(said).toMatchObject({

@@ -7,6 +7,7 @@ import type { Machine } from '../engine/machine.ts';
 import type { DeployedPart, PracticeProduct } from '../practice.ts';
 import { days, type Part, type Play } from './part.ts';
 import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './parts/applications.ts';
+import { notDeployed } from './parts/not-deployed.ts';
 import { type Products, productParts } from './parts/products.ts';
 import { idpEnterprise, ldapDirectory, passwordVault, ssoPortal, vulnerabilityScanner } from './parts/security.ts';
 import { PlayedProgram } from './played-program.ts';
@@ -27,7 +28,7 @@ export interface World {
   actor(component: string, service?: string): Actor | undefined;
 }
 
-/** Puts all components into a machine, each as if it had been there for a while. */
+/** Puts components into a machine, each as if it had been there for a while; what is left out can be deployed. */
 export async function buildWorld(machine: Machine, catalog: Catalog, products: Products, stackFolder: string): Promise<World> {
   const parts: readonly Part[] = [
     reverseProxy,
@@ -60,7 +61,7 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
       deployed.push({ component, atMs: machine.now() - createdAgoMs, values, hostPorts, services: Object.keys(part.plays) });
     }
   }
-  machine.cast = (spec) => castOf(machine, catalog, parts, spec);
+  machine.cast = (spec) => castOf(machine, catalog, [...parts, ...notDeployed], spec);
   if (products.cluster) actors.push(await putClusterOn(machine, products.cluster));
   // What an upgrade and an experiment have left behind, for whoever cleans up.
   const nowMs = machine.now();
