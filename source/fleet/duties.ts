@@ -41,10 +41,11 @@ export function isBackupDue({ backup }: Pick<ComponentView, 'backup'>, nowMs: nu
   return backup !== undefined && (backup.atMs === undefined || nowMs - backup.atMs > staleBackupMs);
 }
 
-/** What is left to do about a component that runs well: `to do: change the password; no backup`. Empty where there is nothing. */
-export function leftText(component: ComponentView, nowMs: number): string {
-  const left = dutiesLeft(component).map(({ title }) => title.replace(/\.$/, ''));
-  return [left.length > 0 ? `to do: ${left.join('; ')}` : '', isBackupDue(component, nowMs) ? backupText(component, nowMs) : '']
-    .filter(Boolean)
-    .join('; ');
+/** What is left to do about a component, one thing a line, and that its backup is due. Empty where there is nothing. */
+export function leftLines(component: ComponentView, nowMs: number): string[] {
+  const [first, ...more] = dutiesLeft(component).map(({ title }) => title.replace(/\.$/, ''));
+  return [
+    ...(first === undefined ? [] : more.length === 0 ? [`to do: ${first}`] : ['to do:', ...[first, ...more].map((title) => `- ${title}`)]),
+    ...(isBackupDue(component, nowMs) ? [backupText(component, nowMs)] : []),
+  ];
 }

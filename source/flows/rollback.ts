@@ -19,7 +19,10 @@ export const rollback: Flow = {
       throw new Fault({
         code: 'refused.nothingToRollBack',
         message: `Nothing is known of an earlier ${component.id}: no change to it was made from here, or it was taken back already.`,
-        remedy: `A backup can be restored: quarterdeck restore ${component.id}.`,
+        remedy:
+          component.deployed || !component.known
+            ? `A backup can be restored: quarterdeck restore ${component.id}.`
+            : `It was not deployed from here: "quarterdeck deploy ${component.id}" takes it over, and its changes can be taken back from then on.`,
       });
     }
     const { transaction } = last;

@@ -390,7 +390,7 @@ describe('status', () => {
       `The change to password-vault broke off. ${sentence} Go on with it: quarterdeck recover`,
     );
     expect(stdout).toContain('Did not come back: password-vault. Bring it up: quarterdeck up');
-    expect(stdout).toContain('to do: Create the first account; no backup');
+    expect(stdout).toMatch(/^ {4}to do: Create the first account\n {4}no backup$/m);
     const one = (await run(['status', 'password-vault'], { facts })).stdout;
     expect(one).toMatch(
       /0 of 1 first-run duty done\n▲ Create the first account\n {2}Confirm it with: quarterdeck duty password-vault first-account/,

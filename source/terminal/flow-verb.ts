@@ -57,7 +57,7 @@ export async function runFlowVerb(
     outcomes.push(outcome);
     if (outcome.lasts) return keep(context, flow, outcome, outcome.lasts);
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
-    else if (!options.json && !passesOutputOn(flow, outcome)) output.line(outcome.message);
+    else if (!options.json && !passesOutputOn(flow, outcome)) output.line(output.short(outcome.message));
     if (outcome.todo && !options.json) {
       const confirm = `quarterdeck duty ${outcome.todo.component}`;
       const style = {

@@ -120,6 +120,15 @@ export class Output {
     return this.#colour.stderr && text !== '' ? colour(paint, text) : text;
   }
 
+  /** The home folder of the host that verbs work on, once it is known. */
+  home: string | undefined;
+
+  /** A sentence with paths below the host's home as people write them: `~/stack`. For words to people; JSON keeps paths whole. */
+  short(text: string): string {
+    if (this.home === undefined || this.home.length < 2) return text;
+    return text.replaceAll(`${this.home}/`, '~/');
+  }
+
   line(text = ''): void {
     this.#clearProgress();
     this.#write(`${this.plainEnough(text)}\n`);

@@ -16,11 +16,11 @@ export function printFault(fault: Fault, output: Output, { json, verbose }: { js
   const file = fault.where?.file;
   // The place before it names the file already, with all of its folders.
   const message = place !== '' && file !== undefined ? fault.message.replaceAll(file, file.replace(/.*\//, '')) : fault.message;
-  const sentence = cleanLine(place === '' ? message : `${place}: ${message}`);
+  const sentence = output.short(cleanLine(place === '' ? message : `${place}: ${message}`));
   const [first = '', ...more] = wrap(sentence, output.proseColumns - 13);
   output.note(`${output.paintError('bad', 'quarterdeck:')} ${first}`);
   for (const line of more) output.note(`${' '.repeat(13)}${line}`);
-  for (const line of wrap(cleanLine(fault.remedy), output.proseColumns - 13)) output.note(`${' '.repeat(13)}${line}`);
+  for (const line of wrap(output.short(cleanLine(fault.remedy)), output.proseColumns - 13)) output.note(`${' '.repeat(13)}${line}`);
   if (!verbose) return;
   for (let cause = fault.cause, depth = 0; cause !== undefined && depth < 5; depth++) {
     const because = messageOf(cause);

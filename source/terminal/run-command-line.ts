@@ -72,6 +72,7 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
     // Serving makes one of its own; whoever is only told what practice is needs none.
     const told = verb === 'practice' && line.run === undefined && !canShowConsole(around, options);
     const access = options.practice && !told ? await openPractice() : undefined;
+    output.home = access ? `${access.folder}/home` : options.host === undefined ? around.env['HOME'] : undefined;
     const context = contextOf({
       around,
       output,

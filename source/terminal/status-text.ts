@@ -1,6 +1,6 @@
 import { type Group, groupTitles } from '../catalog/groups.ts';
 import { notBack } from '../fleet/come-back.ts';
-import { backupText, leftText } from '../fleet/duties.ts';
+import { backupText, leftLines } from '../fleet/duties.ts';
 import type { ComponentView, FleetSnapshot, PlaceView, ServiceView, Tone } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText, durationText } from '../text/quantities.ts';
@@ -125,7 +125,7 @@ export function statusLines(
         lines.push('', groupLine(group, members, width, output));
       }
       lines.push(table[index] ?? '');
-      for (const text of [wantsDetail(component) ? component.detail : '', leftText(component, nowMs)])
+      for (const text of [wantsDetail(component) ? component.detail : '', ...leftLines(component, nowMs)])
         if (text !== '') lines.push(output.paint('faint', cut(`    ${cleanLine(text)}`, output.columns)));
     }
   }
@@ -163,7 +163,7 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
   fact('page', component.url ?? '');
   fact('project', component.project);
   fact('host', component.host);
-  fact('origin', component.origin);
+  fact('origin', output.short(component.origin));
   fact('backup', backupText(component, nowMs));
   if (component.restarts > 0) fact('restarts', String(component.restarts));
   if (component.probe?.failure) fact('probe', `could not ask: ${component.probe.failure}`);
