@@ -41,6 +41,7 @@ while (1) {
     exit 0;
   }
 }
+unlink "$d/$_" for 0 .. $#w; rmdir $d;
 $SIG{TERM} = 'IGNORE'; kill 'TERM', -$$; exit 0;`;
 
 const python = `import os, select, signal, socket, stat, sys
@@ -85,6 +86,11 @@ while True:
             if os.fork(): copy(c, s)
             else: copy(s, c)
         finally: os._exit(0)
+for i in range(len(w)):
+    try: os.unlink('%s/%d' % (d, i))
+    except OSError: pass
+try: os.rmdir(d)
+except OSError: pass
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 try: os.killpg(os.getpgrp(), signal.SIGTERM)
 except OSError: pass
