@@ -143,6 +143,9 @@ export async function startSshd({ config = [], env = {}, withoutKey = false, add
       'Subsystem sftp internal-sftp',
       'LogLevel VERBOSE',
       ...(settings.length > 0 ? [`SetEnv ${settings.join(' ')}`] : []),
+      // What this machine's root has in its home is neither run nor, when sessions are killed, left half done.
+      'Match User root',
+      `SetEnv ${[...settings, `"HOME=${folder}"`].join(' ')}`,
       '',
     ].join('\n'),
   );
