@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import { recordPath } from '../stack/read-deployment.ts';
 import { readRuns } from '../stack/run-journal.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -13,14 +14,16 @@ export const rollback: Flow = {
     const component = componentOf(input);
     const { signal } = session;
     const host = world.hostOf(input.place);
-    const runs = await readRuns(host, await world.stackFolderOf(input.place, signal), signal);
+    const stackFolder = await world.stackFolderOf(input.place, signal);
+    const runs = await readRuns(host, stackFolder, signal);
     const last = runs.findLast((run) => touches(run, component.id));
     if (!last) {
+      const ours = (await host.files.facts(recordPath(stackFolder, component.id), signal)) !== undefined;
       throw new Fault({
         code: 'refused.nothingToRollBack',
         message: `Nothing is known of an earlier ${component.id}: no change to it was made from here, or it was taken back already.`,
         remedy:
-          component.deployed || !component.known
+          ours || !component.known
             ? `A backup can be restored: quarterdeck restore ${component.id}.`
             : `It was not deployed from here: "quarterdeck deploy ${component.id}" takes it over, and its changes can be taken back from then on.`,
       });
