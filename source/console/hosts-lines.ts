@@ -25,6 +25,11 @@ export function farOf(deck: Deck, component: ComponentView): { machine: string; 
   return place?.hostKind === 'ssh' ? { machine: place.machine, tunnel: deck.tunnels?.find(component.key)?.url } : undefined;
 }
 
+/** The home on the host of a practice stack, which has a long name that says nothing. */
+export function homeOf(deck: Deck): string | undefined {
+  return deck.options.practice && `${deck.options.practice.folder}/home`;
+}
+
 export interface HostsContext {
   theme: Theme;
   width: number;

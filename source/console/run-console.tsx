@@ -163,6 +163,8 @@ export async function runConsole(
   } catch (thrown) {
     crash ??= { thrown };
   } finally {
+    // What is spoken ends where it stands: the shell goes on in a line of its own.
+    if (spoken && !stdout.destroyed) stdout.write('\n');
     parts.close();
     await keeper.settle();
     for (const signal of Object.keys(exitSignals)) process.off(signal, onSignal);

@@ -9,7 +9,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useLogLines } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
-import { farOf } from '../hosts-lines.ts';
+import { farOf, homeOf } from '../hosts-lines.ts';
 import { type DetailTab, detailTabs } from '../interface-store.ts';
 import type { Rectangle } from '../layout.ts';
 import { serviceShown } from '../selection.ts';
@@ -81,7 +81,16 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
     switch (tab) {
       case 'overview':
         return contentOf(
-          overviewLines({ theme, width, nowMs, component, service, stats: stats(component.key), far: farOf(deck, component) }),
+          overviewLines({
+            theme,
+            width,
+            nowMs,
+            component,
+            service,
+            stats: stats(component.key),
+            far: farOf(deck, component),
+            home: homeOf(deck),
+          }),
         );
       case 'ports':
         return contentOf(componentPortsLines({ theme, width, component, snapshot, filter }));

@@ -16,6 +16,8 @@ export interface OverviewOptions {
   stats: StatsHistory | undefined;
   /** Of a component of another machine: its name, and where a tunnel from here leads to it. */
   far?: { machine: string; tunnel: string | undefined } | undefined;
+  /** Of the host, where it is known: paths below it begin with `~`. */
+  home?: string | undefined;
 }
 
 const labelColumns = 9;
@@ -71,14 +73,14 @@ export function overviewLines(options: OverviewOptions): string[] {
     lines.push(` ${faint(pad(label, labelColumns))} ${role ? theme.paint(role, head) : head}`);
     for (const line of more) lines.push(` ${' '.repeat(labelColumns)} ${role ? theme.paint(role, line) : line}`);
   };
-  const { far } = options;
+  const { far, home } = options;
   fact('page', component.url === undefined ? '' : `${cleanLine(component.url)}${far ? ` on ${cleanLine(far.machine)}` : ''}`, 'accent');
   if (far?.tunnel !== undefined)
     lines.push(` ${faint(pad('from here', labelColumns))} ${theme.link(theme.paint('accent', cut(far.tunnel, width - labelColumns - 3)))}`);
   fact('what', cleanLine(component.kind));
   fact('product', [cleanLine(component.product), probe?.version ? cleanLine(probe.version) : ''].filter(Boolean).join(' '));
   fact('project', cleanLine(component.project));
-  fact('owner', cleanLine(component.origin));
+  fact('owner', home === undefined ? cleanLine(component.origin) : cleanLine(component.origin).replaceAll(`${home}/`, '~/'));
   fact('backup', backupText(component, nowMs), isBackupDue(component, nowMs) ? 'warn' : undefined);
   if (!component.known) lines.push(...paragraph('Not in the catalog: only its containers are known.', ' ', 'faint'));
 

@@ -13,7 +13,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useLogChanges, writersOf } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
-import { farOf, hostItems, placeFacts } from '../hosts-lines.ts';
+import { farOf, homeOf, hostItems, placeFacts } from '../hosts-lines.ts';
 import type { PaneId, RunView } from '../interface-store.ts';
 import { componentName, markOf } from '../log-line-text.ts';
 import { logWhose } from '../log-look.ts';
@@ -73,7 +73,16 @@ export function Linear() {
   function detailLines(): string[] {
     if (!component) return [];
     const service = serviceShown(state, component);
-    return overviewLines({ theme: plain, width: columns, nowMs, component, service, stats: undefined, far: farOf(deck, component) })
+    return overviewLines({
+      theme: plain,
+      width: columns,
+      nowMs,
+      component,
+      service,
+      stats: undefined,
+      far: farOf(deck, component),
+      home: homeOf(deck),
+    })
       .map((line) => line.trim())
       .filter(Boolean);
   }
