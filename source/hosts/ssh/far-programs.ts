@@ -132,12 +132,17 @@ export async function pipeFar(
 ): Promise<PipedProgram> {
   signal.throwIfAborted();
   const program = { argv, env, cwd };
-  // Where no session is left, a shell in which nothing runs makes room, or else a connection of its own.
   const { lanes } = connection;
-  const begun =
-    (await begin(connection, signal, program, () => lanes.startJoined(pipeCommand))) ??
-    (lanes.endFree() > 0 ? await begin(connection, signal, program, () => lanes.startJoined(pipeCommand)) : undefined) ??
-    (await begin(connection, signal, program, () => lanes.startOwn(pipeCommand)));
+  const otherwise = async (): Promise<Begun | undefined> => {
+    // When it was the connection that broke, the program may have begun: nothing is started twice.
+    await connection.proveStands();
+    // No session is left: a shell in which nothing runs makes room, or else a connection of its own.
+    return (
+      (lanes.endFree() > 0 ? await begin(connection, signal, program, () => lanes.startJoined(pipeCommand)) : undefined) ??
+      (await begin(connection, signal, program, () => lanes.startOwn(pipeCommand)))
+    );
+  };
+  const begun = (await begin(connection, signal, program, () => lanes.startJoined(pipeCommand))) ?? (await otherwise());
   if (!begun) throw noSession(connection.name);
   const { kept, pid, stdoutRest, stderrRest } = begun;
   const { child } = kept;
