@@ -111,7 +111,14 @@ function Screen() {
 
   const banner = [
     ...bannerLines(snapshot, theme, size.columns, nowMs),
-    ...remarkLines({ theme, columns: size.columns, keymap, components: snapshot.components, unfinished: state.unfinished, asking: state.asking }),
+    ...remarkLines({
+      theme,
+      columns: size.columns,
+      keymap,
+      components: snapshot.components,
+      unfinished: state.unfinished,
+      asking: state.asking,
+    }),
   ];
   const { focus, zoomed } = state;
   const bannerRows = banner.length;

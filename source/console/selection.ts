@@ -15,7 +15,11 @@ export function serviceShown(state: InterfaceState, component: ComponentView): S
 }
 
 export function selectedComponent(deck: Deck, state: InterfaceState): ComponentView | undefined {
-  return selectedIn(rowsFor(deck.fleet.snapshot().components, state.filters.components, state.grouping), state.selected, state.selectedPlace);
+  return selectedIn(
+    rowsFor(deck.fleet.snapshot().components, state.filters.components, state.grouping),
+    state.selected,
+    state.selectedPlace,
+  );
 }
 
 /** What `/` is about in the pane with the focus; undefined where there is nothing to filter. */

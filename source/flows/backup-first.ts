@@ -109,7 +109,12 @@ export async function offerSnapshots(
   const told = migrated.map(
     ({ id, reasons }) => `${id} was backed up before it: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
   );
-  const failed = new Fault({ code: thrown.code, message: `${thrown.message.replace(/[^.!?]$/, '$&.')} ${told.join(' ')}`, remedy, cause: thrown });
+  const failed = new Fault({
+    code: thrown.code,
+    message: `${thrown.message.replace(/[^.!?]$/, '$&.')} ${told.join(' ')}`,
+    remedy,
+    cause: thrown,
+  });
   if (!session.attended) throw failed;
   session.show({ kind: 'text', text: failed.message });
   const choice = await session.ask.choice({

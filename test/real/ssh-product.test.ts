@@ -152,9 +152,7 @@ describeReal('docker', 'a console that is killed', (engine) => {
         expect(listening.split('\n').filter((line) => ours.some((pid) => line.includes(`pid=${pid},`)))).toEqual([]);
 
         for (const { pid, command } of await processes()) {
-          const isConsole =
-            /dist\/main\.js/.test(command) &&
-            (await environmentOf(pid)).includes(`QUARTERDECK_HOME=${operator.home}\0`);
+          const isConsole = /dist\/main\.js/.test(command) && (await environmentOf(pid)).includes(`QUARTERDECK_HOME=${operator.home}\0`);
           if (isConsole && !command.startsWith('/bin/sh')) process.kill(pid, 'SIGKILL');
         }
         await terminal.exit();

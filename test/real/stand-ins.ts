@@ -39,7 +39,12 @@ export async function makeStandIn(engine: RealEngine, { name, tag, from, files, 
     put.once('error', reject);
     put.end(bytes);
   });
-  const query = new URLSearchParams([['container', Id], ['repo', name], ['tag', tag], ...changes.map((change): [string, string] => ['changes', change])]);
+  const query = new URLSearchParams([
+    ['container', Id],
+    ['repo', name],
+    ['tag', tag],
+    ...changes.map((change): [string, string] => ['changes', change]),
+  ]);
   const kept = await ask(engine, `/commit?${query}`, { method: 'POST', headers: json, body: '{}', limitMs: 60_000 });
   await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE' });
   if (kept.status !== 201) throw new Error(`${name}: ${kept.body}`);

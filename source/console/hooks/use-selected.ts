@@ -6,5 +6,7 @@ import { useInterface } from './use-interface.ts';
 /** The component that the panes are about. */
 export function useSelected(): ComponentView | undefined {
   const { components } = useFleet();
-  return useInterface((state) => selectedIn(rowsFor(components, state.filters.components, state.grouping), state.selected, state.selectedPlace));
+  return useInterface((state) =>
+    selectedIn(rowsFor(components, state.filters.components, state.grouping), state.selected, state.selectedPlace),
+  );
 }
