@@ -1,6 +1,7 @@
 import { answersOfContainers } from '../stack/adopt-answers.ts';
 import type { FormContext } from '../stack/form.ts';
 import { usedAddresses } from '../stack/networks.ts';
+import { isProtected, lacksLogin, proxyId } from '../stack/proxy-changes.ts';
 import type { FlowWorld } from './flow.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -8,6 +9,9 @@ import type { StackFacts } from './stack-facts.ts';
 export function formContextOf(world: FlowWorld, facts: StackFacts, values: Readonly<Record<string, string>>): FormContext {
   const { entry, source, deployment, others, secretsKnown, hasData, engineFacts } = facts;
   const running = answersOfContainers(entry, source, facts.details);
+  const portal = world.catalog.entries.find(({ site }) => site?.portal !== undefined);
+  const deployed = others.some(({ component }) => component === portal?.id);
+  const proxy = others.find(({ component }) => component === proxyId);
   return {
     source,
     ...(deployment && { deployment }),
@@ -21,6 +25,8 @@ export function formContextOf(world: FlowWorld, facts: StackFacts, values: Reado
       world.catalog,
       others.map(({ component }) => component),
     ),
+    ...(portal && { portal: { id: portal.id, deployed } }),
+    behindPortal: isProtected(proxy, deployment?.record?.site ?? '') || (lacksLogin(entry) && deployed),
     values: deployment ? values : { ...running.values, ...values },
   };
 }

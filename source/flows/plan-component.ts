@@ -55,7 +55,8 @@ export async function planComponent(
     ),
   });
   const deployments = deployment ? [...others, deployment] : others;
-  const proxy = proxyChanges({ entry, site: answers.site, ports: own.ports, values: answers.values, deployments, catalog: world.catalog });
+  const { site, protect, values } = answers;
+  const proxy = proxyChanges({ entry, site, protect, ports: own.ports, values, deployments, catalog: world.catalog });
   const plan: Plan = { ...own, files: [...own.files, ...proxy.files], after: [...own.after, ...proxy.after] };
   const findings: Finding[] = [
     ...proxy.findings,
@@ -81,6 +82,12 @@ export async function planComponent(
         message: `An earlier change of it, by ${transaction.by}, broke off. ${sentence}`,
         advice: 'Finish it or take it back first: quarterdeck recover.',
       })),
+    ...(deployment?.leftOut ?? []).map((name) => ({
+      id: `left-out:${name}`,
+      level: 'warning' as const,
+      message: `${name} lies beside compose.yaml and is left out: compose is told to read compose.yaml alone.`,
+      advice: `Put what it says into compose.yaml (quarterdeck edit ${entry.id}), or remove it.`,
+    })),
     ...facts.problems.map(({ message, remedy }, index) => ({
       id: `stack-folder:${index + 1}`,
       level: 'warning' as const,

@@ -4,12 +4,15 @@ import { nameRemedy } from '../text/nearest-name.ts';
 import type { ComponentSource } from './component-source.ts';
 import { derivedValue, follows } from './derived-values.ts';
 import {
+  canBeBehindPortal,
   canHaveSite,
+  checkPortalAnswer,
   checkSite,
   checkVariable,
   type FormContext,
   importedSecret,
   isAsked,
+  portalField,
   secretSource,
   shownValues,
   siteField,
@@ -38,7 +41,7 @@ export function answersOf(entry: CatalogEntry, context: FormContext, filled: Rea
     // Empty is what compose takes for unset.
     if (value !== '' && value !== variable.default) values[name] = value;
   }
-  return { values, secrets, site };
+  return { values, secrets, site, ...(canBeBehindPortal(entry, context) && { protect: said[portalField] === 'yes' }) };
 }
 
 /** As it stands there, with nothing asked: for an update, a rollback, a rotated secret. */
@@ -71,7 +74,7 @@ function secretAnswer(variable: ComponentVariable, context: FormContext, typed: 
 }
 
 /**
- * `--set NAME=VALUE`: by variable. NAME is a variable, the name of a field, or `site`. Throws `usage.set` for what is no such thing or does not fit,
+ * `--set NAME=VALUE`: by variable. NAME is a variable, the name of a field, `site` or `protect`. Throws `usage.set` for what is no such thing or does not fit,
  * `usage.secretOnCommandLine` for a secret, `refused.exposure` and `refused.port` for what stays as it is (R7, R8, R88).
  */
 export function parseSet(words: readonly string[], entry: CatalogEntry, source: ComponentSource): Record<string, string> {
@@ -87,6 +90,13 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
       if (problem !== undefined)
         throw usage(`--set ${siteField}: ${problem}`, 'Give a name such as vault.lan, or nothing for none.', siteField);
       values[siteField] = value.toLowerCase();
+      continue;
+    }
+    if (written.toLowerCase() === portalField && canHaveSite(entry)) {
+      const problem = checkPortalAnswer(value);
+      if (problem !== undefined)
+        throw usage(`--set ${portalField}: ${problem}`, `--set ${portalField}=yes puts it behind the portal.`, portalField);
+      values[portalField] = value;
       continue;
     }
     const variable = named(written, variables, entry);
@@ -113,7 +123,7 @@ function named(written: string, variables: readonly ComponentVariable[], entry: 
   }
   const names = [
     ...variables.filter((one) => one.kind !== 'secret' && isAsked(one)).map(({ name }) => name),
-    ...(canHaveSite(entry) ? [siteField] : []),
+    ...(canHaveSite(entry) ? [siteField, portalField] : []),
   ];
   throw usage(`${entry.id} has nothing called "${written.slice(0, 60)}".`, nameRemedy(written, names, 'Nothing can be set.'));
 }

@@ -169,6 +169,33 @@ describe('formOf', () => {
   });
 });
 
+describe('the sign-on portal', () => {
+  const portal = { id: 'sso-portal', deployed: true };
+  const asked = (id: string, more: Partial<FormContext>) => {
+    const { entry, context } = take(id, more);
+    return formOf(entry, context).fields.find((field) => field.id === 'protect')?.value;
+  };
+
+  it('is asked about wherever a reverse proxy can stand in front, and stays as it is (R36)', () => {
+    expect(asked('rss-reader', { portal })).toBe('no');
+    expect(asked('rss-reader', { portal, behindPortal: true })).toBe('yes');
+    expect(asked('rss-reader', { portal, behindPortal: true, values: { protect: 'no' } })).toBe('no');
+    expect(asked('rss-reader', {})).toBeUndefined();
+    expect(asked('sso-portal', { portal })).toBeUndefined();
+    expect(asked('reverse-proxy', { portal })).toBeUndefined();
+  });
+
+  it('is in the answers, from the form and from --set', () => {
+    const { entry, context, source } = take('rss-reader', { portal });
+    expect(answersOf(entry, context, { protect: 'yes' }).protect).toBe(true);
+    expect(answersOfDeployment(entry, { ...context, behindPortal: true }).protect).toBe(true);
+    expect(answersOf(entry, context, {}).protect).toBe(false);
+    expect(answersOf(entry, take('rss-reader').context, { protect: 'yes' }).protect).toBeUndefined();
+    expect(parseSet(['protect=yes'], entry, source)).toEqual({ protect: 'yes' });
+    expect(() => parseSet(['protect=maybe'], entry, source)).toThrow('Answer yes or no.');
+  });
+});
+
 describe('answersOf', () => {
   it('says only what differs from the defaults', () => {
     for (const id of sources.keys()) {

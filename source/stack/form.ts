@@ -54,12 +54,19 @@ export interface FormContext {
   runtime: EngineKind;
   /** Addresses of deployed components that it uses, by variable. */
   suggested?: Readonly<Record<string, string>>;
+  /** The sign-on portal that the catalog has, for components that a reverse proxy can put behind it (R36). */
+  portal?: { id: string; deployed: boolean };
+  /** Is it behind the portal now, or would it be (R42)? */
+  behindPortal?: boolean;
   /** What was said already, on the command line or by a remedy. */
   values?: Readonly<Record<string, string>>;
 }
 
 /** The name of the line that holds the site, in forms and in `--set`. */
 export const siteField = 'site';
+
+/** The line that says whether the site is behind the sign-on portal: `yes` or `no`. */
+export const portalField = 'protect';
 
 /** Everything that can be chosen about a component, a line for each variable of its compose.yaml. */
 export function formOf(entry: CatalogEntry, context: FormContext): ComponentForm {
@@ -70,6 +77,7 @@ export function formOf(entry: CatalogEntry, context: FormContext): ComponentForm
     variables.filter((variable) => sectionOf(variable) === section).map((variable) => fieldOf(entry, variable, context, shown)),
   );
   if (canHaveSite(entry)) fields.push(siteLine(entry, context, shown[siteField] ?? ''));
+  if (canBeBehindPortal(entry, context)) fields.push(portalLine(context, shown[portalField] ?? 'no'));
   return {
     id: 'deploy',
     title: `${context.deployment ? 'Change' : 'Deploy'} ${entry.id} (${entry.product.name})`,
@@ -83,6 +91,7 @@ export function shownValues(entry: CatalogEntry, context: FormContext): Record<s
   const { deployment, suggested = {}, values = {} } = context;
   const site = values[siteField] ?? deployment?.record?.site ?? '';
   const shown: Record<string, string> = { [siteField]: site };
+  if (canBeBehindPortal(entry, context)) shown[portalField] = values[portalField] ?? (context.behindPortal ? 'yes' : 'no');
   const variables = variablesOf(entry, context.source).filter(({ kind }) => kind !== 'secret');
   for (const { name, default: fallback } of variables) {
     const present = deployment?.env[name];
@@ -108,6 +117,11 @@ export function canHaveSite(entry: CatalogEntry): boolean {
     (entry.site !== undefined || entry.ports.some(({ web }) => web)) &&
     frontPort(entry) !== undefined
   );
+}
+
+/** The portal itself is what one signs on at. */
+export function canBeBehindPortal(entry: CatalogEntry, { portal }: Pick<FormContext, 'portal'>): boolean {
+  return canHaveSite(entry) && portal !== undefined && portal.id !== entry.id;
 }
 
 function sectionOf({ kind }: ComponentVariable): 'Settings' | 'Secrets' | 'Ports' {
@@ -243,6 +257,28 @@ function siteLine(entry: CatalogEntry, context: FormContext, value: string): For
     section: 'Address',
     check: (site) => checkSite(site, taken),
   };
+}
+
+function portalLine({ portal }: FormContext, value: string): FormField {
+  const { id = '', deployed = false } = portal ?? {};
+  return {
+    id: portalField,
+    label: 'behind the sign-on portal',
+    kind: 'choice',
+    value,
+    choices: [
+      { value: 'no', label: 'no', detail: 'whoever reaches the name reaches its own login' },
+      { value: 'yes', label: 'yes', detail: deployed ? `${id} lets in who has signed on` : `${id} is not deployed yet` },
+    ],
+    required: true,
+    help: 'Counts where it has a name at the reverse proxy (R36). Programs that sign on by themselves, such as apps, do not get through a portal.',
+    section: 'Address',
+    check: checkPortalAnswer,
+  };
+}
+
+export function checkPortalAnswer(value: string): string | undefined {
+  return value === 'yes' || value === 'no' ? undefined : 'Answer yes or no.';
 }
 
 export function checkSite(site: string, taken: ReadonlyMap<string, string>): string | undefined {

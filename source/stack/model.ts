@@ -16,6 +16,8 @@ export interface Deployment {
   env: Readonly<Record<string, string>>;
   /** Texts below `files/`, by path relative to the component's folder. */
   files: Readonly<Record<string, string>>;
+  /** Other compose files in its folder, such as `compose.override.yaml`: compose is told to read `compose.yaml` alone. */
+  leftOut?: readonly string[];
   /** Missing where somebody else made the folder: adoption starts there. */
   record: DeployRecord | undefined;
 }
@@ -60,6 +62,8 @@ export interface Answers {
   secrets: Readonly<Record<string, SecretAnswer>>;
   /** Name under which the reverse proxy serves it; empty for none. */
   site: string;
+  /** Behind the sign-on portal (R36)? Undefined where there is no choice. */
+  protect?: boolean;
 }
 
 /** `keep`: the version in force. `generate`: by the field's generator. `given`: typed, or taken over from a running container. `none`: an optional one stays empty. */

@@ -50,6 +50,21 @@ describe('readDeployment', () => {
     expect((await readDeployment(host, stack, 'app', signal))?.files['files/image.png']).toBeUndefined();
   });
 
+  it('names other compose files beside its own, which compose is told to leave out', async () => {
+    await put({
+      'app/compose.yaml': '',
+      'app/compose.override.yaml': '',
+      'app/docker-compose.override.yml': '',
+      'app/compose.yml': '',
+      'app/compose.yaml.old': '',
+    });
+    expect((await readDeployment(host, stack, 'app', signal))?.leftOut).toEqual([
+      'compose.override.yaml',
+      'compose.yml',
+      'docker-compose.override.yml',
+    ]);
+  });
+
   it('knows what is not there, and what is not ours', async () => {
     expect(await readDeployment(host, stack, 'app', signal)).toBeUndefined();
     await put({ 'app/compose.yaml': 'services: {}\n' });

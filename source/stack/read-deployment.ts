@@ -9,6 +9,9 @@ const fileLimitBytes = 1024 * 1024;
 /** Folders in folders below `files/`: a link in a circle must not hold us. */
 const depthLimit = 8;
 
+/** What compose would read too, or instead, if it were not told which file is meant. */
+const otherComposeFile = /^(?!compose\.yaml$)(?:docker-)?compose(?:\.override)?\.ya?ml$/;
+
 /** What `DeployRecord.files` holds of a text: SHA-256, in hex. */
 export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
@@ -25,11 +28,12 @@ export function recordPath(stackFolder: string, id: string): string {
 export async function readDeployment(host: Host, stackFolder: string, id: string, signal: AbortSignal): Promise<Deployment | undefined> {
   const folder = `${stackFolder}/${id}`;
   const read = async (path: string) => textOf(await host.files.read(path, { signal }));
-  const [compose, envText = '', recordText, files] = await Promise.all([
+  const [compose, envText = '', recordText, files, names = []] = await Promise.all([
     read(`${folder}/compose.yaml`),
     read(`${folder}/.env`),
     read(recordPath(stackFolder, id)),
     readBelow(host, folder, 'files', signal, 0),
+    host.files.list(folder, signal),
   ]);
   if (compose === undefined) return undefined;
   return {
@@ -39,6 +43,7 @@ export async function readDeployment(host: Host, stackFolder: string, id: string
     envText,
     env: readEnv(envText, `${folder}/.env`).values,
     files: Object.fromEntries(files.sort(([a], [b]) => (a < b ? -1 : 1))),
+    leftOut: names.filter((name) => otherComposeFile.test(name)).sort(),
     record: recordText === undefined ? undefined : readRecord(recordText, recordPath(stackFolder, id), id),
   };
 }
