@@ -91,7 +91,12 @@ const programs: Record<Composer, () => { name: string; target: string }> = {
   'podman-compose': () => ({ name: 'podman-compose', target: '/usr/bin/podman-compose' }),
 };
 
-export async function setStage(engine: RealEngine, composer: Composer = 'compose-2'): Promise<DeployStage> {
+/** @param more for the environment of its operators */
+export async function setStage(
+  engine: RealEngine,
+  composer: Composer = 'compose-2',
+  more: Readonly<Record<string, string>> = {},
+): Promise<DeployStage> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-deploy-'));
   const home = join(folder, 'home');
   const bin = join(folder, 'bin');
@@ -117,6 +122,7 @@ exec '${target}' "$@"
     PATH: `${bin}:${process.env.PATH}`,
     QUARTERDECK_SECRETS: 'file',
     QUARTERDECK_SECRETS_KEY_FILE: join(folder, 'key'),
+    ...more,
   };
   await writeFile(env.QUARTERDECK_SECRETS_KEY_FILE, `${Buffer.alloc(32, 7).toString('base64')}\n`, { mode: 0o600 });
   const stack = join(home, 'stack');
