@@ -168,6 +168,16 @@ describe('planDeploy', () => {
     });
   });
 
+  it('knows those too whose secrets podman-compose takes from a file beside the compose file', () => {
+    const podman: Partial<PlanRequest> = { runtime: 'podman', tool: { kind: 'podman-compose' } as PlanRequest['tool'] };
+    const standing = applied(planDeploy(request('llm-proxy', undefined, {}, podman)));
+    expect(changes(planDeploy(request('llm-proxy', standing, {}, podman)))).toEqual({ litellm: 'keep', db: 'keep' });
+    const plan = planDeploy(request('llm-proxy', standing, {}, { ...podman, rotated: new Set(['DB_PASSWORD']) }));
+    expect(changes(plan)).toEqual({ litellm: 'recreate', db: 'recreate' });
+    const key = planDeploy(request('llm-proxy', standing, {}, { ...podman, rotated: new Set(['LITELLM_MASTER_KEY']) }));
+    expect(changes(key)).toEqual({ litellm: 'recreate', db: 'keep' });
+  });
+
   it('restarts what reads a changed file, since compose does not', () => {
     const standing = applied(planDeploy(request('llm-proxy')));
     const text = standing.files['files/config.yaml'] ?? '';

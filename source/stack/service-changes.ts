@@ -2,6 +2,7 @@ import { parseImage } from '../catalog/images.ts';
 import { interpolate, variablesIn } from '../catalog/interpolation.ts';
 import type { ContainerFacts } from '../engine/engine.ts';
 import { composeDocument } from './compose-document.ts';
+import { secretFilesOf } from './compose-editor.ts';
 import { readEnv } from './env-file.ts';
 import type { FileChange, ImagePin, PlannedSecret, PlannedService } from './model.ts';
 import type { PlanRequest } from './plan.ts';
@@ -92,13 +93,17 @@ function changeOf(
   request: PlanRequest & Rendered,
 ): readonly [PlannedService['change'], string] {
   if (!container) return ['create', 'it is not there yet'];
-  const { deployment, values, newer, rotated, secrets, images, files, entry } = request;
+  const { deployment, compose, values, newer, rotated, secrets, images, files, entry } = request;
   if (newer?.has(name)) return ['recreate', 'its registry has a newer image'];
   if (!deployment || previous === undefined) return ['recreate', 'it was made from another compose file'];
   const before = readEnv(deployment.envText).values;
   const differing = differences(previous, service, before, values);
   if (differing.length > 0) return ['recreate', reasonOf(differing)];
-  const used = new Set(variablesIn(JSON.stringify(service)).map((variable) => variable.name));
+  // Where podman-compose gets secrets from a file, the service itself does not name them.
+  const apart = secretFilesOf(compose)[name] ?? {};
+  if (JSON.stringify(apart) !== JSON.stringify(secretFilesOf(deployment.compose)[name] ?? {}))
+    return ['recreate', 'its environment changes'];
+  const used = new Set(variablesIn(JSON.stringify([service, apart])).map((variable) => variable.name));
   const fresh = secrets.find(
     ({ variable, what }) => used.has(variable) && (rotated?.has(variable) || what === 'generate' || what === 'given'),
   );
