@@ -30,6 +30,8 @@ async function api(real: RealEngine, method: string, path: string, body?: object
 }
 
 async function make(real: RealEngine, name: string, script: string, config: object = {}): Promise<string> {
+  // A second try of a test finds what the first one left.
+  await api(real, 'DELETE', `/containers/${tag}-${name}?force=true`);
   const answer = await api(real, 'POST', `/containers/create?name=${tag}-${name}`, {
     Image: 'busybox:latest',
     Cmd: ['sh', '-c', script],
