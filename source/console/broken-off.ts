@@ -14,16 +14,17 @@ export interface BrokenOff {
 export function watchBrokenOff(deck: Deck, store: InterfaceStore): BrokenOff {
   const closing = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  let running = 0;
+  let ended: ReadonlySet<number> = new Set();
   const look = async () => {
     const unfinished = await deck.unfinished(closing.signal).catch(() => undefined);
     if (!unfinished || closing.signal.aborted) return;
     store.update((state) => (JSON.stringify(state.unfinished) === JSON.stringify(unfinished) ? {} : { unfinished }));
   };
   const stop = store.subscribe(() => {
-    const before = running;
-    running = store.get().runs.filter(({ state }) => state === 'running').length;
-    if (running < before) void look();
+    const before = ended;
+    ended = new Set(store.get().runs.flatMap(({ id, state }) => (state === 'running' ? [] : [id])));
+    // By name, not by number: one may have begun and ended since the last time.
+    if ([...ended].some((id) => !before.has(id))) void look();
   });
   return {
     begin() {

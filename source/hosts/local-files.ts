@@ -132,7 +132,8 @@ async function removeOf(grant: Grant, path: string): Promise<void> {
 function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined {
   if (cause instanceof Fault || signal.aborted) throw cause;
   const code = codeOf(cause);
-  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+  // ESRCH: a file below /proc, of a process that has ended since it was opened.
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
   throw fileFault(
     path,
     reasonOf(cause),

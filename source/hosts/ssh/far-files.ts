@@ -148,7 +148,8 @@ function factsIn(line: string): FileFacts {
 
 function missingOr(path: string, { stderr }: { stderr: Uint8Array }): undefined {
   const said = textOf(stderr);
-  if (/No such file or directory|Not a directory|can't cd to|cannot open/i.test(said) && !/Permission denied/i.test(said)) return undefined;
+  if (/No such file or directory|No such process|Not a directory|can't cd to|cannot open/i.test(said) && !/Permission denied/i.test(said))
+    return undefined;
   const denied = /Permission denied|not permitted/i.test(said);
   throw fileFault(path, reasonIn({ stderr }), denied ? 'Use a user there who may read it.' : 'Check the path.');
 }
