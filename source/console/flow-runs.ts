@@ -41,6 +41,8 @@ interface Options {
   lender: TerminalLender;
   now: () => number;
   copy: (text: string) => void;
+  /** After each run, however it ended. */
+  ended?: () => void;
   /** What the last frame showed. */
   measured: () => Measured;
 }
@@ -56,7 +58,7 @@ export function frontRun(runs: readonly RunView[]): RunView | undefined {
   );
 }
 
-export function createFlowRuns({ deck, store, keymap, lender, now, copy, measured }: Options): FlowRuns {
+export function createFlowRuns({ deck, store, keymap, lender, now, copy, measured, ended = () => {} }: Options): FlowRuns {
   const live = new Map<number, { operator: ConsoleOperator; stop: AbortController }>();
   let lastId = 0;
 
@@ -109,6 +111,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       change(id, () => ({ state: 'failed', dialog: undefined, progress: [], fault }));
     } finally {
       live.delete(id);
+      ended();
     }
   }
 

@@ -36,7 +36,17 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   const frames = createFrames();
   const store = createInterfaceStore(frames, options.start);
   const logs = createLogHub(deck.logs);
-  const runs = createFlowRuns({ deck, store, keymap, lender, now, copy: options.copy, measured: () => commands.measured });
+  const brokenOff = watchBrokenOff(deck, store);
+  const runs = createFlowRuns({
+    deck,
+    store,
+    keymap,
+    lender,
+    now,
+    copy: options.copy,
+    measured: () => commands.measured,
+    ended: () => brokenOff.look(),
+  });
   const asker = createHostAsker(deck, store, runs);
   const commands = createCommands({
     asker,
@@ -52,7 +62,6 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     suspend: options.suspend,
     copy: options.copy,
   });
-  const brokenOff = watchBrokenOff(deck, store);
   return {
     deck,
     store,
