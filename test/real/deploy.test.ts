@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
-import { describeBeside, type RealEngineKind } from './real-engines.ts';
+import { describeReal, type RealEngineKind } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 import { type Composer, findFreePort } from './stack.ts';
 
@@ -15,7 +15,8 @@ const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
 ];
 
 for (const { kind, composer } of ways) {
-  describeBeside(kind, `the life of a component with ${composer}`, (engine) => {
+  // Alone: by its image, another test's component would be one of this operator's catalog too, and its name mean several.
+  describeReal(kind, `the life of a component with ${composer}`, (engine) => {
     const id = `life-${composer}`;
     let stage: DeployStage;
     let ports: [first: number, second: number];

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
-import { describeBeside } from './real-engines.ts';
+import { describeReal } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 import { findFreePort } from './stack.ts';
 
-describeBeside('docker', 'a stack on another machine', (engine) => {
+describeReal('docker', 'a stack on another machine', (engine) => {
   describeSshd('over ssh', () => {
     const id = 'far-web';
     let folder: string;
