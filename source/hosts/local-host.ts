@@ -2,13 +2,13 @@ import { connect, type Socket } from 'node:net';
 import { arch, availableParallelism, homedir, hostname, networkInterfaces, platform, totalmem, uptime } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { Fault, messageOf } from '../faults/fault.ts';
-import type { Grant } from '../grants/grant.ts';
-import type { DialAddress, ExecOptions, ExecOutcome, Host, HostFacts, Listener } from './host.ts';
+import type { DialAddress, Host, HostFacts, Listener } from './host.ts';
 import { ListenerWatch } from './listeners.ts';
 import { localFiles } from './local-files.ts';
 import { PacedConnection } from './paced-connection.ts';
 import { pipeProgram } from './piped-program.ts';
 import { runProgram } from './program.ts';
+import { underGrant } from './under-grant.ts';
 
 /** Whatever is local answers at once or not at all; a port on the network may take a retransmission. */
 const dialLimitMs = 10_000;
@@ -21,7 +21,7 @@ export function openLocalHost({ env = process.env }: { env?: Readonly<Record<str
     kind: 'local',
     files: localFiles,
     exec: runProgram,
-    run: runUnder,
+    run: (grant, argv, options) => underGrant(grant, options, (both) => runProgram(argv, both)),
     pipe: pipeProgram,
     dial: dialFromHere,
     facts: async (signal) => {
@@ -31,22 +31,6 @@ export function openLocalHost({ env = process.env }: { env?: Readonly<Record<str
     listeners: (signal): Promise<Listener[]> => listeners.read(signal),
     close: async () => undefined,
   };
-}
-
-/** The grant ends with its act, and whatever was begun under it too. */
-async function runUnder(grant: Grant, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
-  const ending = new AbortController();
-  const signals = [grant.signal, options.signal];
-  const end = () => ending.abort(signals.find(({ aborted }) => aborted)?.reason);
-  for (const signal of signals) {
-    signal.throwIfAborted();
-    signal.addEventListener('abort', end, { once: true });
-  }
-  try {
-    return await runProgram(argv, { ...options, signal: ending.signal });
-  } finally {
-    for (const signal of signals) signal.removeEventListener('abort', end);
-  }
 }
 
 function factsOfThisMachine(env: Readonly<Record<string, string | undefined>>): HostFacts {

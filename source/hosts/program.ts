@@ -135,7 +135,7 @@ function signalNumber(name: NodeJS.Signals | null): number {
   return name ? (signalNumbers[name] ?? 0) : 0;
 }
 
-function tooSlow(program: string, limitMs: number): Fault {
+export function tooSlow(program: string, limitMs: number): Fault {
   return new Fault({
     code: 'failed.limit',
     message: `${program} did not finish within ${limitMs / 1000} s and was ended.`,

@@ -3,7 +3,9 @@ import { PassThrough, type Readable } from 'node:stream';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { ExecOptions, ExecOutcome, PipedProgram, PipeOptions } from '../host.ts';
-import { graceMs } from '../program.ts';
+import { graceMs, tooSlow } from '../program.ts';
+import { Output } from '../program-output.ts';
+import { underGrant } from '../under-grant.ts';
 import type { ShellLane } from './shell-lane.ts';
 import { noSession } from './shell-lanes.ts';
 import { printable, shellWord } from './shell-words.ts';
@@ -266,17 +268,10 @@ async function execLarge(
     const { env, cwd } = program;
     const running = await pipeFar(connection, ending.signal, program.argv, { ...(env && { env }), ...(cwd && { cwd }) });
     running.stdin.end(input);
-    const chunks: Buffer[] = [];
-    let sizeBytes = 0;
-    let cut = false;
-    running.stdout.on('data', (chunk: Buffer) => {
-      const room = limitBytes - sizeBytes;
-      if (chunk.length > room) cut = true;
-      if (room > 0) chunks.push(chunk.subarray(0, room));
-      sizeBytes += Math.min(room, chunk.length);
-    });
+    const stdout = new Output(limitBytes);
+    running.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
     const { exitCode, stderr } = await running.ended;
-    return { exitCode, stdout: Buffer.concat(chunks), stderr: Buffer.from(stderr), cut };
+    return { exitCode, stdout: stdout.bytes(), stderr: Buffer.from(stderr), cut: stdout.cut };
   } finally {
     clearTimeout(limit);
     signal.removeEventListener('abort', onAbort);
@@ -284,27 +279,8 @@ async function execLarge(
 }
 
 /** As `Host.run`: ends with the grant too. */
-export async function runFar(connection: SshConnection, grant: Grant, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
-  const ending = new AbortController();
-  const signals = [grant.signal, options.signal];
-  const end = () => ending.abort(signals.find(({ aborted }) => aborted)?.reason);
-  for (const signal of signals) {
-    signal.throwIfAborted();
-    signal.addEventListener('abort', end, { once: true });
-  }
-  try {
-    return await execFar(connection, argv, { ...options, signal: ending.signal });
-  } finally {
-    for (const signal of signals) signal.removeEventListener('abort', end);
-  }
-}
-
-function tooSlow(program: string, limitMs: number): Fault {
-  return new Fault({
-    code: 'failed.limit',
-    message: `${program} did not finish within ${limitMs / 1000} s and was ended.`,
-    remedy: `Run ${program} by hand to see what it waits for.`,
-  });
+export function runFar(connection: SshConnection, grant: Grant, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
+  return underGrant(grant, options, (both) => execFar(connection, argv, both));
 }
 
 function notStarted(host: string, { argv: [program = ''], cwd }: Program, reason: string): Fault {
