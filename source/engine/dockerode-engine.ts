@@ -14,6 +14,7 @@ import type {
   EngineAddress,
   EngineEvent,
   EngineFacts,
+  EngineKind,
   EngineWriter,
   ImageDetail,
   ImageFacts,
@@ -34,6 +35,7 @@ import type { LogBatch } from './log-batch.ts';
 import { LogLines } from './log-lines.ts';
 import { atLeast, type EngineTraits, type Greeting, greet, traitsOf } from './negotiate.ts';
 import { type ListedNetwork, type ListedVolumes, networkFacts, volumeFacts } from './networks.ts';
+import { tailThenFollow } from './podman-tail.ts';
 import { registryDigestOf } from './registry-digest.ts';
 import { dockerSample, hasNoFigures, podmanSample, type RawStats } from './stats.ts';
 import { engineWriter } from './writer.ts';
@@ -185,11 +187,17 @@ class DockerodeEngine implements Engine {
     } finally {
       answer.destroy();
     }
-    if (!signal.aborted) throw brokenFault(this.address);
+    if (!signal.aborted) throw await this.#link.faultOf(brokenFault(this.address));
   }
 
-  async *logs(id: string, { signal, follow, tail, sinceMs, untilMs, tty }: LogOptions): AsyncIterable<LogBatch> {
-    const { kind: engine } = await this.#ready(signal);
+  async *logs(id: string, options: LogOptions): AsyncIterable<LogBatch> {
+    const { kind } = await this.#ready(options.signal);
+    if (kind === 'podman' && options.follow && options.tail !== undefined)
+      yield* tailThenFollow((part) => this.#readLog(id, kind, { ...options, ...part }), options.tail);
+    else yield* this.#readLog(id, kind, options);
+  }
+
+  async *#readLog(id: string, engine: EngineKind, { signal, follow, tail, sinceMs, untilMs, tty }: LogOptions): AsyncIterable<LogBatch> {
     const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
       signal,
       limitMs: streamHeadLimitMs,

@@ -16,6 +16,8 @@ export interface FollowOptions {
   signal: AbortSignal;
   /** Before a stream is taken up again that ended while its container runs on. */
   retryMs: number;
+  /** A quiet log that answered nothing within this time has nothing to say at the moment. */
+  openingMs: number;
   opening: OpeningGate;
   turns: TurnKeeper;
   /** The engine has begun to send, or has nothing to send yet. */
@@ -27,8 +29,6 @@ export interface FollowOptions {
 
 /** The log of a container that was removed is read to its end, but not for longer than this. */
 const removedMs = 2_000;
-/** A quiet log that answered nothing within this time has nothing to say at the moment. */
-const openingMs = 400;
 
 /**
  * The log of one container, each line once, over restarts of the container and of the engine. Reads only while somebody takes. Ends when the
@@ -51,6 +51,7 @@ export async function* followContainer(
     if (isRead && !follow) return;
     if (isRead || !target.engine) {
       if (!follow && targets.away) throw new Fault({ code: 'unreachable.engine', ...targets.away });
+      options.opened();
       await targets.changed(container, target, signal);
       continue;
     }
@@ -66,6 +67,7 @@ export async function* followContainer(
       if (thrown instanceof Fault && thrown.code === 'engine.noContainer') return;
       // The engine's own no is final; a connection that broke is not.
       if (!follow || !isBroken) throw thrown instanceof Fault ? thrown : brokenOff(thrown);
+      options.opened();
       options.onNotice(thrown instanceof Fault ? thrown.message : brokenOff(thrown).message);
       await Promise.race([pauseFor(retryMs, signal), targets.changed(container, target, signal)]).catch(() => undefined);
     }
@@ -82,7 +84,7 @@ async function* readOnce(
   targets: LogTargets,
   target: LogTarget,
   { position, recent }: { position: LogPosition; recent: Record<LogLine['stream'], RecentStamps> },
-  { follow, tail, sinceMs, untilMs, signal, opening, turns, opened, reading }: FollowOptions,
+  { follow, tail, sinceMs, untilMs, signal, openingMs, opening, turns, opened, reading }: FollowOptions,
 ): AsyncGenerator<LogBatch, void, void> {
   const stop = new AbortController();
   const forward = () => stop.abort(signal.reason);
@@ -110,21 +112,27 @@ async function* readOnce(
       ...(untilMs !== undefined && { untilMs }),
     });
     const wasSeen = fromMs === undefined ? undefined : position.skipper();
-    const resends = follow && target.kind === 'docker';
+    // What kind of engine it is may be known a moment after its first container.
+    const resends = () => follow && (targets.get(target.container) ?? target).kind === 'docker';
     for await (const batch of batches ?? []) {
       begun();
       // What an abandoned stream still delivers, its successor reads again.
       if (stop.signal.aborted) return;
+      const isResent = resends();
       const isFresh = (at: number) =>
-        !wasSeen?.(batch.timeMs(at), batch.fraction(at)) && !(resends && recent[batch.stream(at)].isAgain(batch, at, targets.size));
-      const fresh = wasSeen || resends ? batch.filter(isFresh) : batch;
+        !wasSeen?.(batch.timeMs(at), batch.fraction(at)) && !(isResent && recent[batch.stream(at)].isAgain(batch, at, targets.size));
+      const fresh = wasSeen || isResent ? batch.filter(isFresh) : batch;
       // What is read once only is not taken up again.
       if (follow) for (let at = 0; at < fresh.length; at++) position.take(fresh.timeMs(at), fresh.fraction(at));
       if (fresh.length > 0) yield fresh;
       if (turns.isDue) await turns.next();
     }
   } finally {
-    begun();
+    // One that was given up for its container's next start has yet to send what the log holds.
+    if (stop.signal.aborted) {
+      clearTimeout(timer);
+      leave();
+    } else begun();
     watching.abort();
     signal.removeEventListener('abort', forward);
     stop.abort();

@@ -11,6 +11,8 @@ export interface StreamLimits {
   holdMs: number;
   /** Before a stream is taken up again that ended while its container runs on. */
   retryMs: number;
+  /** A log that answered nothing within this time has nothing to say: the others' lines go out without it. */
+  openingMs: number;
   /** Streams that are opened at the same moment. */
   openingAtOnce: number;
   /** Lines that wait for those of other containers, of all together. */
@@ -22,6 +24,7 @@ export interface StreamLimits {
 export const streamLimits: StreamLimits = {
   holdMs: 250,
   retryMs: 1_000,
+  openingMs: 400,
   openingAtOnce: 16,
   waitingLines: 64_000,
   waitingBytes: 2_000_000,
@@ -109,6 +112,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
           ...(untilMs !== undefined && { untilMs }),
           signal,
           retryMs: limits.retryMs,
+          openingMs: limits.openingMs,
           opening,
           turns,
           opened,
