@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, unwatchFile, watchFile } from 'node:fs';
 import { appendFile, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../faults/fault.ts';
@@ -66,6 +66,17 @@ export async function appendOwnFile(path: string, text: string): Promise<void> {
   } catch (cause) {
     throw unwritable(path, cause);
   }
+}
+
+/**
+ * Calls back when somebody writes a file, makes it or removes it. Looks from time to time: the file need not be there yet, nor its folder, and some filesystems
+ * tell nothing by themselves. Keeps no process alive.
+ * @returns ends it
+ */
+export function watchOwnFile(path: string, everyMs: number, changed: () => void): () => void {
+  const heard = () => changed();
+  watchFile(path, { interval: everyMs, persistent: false }, heard);
+  return () => unwatchFile(path, heard);
 }
 
 /** What is in a folder, ordered by name; undefined when there is no such folder. Links count as what they point at. */

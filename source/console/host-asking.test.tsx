@@ -32,7 +32,8 @@ test('asks at once while nothing was pressed yet, masks what is typed, and then 
   await screen.press('enter');
   expect(await secret).toBe('geheim');
   await screen.sees('Connect to vps', 'Is this the key of vps?', 'SHA256:oJ2Nq');
-  await screen.press('y');
+  await screen.type('y');
+  await screen.press('enter');
   expect(await trusted).toBe('yes');
   await screen.misses('Connect to');
 });
@@ -64,7 +65,12 @@ test('declines with Esc, and answers no to a host key with n', async () => {
   await screen.sees('vps shows a host key that is not known.');
   await screen.press('a');
   await screen.sees('Is this the key of vps?');
-  await screen.press('n');
+  await screen.type('perhaps');
+  await screen.press('enter');
+  await screen.sees('Write yes or no, or paste the fingerprint');
+  await screen.press('ctrl+u');
+  await screen.type('no');
+  await screen.press('enter');
   expect(await trusted).toBe('no');
 });
 
@@ -80,4 +86,13 @@ test('takes the question away when ssh no longer asks, and says that a key waits
   await screen.sees('nas waits for a key to be touched: Confirm user presence');
   touching.abort();
   await screen.misses('to be touched');
+});
+
+test('hands on the fingerprint that the key should have: ssh compares it', async () => {
+  const { questions, screen } = await rigWithQuestions();
+  const trusted = questions.ask('vps', key, signal);
+  await screen.sees('Is this the key of vps?');
+  await screen.paste('SHA256:oJ2Nq');
+  await screen.press('enter');
+  expect(await trusted).toBe('SHA256:oJ2Nq');
 });

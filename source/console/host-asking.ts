@@ -1,5 +1,5 @@
 import type { Deck } from '../terminal/deck.ts';
-import type { HostQuestion } from '../terminal/host-questions.ts';
+import { type HostQuestion, keyAnswerProblem, readKeyAnswer } from '../terminal/host-questions.ts';
 import type { FlowRuns } from './flow-runs.ts';
 import type { InterfaceState, InterfaceStore } from './interface-store.ts';
 
@@ -65,6 +65,7 @@ export function createHostAsker(deck: Deck, store: InterfaceStore, runs: FlowRun
 
   const stop = questions.subscribe(look);
   look();
+  void deck.followHosts?.();
   return {
     open,
     touched() {
@@ -96,9 +97,12 @@ function put(runs: FlowRuns, { host, kind, lines }: HostQuestion, signal: AbortS
   return runs.ask(
     title,
     async (operator, limit) => {
-      const question = kind === 'hostKey' ? `Is this the key of ${host}?` : 'May this key be used?';
-      const yes = await operator.confirm({ id, title: question, consequences: words }, limit);
-      return yes ? 'yes' : kind === 'hostKey' ? 'no' : undefined;
+      if (kind === 'hostKey') {
+        const label = `Is this the key of ${host}? yes, no, or the fingerprint it should have`;
+        const answer = await operator.ask({ kind: 'text', id, label, help: words.join(' '), check: keyAnswerProblem }, limit);
+        return typeof answer === 'string' ? readKeyAnswer(answer) : undefined;
+      }
+      return (await operator.confirm({ id, title: 'May this key be used?', consequences: words }, limit)) ? 'yes' : undefined;
     },
     signal,
   );

@@ -80,6 +80,12 @@ export class DeclaredServices {
     return completed;
   }
 
+  /** A place that is followed no longer. */
+  forget(watch: PlaceWatch): void {
+    this.#labelled.delete(watch);
+    for (const key of [...this.#files.keys()]) if (key.startsWith(`${watch.name}\0`)) this.#files.delete(key);
+  }
+
   close(): void {
     this.#closing.abort();
     clearTimeout(this.#timer);

@@ -1,4 +1,5 @@
 import { expandHome } from '../config/paths.ts';
+import type { BackupView } from './model.ts';
 import type { PlaceWatch } from './place-watch.ts';
 
 /** What is known of a component that was deployed from here, beyond its containers. */
@@ -11,8 +12,10 @@ export interface Deployed {
   stamp: string;
 }
 
-/** When each component of a place was last backed up, epoch milliseconds by component id. Undefined where that cannot be told. */
-export type ReadBackupAges = (watch: PlaceWatch, signal: AbortSignal) => Promise<ReadonlyMap<string, number> | undefined>;
+/** When each component of a place was last backed up, epoch milliseconds by component id; `pretended` where all data are made up. */
+export type BackupAgesSeen = ReadonlyMap<string, number> | 'pretended';
+/** Undefined where that cannot be told. */
+export type ReadBackupAges = (watch: PlaceWatch, signal: AbortSignal) => Promise<BackupAgesSeen | undefined>;
 
 const readEveryMs = 30_000;
 const firstReadMs = 300;
@@ -29,7 +32,7 @@ export class DeployedComponents {
   readonly #readAges: ReadBackupAges | undefined;
   readonly #closing = new AbortController();
   #records = new Map<PlaceWatch, ReadonlyMap<string, Deployed>>();
-  readonly #ages = new Map<PlaceWatch, ReadonlyMap<string, number>>();
+  readonly #ages = new Map<PlaceWatch, BackupAgesSeen>();
   #reading: Promise<void> | undefined;
   #again = false;
   #timer: NodeJS.Timeout | undefined;
@@ -48,9 +51,9 @@ export class DeployedComponents {
   }
 
   /** Undefined where nobody can tell; without a time where there is no backup. */
-  backup(watch: PlaceWatch, id: string): { atMs: number | undefined } | undefined {
+  backup(watch: PlaceWatch, id: string): BackupView | undefined {
     const ages = this.#ages.get(watch);
-    return ages && { atMs: ages.get(id) };
+    return ages === 'pretended' ? { atMs: undefined, pretended: true } : ages && { atMs: ages.get(id) };
   }
 
   /** Looks anew, and goes on doing so from time to time. Who asks while it is looking is answered by another look. Never rejects. */
@@ -65,6 +68,12 @@ export class DeployedComponents {
       if (!this.#closing.signal.aborted) this.#timer = setTimeout(() => void this.read(), readEveryMs);
     });
     return this.#reading;
+  }
+
+  /** A place that is followed no longer. */
+  forget(watch: PlaceWatch): void {
+    this.#records.delete(watch);
+    this.#ages.delete(watch);
   }
 
   close(): void {
@@ -122,7 +131,8 @@ export class DeployedComponents {
   }
 }
 
-function sameAges(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+function sameAges(one: BackupAgesSeen, other: BackupAgesSeen): boolean {
+  if (one === 'pretended' || other === 'pretended') return one === other;
   return one.size === other.size && [...one].every(([id, atMs]) => other.get(id) === atMs);
 }
 

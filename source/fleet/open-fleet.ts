@@ -6,13 +6,14 @@ import { buildComponentView, type ContainerKnowledge, compareComponents, service
 import { DeclaredServices } from './declared-services.ts';
 import { DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
-import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, StatsHistory, WayView } from './model.ts';
+import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
+import { viewOfPlace } from './place-view.ts';
 import { type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
-import { placeNotes, portViews } from './ports.ts';
+import { portViews } from './ports.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
 import { StopMemory } from './stop-memory.ts';
-import { wayView } from './way-view.ts';
+import { WayWatch } from './way-watch.ts';
 
 export interface FleetOptions {
   places: readonly PlaceSource[];
@@ -45,6 +46,11 @@ export interface ComponentRuntime {
 export interface OpenFleet extends Fleet {
   runtime(componentKey: string): ComponentRuntime | undefined;
   place(name: string): PlaceWatch | undefined;
+  /** Follows further places from now on. */
+  add(places: readonly PlaceSource[]): void;
+  /** No longer follows the places of a host, which stays open. Answers what they were called. */
+  drop(host: Host): string[];
+  isEmpty(): boolean;
 }
 
 /** Starts following every place. One writer: all that is learnt ends in `commit`, once per frame. */
@@ -61,7 +67,8 @@ export function openFleet({
   const index = new CatalogIndex(catalog.entries);
   const listeners = new Set<() => void>();
   const stops = new StopMemory(stopsFile);
-  const watches = places.map((source) => new PlaceWatch(source, changed, { stops, ...(limits && { limits }) }));
+  const watchOf = (source: PlaceSource) => new PlaceWatch(source, changed, { stops, ...(limits && { limits }) });
+  const watches = places.map(watchOf);
   const probes = new ProbeWatch(changed, { execAllowed, ...(probeIntervalMs !== undefined && { defaultIntervalMs: probeIntervalMs }) });
   const stats = new StatsWatch(sampled);
   const declared = new DeclaredServices(watches, stackFolder, changed);
@@ -73,21 +80,9 @@ export function openFleet({
   let closed = false;
   let listed = false;
   let complete = false;
-  /** By host. */
-  const ways = new Map<Host, WayView>();
-  const deafen = [...new Set(watches.map(({ host }) => host))].flatMap((host) => {
-    const { link } = host;
-    if (!link) return [];
-    ways.set(host, wayView(link.view, undefined));
-    return link.subscribe(() => {
-      const before = ways.get(host);
-      const way = wayView(link.view, before);
-      if (way === before) return;
-      ways.set(host, way);
-      changed();
-    });
-  });
-  const placeView = (watch: PlaceWatch) => viewOf(watch, ways.get(watch.host));
+  const ways = new WayWatch(changed);
+  for (const { host } of watches) ways.follow(host);
+  const placeView = (watch: PlaceWatch) => viewOfPlace(watch, ways.of(watch.host));
   let snapshot: FleetSnapshot = { revision: 0, settled: false, places: watches.map(placeView), components: [], ports: [] };
 
   function changed(): void {
@@ -251,9 +246,30 @@ export function openFleet({
     whileStopping: (containerId, stop) => stops.around(containerId, stop),
     runtime: (key) => runtimes.get(key),
     place: (name) => watches.find((watch) => watch.name === name),
+    add(further) {
+      for (const watch of further.map(watchOf)) {
+        watches.push(watch);
+        ways.follow(watch.host);
+        void watch.run();
+      }
+      changed();
+    },
+    drop(host) {
+      const dropped = watches.filter((watch) => watch.host === host);
+      for (const watch of dropped) {
+        watches.splice(watches.indexOf(watch), 1);
+        watch.close();
+        declared.forget(watch);
+        deployed.forget(watch);
+      }
+      ways.forget(host);
+      changed();
+      return dropped.map(({ name }) => name);
+    },
+    isEmpty: () => watches.length === 0,
     close() {
       closed = true;
-      for (const stop of deafen) stop();
+      ways.close();
       clearTimeout(frame);
       clearTimeout(reconsider);
       probes.close();
@@ -286,26 +302,4 @@ function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): Pro
     if (known && detail && !containers.has(known.name)) containers.set(known.name, detail);
   }
   return { key, entry, host: watch.host, hostAddresses: watch.hostAddresses, engine: watch.engine, engineFacts: watch.facts, containers };
-}
-
-function viewOf(watch: PlaceWatch, way: WayView | undefined): PlaceView {
-  const { facts, engine, clockAheadMs } = watch;
-  return {
-    name: watch.name,
-    machine: watch.host.name,
-    hostKind: watch.host.kind,
-    ...(way && { way }),
-    ...(clockAheadMs !== 0 && { clockAheadMs }),
-    engine: {
-      kind: facts?.kind,
-      version: facts?.version ?? '',
-      apiVersion: facts?.apiVersion ?? '',
-      rootless: facts?.rootless ?? false,
-      address: engine?.address.url ?? '',
-      origin: engine?.address.origin ?? '',
-      reachable: watch.link.state === 'connected',
-    },
-    link: watch.link,
-    notes: facts ? placeNotes(facts) : [],
-  };
 }

@@ -39,6 +39,8 @@ export interface HostBook {
   open(name: string, settings: HostSettings): Promise<FarHost>;
   /** Looks for its engines and asks each. */
   engines(name: string, host: FarHost, signal: AbortSignal): Promise<readonly FarEngine[]>;
+  /** A host was written into the file, or taken out of it. Resolves when the console shows it so. */
+  changed(): Promise<void>;
   /** Its name means nothing any more: forgets what was remembered of it. */
   forget(name: string): Promise<void>;
 }

@@ -31,7 +31,10 @@ export const hostsAdd: Flow = {
       right: 'operate',
       request: `write into ${book.file}: hosts: ${name}: ssh: ${ssh}${settings.sudo ? ', sudo: true' : ''}${settings.stackFolder === undefined ? '' : `, stackFolder: ${settings.stackFolder}`}`,
       target: { host: name },
-      run: (grant) => writeHost(grant, book.file, name, settings),
+      run: async (grant) => {
+        await writeHost(grant, book.file, name, settings);
+        await book.changed();
+      },
     });
     if (session.rehearsing) return { message: 'Rehearsed: nothing was written.' };
     if (input.options.unchecked === true) return { message: `${name} is added.`, data: { name, ...settings } };
@@ -39,7 +42,7 @@ export const hostsAdd: Flow = {
     return {
       message:
         exitCode === 0
-          ? `${name} is added. The console shows it from its next start on; verbs take it with --host ${name}.`
+          ? `${name} is added. The console shows it; verbs take it with --host ${name}.`
           : `${name} is added, and not all is well there: quarterdeck hosts check ${name} looks again.`,
       data: { name, ...settings, report },
       exitCode,

@@ -15,6 +15,7 @@ export const hostsRemove: Flow = {
       target: { host: name },
       run: async (grant) => {
         await dropHost(grant, book.file, name);
+        await book.changed();
         await book.forget(name);
       },
     });

@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Fault } from '../faults/fault.ts';
 import type { Deck } from './deck.ts';
-import type { HostQuestion, HostQuestions } from './host-questions.ts';
+import { type HostQuestion, type HostQuestions, keyAnswerProblem, readKeyAnswer } from './host-questions.ts';
 import type { Output } from './output.ts';
 import { readSecret } from './secret-entry.ts';
+import { inTurn } from './terminal-turns.ts';
 
 interface Terminal {
   stdin: NodeJS.ReadStream;
@@ -75,7 +76,9 @@ export function answerOnTerminal(questions: HostQuestions, terminal: Terminal, s
     current = first;
     withdrawn = new AbortController();
     const asked = first;
-    void put(asked, terminal, AbortSignal.any([signal, withdrawn.signal]))
+    const limit = AbortSignal.any([signal, withdrawn.signal]);
+    // A flow may be asking just now: its answer is not this one's.
+    void inTurn(terminal.stdin, limit, () => put(asked, terminal, limit))
       .then(
         (answer) => asked.answer(answer),
         () => asked.answer(undefined),
@@ -104,12 +107,10 @@ async function put(question: HostQuestion, terminal: Terminal, signal: AbortSign
   for (const line of shown) output.note(`  ${line}`);
   if (kind === 'confirm') return /^y(?:es)?$/i.test(await readLine(terminal, 'Go on? [y/N] ', signal)) ? 'yes' : undefined;
   for (;;) {
-    const answer = await readLine(terminal, 'Is that its key? yes, no, or the fingerprint it should have: ', signal);
-    if (/^y(?:es)?$/i.test(answer)) return 'yes';
-    if (/^no?$/i.test(answer)) return 'no';
-    // ssh compares it, and asks again where it is another one.
-    if (/^(?:SHA256|MD5):\S+$/.test(answer)) return answer;
-    output.note(output.paintError('warn', 'Write yes or no, or paste the fingerprint: SHA256:...'));
+    const typed = await readLine(terminal, 'Is that its key? yes, no, or the fingerprint it should have: ', signal);
+    const answer = readKeyAnswer(typed);
+    if (answer !== undefined) return answer;
+    output.note(output.paintError('warn', keyAnswerProblem(typed) ?? ''));
   }
 }
 

@@ -34,10 +34,13 @@ export interface Deck {
   readonly engineMissing?: boolean;
   /** What ssh asks before it connects; declined while nobody listens. */
   readonly questions?: HostQuestions;
+  /** From when its first rows are there, hosts come and go as the configuration changes: for who stays. */
+  followHosts?(): Promise<void>;
   /** Ports of this machine that lead to components of others; closed with the deck. */
   readonly tunnels?: Tunnels;
   /** Runs a flow in a session of its own; everything it changes goes through that session's `act`. */
-  run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal): Promise<FlowOutcome>;
+  /** `resume`: the run to go on with. */
+  run(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal, resume?: string): Promise<FlowOutcome>;
   /** Changes that broke off, on all places. Never on the way to the first frame. */
   unfinished(signal: AbortSignal): Promise<readonly UnfinishedChange[]>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { installationFolder } from '../config/installation.ts';
-import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import { writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import type { HostSettings } from '../config/settings.ts';
 import type { Engine, EngineAddress } from '../engine/engine.ts';
@@ -12,6 +12,7 @@ import { parseDestination } from '../hosts/ssh/destination.ts';
 import { openSshHost, type SshHost } from '../hosts/ssh/ssh-host.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { HostQuestions } from './host-questions.ts';
+import { knownEnginesFile, readKnownEngines } from './known-engines.ts';
 import { placeNames } from './place-names.ts';
 
 export interface FarPlacesOptions {
@@ -19,6 +20,8 @@ export interface FarPlacesOptions {
   env: Readonly<Record<string, string | undefined>>;
   questions: HostQuestions;
   openAt: (address: EngineAddress, host: Host) => Promise<Engine>;
+  /** Other engines were found than the last time. */
+  enginesChanged?: (name: string) => void;
 }
 
 /** Nothing is asked of it yet. */
@@ -34,33 +37,31 @@ export function openFarHost(name: string, { ssh, sudo }: HostSettings, { paths, 
   });
 }
 
-/** Where the engines of a host were the last time. */
-export function knownEnginesFile(paths: OwnPaths, name: string): string {
-  return join(paths.state, 'engines', `${name}.json`);
-}
-
-/** A host over ssh and its engines, each a place. Which there are is known from the last time; they are looked for anew with each connection. */
+/** The engines of a host over ssh, each a place. Which there are is known from the last time; they are looked for anew with each connection. */
 export async function openFarPlaces(
-  name: string,
-  settings: HostSettings,
-  options: FarPlacesOptions,
-): Promise<{ host: SshHost; places: PlaceSource[] }> {
-  const { paths, openAt } = options;
-  const { stackFolder } = settings;
-  const host = openFarHost(name, settings, options);
+  host: SshHost,
+  { stackFolder }: HostSettings,
+  { paths, openAt, enginesChanged }: FarPlacesOptions,
+): Promise<PlaceSource[]> {
+  const { name } = host;
   const file = knownEnginesFile(paths, name);
-  const known = await readKnown(file);
-  // Before the first time nobody knows of further ones: the first is there at once, the others with the next start.
+  const known = await readKnownEngines(file);
+  let written = JSON.stringify(known);
+  // Before the first time nobody knows of further ones: the first is there at once, the others when they have been found.
   const names = placeNames(name, known.length === 0 ? [''] : known);
   const find = async (signal: AbortSignal): Promise<readonly EngineAddress[]> => {
     await host.link.ready(signal);
     await host.openSockets(signal);
     const found = await findEngines(host, signal);
-    const urls = found.map(({ url }) => url);
-    if (JSON.stringify(urls) !== JSON.stringify(known)) await writeOwnFile(file, JSON.stringify(urls)).catch(() => undefined);
+    const urls = JSON.stringify(found.map(({ url }) => url));
+    if (urls !== written) {
+      written = urls;
+      await writeOwnFile(file, urls).catch(() => undefined);
+      enginesChanged?.(name);
+    }
     return found;
   };
-  const places = names.map((place, position): PlaceSource => {
+  return names.map((place, position): PlaceSource => {
     const url = known[position];
     return {
       name: place,
@@ -74,7 +75,6 @@ export async function openFarPlaces(
       },
     };
   });
-  return { host, places };
 }
 
 function engineGone(place: string, url: string): Fault {
@@ -83,14 +83,4 @@ function engineGone(place: string, url: string): Fault {
     message: `The engine of ${place} is no longer found at ${cleanLine(url)}.`,
     remedy: 'Start it; with the next start of the console it is looked for anew.',
   });
-}
-
-/** Where its engines were the last time. What cannot be read counts as not known. */
-async function readKnown(file: string): Promise<readonly string[]> {
-  try {
-    const urls: unknown = JSON.parse((await readOwnFile(file)) ?? '[]');
-    return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string') : [];
-  } catch {
-    return [];
-  }
 }

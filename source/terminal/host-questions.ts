@@ -9,6 +9,18 @@ export interface HostQuestion extends SshQuestion {
   answer(text: string | undefined): void;
 }
 
+/** What was typed for a host key, as ssh takes it: `yes`, `no`, or a fingerprint, which ssh compares. Undefined for anything else. */
+export function readKeyAnswer(typed: string): string | undefined {
+  const answer = typed.trim();
+  if (/^y(?:es)?$/i.test(answer)) return 'yes';
+  if (/^no?$/i.test(answer)) return 'no';
+  return /^(?:SHA256|MD5):\S+$/.test(answer) ? answer : undefined;
+}
+
+export function keyAnswerProblem(typed: string): string | undefined {
+  return readKeyAnswer(typed) === undefined ? 'Write yes or no, or paste the fingerprint: SHA256:...' : undefined;
+}
+
 /** Questions of all connections that are being made, one after the other, for whoever talks to the operator: the console, a line prompt, nobody. */
 export class HostQuestions {
   #waiting: readonly HostQuestion[] = [];

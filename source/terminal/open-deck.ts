@@ -1,9 +1,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expandHome, ownPaths } from '../config/paths.ts';
-import { defaultSettings, type Settings } from '../config/settings.ts';
-import type { Engine, EngineAddress, EngineFacts } from '../engine/engine.ts';
-import { findEngines } from '../engine/find-engines.ts';
+import { defaultSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
+import type { Engine, EngineFacts } from '../engine/engine.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { openLogs } from '../fleet/log-rings.ts';
 import { openFleet } from '../fleet/open-fleet.ts';
@@ -18,13 +17,15 @@ import type { SecretName, SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { backupAgesOf } from './backup-ages.ts';
 import type { Deck, DeckOptions } from './deck.ts';
+import { FarFleet } from './far-fleet.ts';
+import { FarHosts } from './far-hosts.ts';
 import type { FarPlacesOptions } from './far-places.ts';
 import { HostQuestions } from './host-questions.ts';
+import { openAt, placesOn, practicePlaces } from './near-places.ts';
 import { openOwnCatalog } from './own-catalog.ts';
 import { ownHosts } from './own-hosts.ts';
 import { ownProgram } from './own-program.ts';
-import { placeNames } from './place-names.ts';
-import type { PracticeAccess } from './practice-access.ts';
+import { keepSeenComponents } from './seen-components.ts';
 
 /**
  * Puts a process together: settings, catalog, the machine's engines, the stores. Throws what is wrong with the settings and the options; an engine
@@ -46,11 +47,13 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   // ssh is loaded by who has hosts beside this machine.
   const farNames =
     practice || options.readOnly ? [] : Object.keys(settings.hosts).filter((name) => wanted === 'all' || wanted.split('/', 1)[0] === name);
-  const far = farNames.length > 0 ? await openFar(farNames, settings, { paths, env, questions, openAt }) : [];
+  const farOptions = { paths, env, questions, openAt, enginesChanged: (name: string) => void farFleet.grow(name) };
+  const farHosts = new FarHosts(farOptions);
+  const far = await openFar(farNames, settings, farHosts, farOptions);
   // Who has hosts elsewhere need not have an engine here.
   const engineMissing = here.engineMissing && far.length === 0;
   const showsHere = farNames.length === 0 || (wanted === 'all' && !here.engineMissing);
-  const allPlaces = [...(showsHere ? here.places : []), ...far.flatMap((one) => one.places)];
+  const allPlaces = [...(showsHere ? here.places : []), ...far];
   const places =
     wanted === 'all' || allPlaces.every((place) => place.host.name === wanted)
       ? allPlaces
@@ -65,31 +68,42 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   }
   // Whatever the settings say: practice keeps to its own home.
   const stackFolder = practice ? defaultSettings.stackFolder : settings.stackFolder;
+  let { backups } = settings;
+  const production = new Set<string>();
+  const prepare = (place: PlaceSource, { productionHosts }: Settings): PlaceSource => {
+    if (productionHosts.some((name) => name === place.name || name === place.host.name)) production.add(place.name);
+    else production.delete(place.name);
+    return { ...place, stackFolder: stackFolderFor(place, place.stackFolder ?? stackFolder) };
+  };
   const fleet = openFleet({
-    places: places.map((place) => ({ ...place, stackFolder: stackFolderFor(place, place.stackFolder ?? stackFolder) })),
+    places: places.map((place) => prepare(place, settings)),
     catalog,
     stackFolder,
     execAllowed: !options.readOnly,
     probeIntervalMs: settings.probeIntervalMs,
     stopsFile: join(paths.state, 'stops.json'),
-    backupAges: backupAgesOf(settings.backups),
+    backupAges: practice ? async () => 'pretended' : backupAgesOf((place) => backups[place]),
   });
   const logs = openLogs(fleet);
-  const production = new Set(
-    places
-      .filter((place) => settings.productionHosts.some((name) => name === place.name || name === place.host.name))
-      .map((place) => place.name),
-  );
 
   const practiceWorld = practice && (await import('../flows/incident.ts'));
   const tunnels = new Tunnels();
   let vault: Promise<SecretVault> | undefined;
   let inFront: Session;
+  const home = env.HOME || homedir();
+  const farFleet = new FarFleet({
+    ...{ fleet, tunnels, hosts: farHosts, places: farOptions },
+    prepare: (place, now) => {
+      backups = now.backups;
+      return prepare(place, now);
+    },
+    otherwise: here.places.map((place) => prepare(place, settings)),
+  });
   const hosts = practice
     ? undefined
     : ownHosts({
-        ...{ paths, env, questions, openAt, settings, home: env.HOME || homedir(), readOnly: options.readOnly },
-        open: new Map(far.map((one) => [one.host.name, one.host])),
+        ...{ paths, env, home, settings, openAt, hosts: farHosts, readOnly: options.readOnly },
+        changed: () => farFleet.changed(),
       });
   const inForce = async (name: SecretName, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> => {
     const { versionsInForce } = await import('../stack/versions-in-force.ts');
@@ -125,7 +139,9 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       });
     },
     hostOf(place: string): Host {
-      return fleet.place(place)?.host ?? host;
+      const watch = fleet.place(place);
+      if (!watch) farFleet.throwIfGone(place);
+      return watch?.host ?? host;
     },
     catalog,
     async vault(session: Session): Promise<SecretVault> {
@@ -140,7 +156,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       return vault;
     },
     tunnels,
-    backupTargetOf: (place) => settings.backups[place],
+    backupTargetOf: (place) => backups[place],
     ...(hosts && { hosts }),
     cacheFolder: paths.cache,
     get program() {
@@ -152,9 +168,8 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     },
     async stackFolderOf(place: string, signal: AbortSignal): Promise<string> {
       await practice?.prepare?.();
-      const watch = fleet.place(place);
-      const { home } = await (watch?.host ?? host).facts(signal);
-      return expandHome(watch?.stackFolder ?? stackFolder, home);
+      const facts = await world.hostOf(place).facts(signal);
+      return expandHome(fleet.place(place)?.stackFolder ?? stackFolder, facts.home);
     },
     ...(practice && {
       practice: {
@@ -178,7 +193,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     engineMissing,
     questions,
     tunnels,
-    async run(flow, input, operator, signal) {
+    async run(flow, input, operator, signal, resume) {
       // What only a flow needs is not loaded on the way to the first frame.
       const [{ openSession }, { openJournal }, { openOwnAudit }] = await Promise.all([
         import('../session/open-session.ts'),
@@ -194,6 +209,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
           flow: flow.id,
           place: input.place,
           ...(input.component && { component: input.component.id }),
+          ...(resume !== undefined && { resume }),
         }),
         // What is practised is no business of the keychain.
         audit: openOwnAudit(paths, practice ? { ...env, QUARTERDECK_KEYCHAIN: 'off' } : env),
@@ -213,17 +229,22 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     },
     async unfinished(signal) {
       const { unfinishedChanges } = await import('./unfinished-changes.ts');
-      return unfinishedChanges(
-        world,
-        places.map(({ name }) => name),
-        signal,
-      );
+      const names = fleet.snapshot().places.map(({ name }) => name);
+      return unfinishedChanges(world, names, signal);
+    },
+    async followHosts() {
+      if (practice || options.readOnly || wanted !== 'all') return;
+      // Never on the way to the first frame.
+      await fleet.settle(options.signal, { listed: true }).catch(() => undefined);
+      await farFleet.follow({ file: settingsFile(paths), read: () => loadSettings(paths, home), shown: settings.hosts });
     },
     async close() {
+      farFleet.close();
+      const keeping = practice || options.readOnly ? undefined : keepSeenComponents(paths, fleet.snapshot());
       tunnels.close();
       logs.close();
       fleet.close();
-      await Promise.all([host, ...far.map((one) => one.host), ...(hosts ? [hosts] : [])].map((one) => one.close()));
+      await Promise.all([host.close(), farHosts.closeAll(), keeping]);
     },
   };
 }
@@ -237,65 +258,14 @@ function readOnlyHere(wanted: string): Fault {
   });
 }
 
-async function openFar(names: readonly string[], settings: Settings, options: FarPlacesOptions) {
+async function openFar(names: readonly string[], settings: Settings, hosts: FarHosts, options: FarPlacesOptions): Promise<PlaceSource[]> {
+  if (names.length === 0) return [];
   const { openFarPlaces } = await import('./far-places.ts');
-  return Promise.all(names.flatMap((name) => (settings.hosts[name] ? [openFarPlaces(name, settings.hosts[name], options)] : [])));
-}
-
-/**
- * The engines of a machine, each a place. One is called as the host is; further ones are told apart by what they are. Where there is none, the host is a place
- * all the same, and looks again with every attempt.
- */
-async function placesOn(host: Host, signal: AbortSignal): Promise<{ places: PlaceSource[]; engineMissing: boolean }> {
-  let found: EngineAddress[];
-  try {
-    found = await findEngines(host, signal);
-  } catch (thrown) {
-    if (!(thrown instanceof Fault)) throw thrown;
-    const engineMissing = thrown.code === 'unreachable.noEngine';
-    return {
-      engineMissing,
-      places: [
-        {
-          name: host.name,
-          host,
-          open: async (retrySignal) => {
-            const [first] = await findEngines(host, retrySignal).catch((again: unknown) => {
-              throw withPractice(again);
-            });
-            if (!first) throw thrown;
-            return await openAt(first, host);
-          },
-        },
-      ],
-    };
-  }
-  const names = placeNames(
-    host.name,
-    found.map(({ url }) => url),
-  );
-  const places = found.map((address, position) => ({ name: names[position] ?? host.name, host, open: () => openAt(address, host) }));
-  return { places, engineMissing: false };
-}
-
-function practicePlaces({ facts }: PracticeAccess, host: Host): PlaceSource[] {
-  return [{ name: host.name, host, open: () => openAt({ url: facts.engine, origin: 'practice stack' }, host) }];
-}
-
-/** Who has no engine can look around without one. */
-function withPractice(thrown: unknown): unknown {
-  if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.noEngine') return thrown;
-  return new Fault({
-    code: thrown.code,
-    message: thrown.message,
-    remedy: `To look around without one: quarterdeck practice. ${thrown.remedy}`,
-    cause: thrown,
+  const places = names.map(async (name) => {
+    const host = settings.hosts[name];
+    return host ? openFarPlaces(await hosts.open(name, host), host, options) : [];
   });
-}
-
-async function openAt(address: EngineAddress, host: Host): Promise<Engine> {
-  const { openEngine } = await import('../engine/dockerode-engine.ts');
-  return openEngine(address, host);
+  return (await Promise.all(places)).flat();
 }
 
 /** Engines of one host would be in each other's way in one folder: further ones have their own beside it. */

@@ -1,28 +1,29 @@
 import { removeOwnFile } from '../config/own-files.ts';
-import type { OwnPaths } from '../config/paths.ts';
 import { loadSettings, type Settings, settingsFile } from '../config/settings.ts';
 import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
-import type { FarEngine, FarHost, HostBook } from '../flows/host-book.ts';
+import type { FarEngine, HostBook } from '../flows/host-book.ts';
+import type { FarHosts } from './far-hosts.ts';
 import type { FarPlacesOptions } from './far-places.ts';
+import { knownEnginesFile } from './known-engines.ts';
 import { placeNames } from './place-names.ts';
+import { forgetSeenComponents } from './seen-components.ts';
 
 /** Longer than the engine's own limit, which names what is slow. */
 const engineLimitMs = 12_000;
 
-interface OwnHostsOptions extends FarPlacesOptions {
-  paths: OwnPaths;
+interface OwnHostsOptions extends Pick<FarPlacesOptions, 'paths' | 'env' | 'openAt'> {
   home: string;
   settings: Settings;
   readOnly: boolean;
-  /** Those that this process has already. */
-  open: ReadonlyMap<string, FarHost>;
+  /** Those that this process has, and opens. */
+  hosts: FarHosts;
+  /** Resolves when all that shows hosts has taken over what the configuration says now. */
+  changed: () => Promise<void>;
 }
 
-/** The hosts of the configuration, for the flows about them. What it opens is closed with it; ssh is loaded when one is opened. */
-export function ownHosts(options: OwnHostsOptions): HostBook & { close(): Promise<void> } {
-  const { paths, home, env, settings, readOnly, open, openAt } = options;
-  const opened = new Map<string, FarHost>();
+/** The hosts of the configuration, for the flows about them. */
+export function ownHosts({ paths, home, env, settings, readOnly, hosts, openAt, changed }: OwnHostsOptions): HostBook {
   return {
     file: settingsFile(paths),
     env,
@@ -31,6 +32,7 @@ export function ownHosts(options: OwnHostsOptions): HostBook & { close(): Promis
     // Not as they were when the process started: a console lives long.
     list: async () => (await loadSettings(paths, home)).hosts,
     stackFolderOf: ({ stackFolder }) => stackFolder ?? settings.stackFolder,
+    changed,
     async open(name, one) {
       if (readOnly) {
         throw new Fault({
@@ -39,12 +41,7 @@ export function ownHosts(options: OwnHostsOptions): HostBook & { close(): Promis
           remedy: 'Run it without --read-only, or run it on that machine.',
         });
       }
-      const { openFarHost } = await import('./far-places.ts');
-      const isSame = settings.hosts[name]?.ssh === one.ssh && settings.hosts[name]?.sudo === one.sudo;
-      const known = (isSame ? open.get(name) : undefined) ?? opened.get(`${name} ${one.ssh}`);
-      const host = known ?? openFarHost(name, one, options);
-      if (!known) opened.set(`${name} ${one.ssh}`, host);
-      return host;
+      return hosts.open(name, one);
     },
     async engines(name, host, signal) {
       const { findEngines } = await import('../engine/find-engines.ts');
@@ -71,11 +68,8 @@ export function ownHosts(options: OwnHostsOptions): HostBook & { close(): Promis
       );
     },
     async forget(name) {
-      const { knownEnginesFile } = await import('./far-places.ts');
       await removeOwnFile(knownEnginesFile(paths, name));
-    },
-    async close() {
-      await Promise.all([...opened.values()].map((host) => host.close()));
+      await forgetSeenComponents(paths, name);
     },
   };
 }

@@ -8,6 +8,8 @@ import { findingsInOrder, reviewLines } from './review-text.ts';
 /** How a plain terminal asks. */
 export interface LineAsking {
   output: Output;
+  /** Nothing else is asked in the meantime. Between two fields a connection may ask for its password. */
+  turn<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T>;
   readLine(prompt: string, signal: AbortSignal): Promise<string>;
   readSecret(prompt: string, signal: AbortSignal): Promise<string>;
   listChoices(choices: readonly Choice[]): void;
@@ -65,7 +67,8 @@ export async function fillOnLines(
         output.note();
         output.note(output.paintError('strong', cleanLine(section)));
       }
-      values[field.id] = await askField({ ...field, value: values[field.id] ?? '' }, asking, signal);
+      const value = values[field.id] ?? '';
+      values[field.id] = await asking.turn(() => askField({ ...field, value }, asking, signal), signal);
     }
     const problems = formProblems(form, values);
     asked = wrong();

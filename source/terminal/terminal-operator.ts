@@ -7,6 +7,7 @@ import type { Output } from './output.ts';
 import { cancelled, readSecret } from './secret-entry.ts';
 import type { ShownSink } from './shown-text.ts';
 import { fillOnLines, type LineAsking, reviewOnLines } from './terminal-form.ts';
+import { inTurn, isTaken } from './terminal-turns.ts';
 
 export interface TerminalOperatorOptions {
   stdin: NodeJS.ReadStream;
@@ -22,6 +23,9 @@ export interface TerminalOperatorOptions {
   typed?: string;
 }
 
+/** Who borrows the terminal ends by itself. */
+const unending = new AbortController().signal;
+
 /** A person at a plain terminal: one question, one line. */
 export class TerminalOperator implements Operator {
   readonly kind = 'terminal';
@@ -33,7 +37,11 @@ export class TerminalOperator implements Operator {
     this.#options = options;
   }
 
-  async ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
+  ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
+    return inTurn(this.#options.stdin, signal, () => this.#ask(question, signal));
+  }
+
+  async #ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
     const { output } = this.#options;
     output.endProgress();
     if (question.help)
@@ -68,7 +76,11 @@ export class TerminalOperator implements Operator {
     }
   }
 
-  async confirm({ title, request, consequences, typed }: Confirmation, signal: AbortSignal): Promise<boolean> {
+  confirm(confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
+    return inTurn(this.#options.stdin, signal, () => this.#confirm(confirmation, signal));
+  }
+
+  async #confirm({ title, request, consequences, typed }: Confirmation, signal: AbortSignal): Promise<boolean> {
     const { output, yes, typed: given } = this.#options;
     output.endProgress();
     output.note(output.paintError('strong', cleanLine(title)));
@@ -95,13 +107,16 @@ export class TerminalOperator implements Operator {
   }
 
   review(review: Review, signal: AbortSignal): Promise<string> {
-    this.#options.output.endProgress();
-    return reviewOnLines(review, this.#asking, { signal, yes: this.#options.yes });
+    return inTurn(this.#options.stdin, signal, () => {
+      this.#options.output.endProgress();
+      return reviewOnLines(review, this.#asking, { signal, yes: this.#options.yes });
+    });
   }
 
   get #asking(): LineAsking {
     return {
       output: this.#options.output,
+      turn: (ask, signal) => inTurn(this.#options.stdin, signal, ask),
       readLine: (prompt, signal) => this.#readLine(prompt, signal),
       readSecret: (prompt, signal) => this.#readSecret(prompt, signal),
       listChoices: (choices) => this.#list(choices),
@@ -128,7 +143,7 @@ export class TerminalOperator implements Operator {
       output.endProgress();
       return;
     }
-    if (done) return;
+    if (done || isTaken(this.#options.stdin)) return;
     const fractions = [...this.#going.values()].filter((each) => each !== undefined);
     const together = fractions.reduce((sum, each) => sum + each, 0) / fractions.length;
     const percent = fractions.length === 0 ? '' : `${String(Math.round(together * 100)).padStart(3)} %  `;
@@ -139,8 +154,10 @@ export class TerminalOperator implements Operator {
   async lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
     const { stdin, stdout, output } = this.#options;
     if (!stdin.isTTY || !stdout.isTTY) throw noTerminal();
-    output.endProgress();
-    return use({ input: stdin, output: stdout });
+    return inTurn(stdin, unending, () => {
+      output.endProgress();
+      return use({ input: stdin, output: stdout });
+    });
   }
 
   #list(choices: readonly Choice[]): void {

@@ -32,6 +32,7 @@ const questionLimitBytes = 16 * 1024;
  */
 export async function openAskSocket(folder: string, program: string, answer: AnswerSsh): Promise<AskSocket> {
   const path = join(folder, `ask-${randomBytes(2).toString('hex')}`);
+  const heard = new Questions();
   const open = new Set<Socket>();
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
     open.add(socket);
@@ -57,7 +58,7 @@ export async function openAskSocket(folder: string, program: string, answer: Ans
         socket.destroy();
         return;
       }
-      answer(questionOf(String(asked.prompt ?? ''), String(asked.hint ?? '')), ending.signal).then(
+      answer(heard.next(String(asked.prompt ?? ''), String(asked.hint ?? '')), ending.signal).then(
         (given) => socket.end(given === undefined ? '' : `${JSON.stringify(given)}\n`),
         () => socket.destroy(),
       );
@@ -84,11 +85,25 @@ export async function openAskSocket(folder: string, program: string, answer: Ans
   };
 }
 
-/** ssh gives a hint only for some; the rest is known by its words. */
-function questionOf(prompt: string, hint: string): SshQuestion {
-  const lines = cleanLines(prompt.trim());
-  if (/\(yes\/no/i.test(prompt)) return { kind: 'hostKey', lines };
-  if (hint === 'none') return { kind: 'touch', lines };
-  if (hint === 'confirm') return { kind: 'confirm', lines };
-  return { kind: 'secret', lines };
+/** The questions of one connection, one after the other: ssh puts one again where the answer was wrong, and does not say so. */
+class Questions {
+  #hostKey: readonly string[] = [];
+  readonly #secrets = new Set<string>();
+
+  /** ssh gives a hint only for some; the rest is known by its words. */
+  next(prompt: string, hint: string): SshQuestion {
+    const lines = cleanLines(prompt.trim());
+    if (/\(yes\/no/i.test(prompt)) {
+      this.#hostKey = lines;
+      return { kind: 'hostKey', lines };
+    }
+    // What it says after a fingerprint that is another one, without what it is about.
+    if (/^please type 'yes'/i.test(prompt.trim()))
+      return { kind: 'hostKey', lines: ['That is not the fingerprint of its key.', ...this.#hostKey] };
+    if (hint === 'none') return { kind: 'touch', lines };
+    if (hint === 'confirm') return { kind: 'confirm', lines };
+    const isAgain = this.#secrets.has(prompt);
+    this.#secrets.add(prompt);
+    return { kind: 'secret', lines: isAgain ? ['That was not accepted.', ...lines] : lines };
+  }
 }
