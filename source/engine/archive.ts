@@ -32,8 +32,8 @@ export async function fileFrom(
       throw thrown;
     });
     if (!archive) return undefined;
-    const found = await firstEntry(archive, limitBytes).catch((thrown: unknown) => {
-      throw link.faultOf(thrown, signal);
+    const found = await firstEntry(archive, limitBytes).catch(async (thrown: unknown) => {
+      throw await link.faultOf(thrown, signal);
     });
     if (!found) return undefined;
     if (found.kind === 'file') return found.content;

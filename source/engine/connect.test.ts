@@ -10,7 +10,8 @@ import { asOrdinaryUser } from '../../test/doubles/ordinary-user.ts';
 import { selfSigned } from '../../test/doubles/self-signed.ts';
 import { json, serve } from '../../test/engine/recorded-engine.ts';
 import { docker20, docker29, podman4 } from '../../test/engine/recordings.ts';
-import type { DialAddress } from '../hosts/host.ts';
+import { Fault } from '../faults/fault.ts';
+import type { DialAddress, HostLink } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { openEngine } from './dockerode-engine.ts';
 import { atLeast, lowerVersion } from './negotiate.ts';
@@ -206,6 +207,26 @@ describe('an engine that cannot be reached says why, and what to do', () => {
   test('it hangs up', async () => {
     const path = await listen(createServer((socket) => socket.on('data', () => socket.destroy())));
     await expect(connect(path)).rejects.toMatchObject(fault(/connection .* broke/, /still runs/));
+  });
+
+  test('on another machine: the way to it is the reason where that is gone, and the machine has its name otherwise', async () => {
+    const path = await listen(createServer((socket) => socket.on('data', () => socket.destroy())));
+    const lost = new Fault({ code: 'unreachable.silent', message: 'nas has stopped answering.', remedy: 'Check the cable.' });
+    const troubles: (Fault | undefined)[] = [undefined, lost];
+    const link = {
+      view: { state: 'connected', sinceMs: 0 },
+      subscribe: () => () => {},
+      ready: async () => {},
+      retry: () => {},
+      trouble: async () => troubles.shift(),
+    } satisfies HostLink;
+    const far = { ...host, name: 'nas', link };
+    const address = { url: `unix://${path}`, origin: 'usual socket' };
+    await expect(openEngine(address, far).connect(signal())).rejects.toMatchObject({
+      code: 'unreachable.engine',
+      message: `The connection to the engine at ${path} on nas (usual socket) broke.`,
+    });
+    await expect(openEngine(address, far).connect(signal())).rejects.toBe(lost);
   });
 
   test('it breaks off in the middle of an answer', async () => {

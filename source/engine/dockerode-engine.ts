@@ -63,8 +63,8 @@ class DockerodeEngine implements Engine {
   readonly #networkModes = new Map<string, string>();
 
   constructor(address: EngineAddress, host: Host) {
-    this.address = address;
     this.#link = new EngineLink(address, host);
+    this.address = this.#link.address;
     this.#labels = new ImageLabels(this.#link);
   }
 
@@ -183,7 +183,7 @@ class DockerodeEngine implements Engine {
       }
     } catch (thrown) {
       if (signal.aborted) return;
-      throw this.#link.faultOf(thrown);
+      throw await this.#link.faultOf(thrown);
     } finally {
       answer.destroy();
     }
@@ -225,7 +225,7 @@ class DockerodeEngine implements Engine {
       if (rest.length > 0) yield rest;
     } catch (thrown) {
       if (signal.aborted) return;
-      throw this.#link.faultOf(thrown);
+      throw await this.#link.faultOf(thrown);
     } finally {
       answer.destroy();
     }
@@ -243,7 +243,7 @@ class DockerodeEngine implements Engine {
       else yield* this.#dockerStats(id, memoryBytes, signal);
     } catch (thrown) {
       if (signal.aborted) return;
-      throw this.#link.faultOf(thrown);
+      throw await this.#link.faultOf(thrown);
     }
   }
 

@@ -2,9 +2,10 @@ import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { EngineAddress } from './engine.ts';
 
-/** `/var/run/docker.sock (default Docker socket)`. */
-export function placeOf(address: EngineAddress): string {
-  return `${cleanLine(address.url.replace(/^unix:\/\//, ''))} (${cleanLine(address.origin)})`;
+/** `/var/run/docker.sock (default Docker socket)`, and on which machine where that is not this one. */
+export function placeOf({ url, origin, machine }: EngineAddress): string {
+  const on = machine === undefined ? '' : ` on ${cleanLine(machine)}`;
+  return `${cleanLine(url.replace(/^unix:\/\//, ''))}${on} (${cleanLine(origin)})`;
 }
 
 function unreachable(message: string, remedy: string, cause?: unknown): Fault {

@@ -2,6 +2,7 @@ import { Agent, type AgentOptions, type ClientRequestArgs, type IncomingMessage 
 import type { Duplex } from 'node:stream';
 import { inspect } from 'node:util';
 import type Docker from 'dockerode';
+import { Fault } from '../faults/fault.ts';
 import type { DialAddress, Host } from '../hosts/host.ts';
 import type { EngineAddress } from './engine.ts';
 import { brokenFault, hangingFault, requestFault, senselessFault } from './engine-faults.ts';
@@ -40,9 +41,11 @@ export class EngineLink {
   #bare: Docker | undefined;
   #docker: Docker | undefined;
   #paced: Docker | undefined;
+  /** Faults whose reason was asked for: a request of several parts passes one on. */
+  readonly #told = new WeakSet<Fault>();
 
   constructor(address: EngineAddress, host: Host) {
-    this.address = address;
+    this.address = host.link ? { ...address, machine: host.name } : address;
     this.host = host;
   }
 
@@ -122,7 +125,7 @@ export class EngineLink {
       return answer;
     } catch (thrown) {
       signal.removeEventListener('abort', forward);
-      throw this.faultOf(thrown, signal, ending.signal);
+      throw await this.faultOf(thrown, signal, ending.signal);
     } finally {
       clearTimeout(timer);
     }
@@ -173,17 +176,27 @@ export class EngineLink {
     try {
       return await raced(ending.signal, (resolve: (value: T) => void, reject) => run(ending.signal).then(resolve, reject));
     } catch (thrown) {
-      throw this.faultOf(thrown, signal, ending.signal);
+      throw await this.faultOf(thrown, signal, ending.signal);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', forward);
     }
   }
 
-  /** What a request or a stream threw: the reason of a signal that ended it, or a Fault. */
-  faultOf(thrown: unknown, ...signals: readonly AbortSignal[]): unknown {
+  /**
+   * What a request or a stream threw: the reason of a signal that ended it, or a Fault. Where the way to the machine is gone, that is the reason: the machine is
+   * asked, since it is known there a moment later than here.
+   */
+  async faultOf(thrown: unknown, ...signals: readonly AbortSignal[]): Promise<unknown> {
     const ended = signals.find((signal) => signal.aborted);
-    return ended ? ended.reason : requestFault(this.address, thrown);
+    if (ended) return ended.reason;
+    const { link } = this.host;
+    if (thrown instanceof Fault && this.#told.has(thrown)) return thrown;
+    const fault = requestFault(this.address, thrown);
+    if (!link || fault.kind !== 'unreachable') return fault;
+    const told = (await link.trouble(AbortSignal.any([...signals]))) ?? fault;
+    this.#told.add(told);
+    return told;
   }
 
   async #tls(signal: AbortSignal): Promise<TlsMaterial | undefined> {

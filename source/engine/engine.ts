@@ -12,6 +12,8 @@ export interface EngineAddress {
   origin: string;
   /** TLS material of a context or of DOCKER_CERT_PATH. */
   tls?: { folder: string; verify: boolean };
+  /** What the operator calls the machine, where that is not this one. */
+  machine?: string;
 }
 
 /** What the engine says about itself, once per connection. */

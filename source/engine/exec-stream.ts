@@ -61,8 +61,9 @@ export async function execStreamIn(
 
   const ended = new Promise<void>((resolve, reject) => {
     stdout.once('end', resolve);
-    stdout.once('error', (cause) => reject(link.faultOf(cause, signal)));
-    stdout.once('close', () => (stdout.readableEnded ? resolve() : reject(link.faultOf(new Error('aborted'), signal))));
+    const broke = (cause: Error) => void link.faultOf(cause, signal).then(reject);
+    stdout.once('error', broke);
+    stdout.once('close', () => (stdout.readableEnded ? resolve() : broke(new Error('aborted'))));
   })
     .then(async () => {
       const exitCode = await link.limited(signal, undefined, (abortSignal) => exitCodeOf(exec, abortSignal));

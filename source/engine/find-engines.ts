@@ -26,7 +26,7 @@ export async function findEngines(host: Host, signal: AbortSignal): Promise<Engi
   if (addresses.length > 0) return addresses;
   throw new Fault({
     code: 'unreachable.noEngine',
-    message: 'No container engine was found on this host.',
+    message: `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
     remedy: 'Install and start Docker or Podman, or set DOCKER_HOST; --verbose lists where it was looked for.',
     cause: new Error(`no socket at ${places.map(({ path }) => cleanLine(path)).join(', ')}`),
   });

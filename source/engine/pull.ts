@@ -60,7 +60,7 @@ export async function pullImage(
     take(lines.end());
     tell(sum.end());
   } catch (thrown) {
-    throw link.faultOf(thrown, signal);
+    throw await link.faultOf(thrown, signal);
   } finally {
     clearTimeout(silence);
     answer.destroy();

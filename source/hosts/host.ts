@@ -127,6 +127,8 @@ export interface HostLink {
   ready(signal: AbortSignal): Promise<void>;
   /** Connects now, also after a refusal. */
   retry(): void;
+  /** Asks the far side whether the connection stands, for whoever lost what was led through it. Undefined where it does, and where nothing is known in time. */
+  trouble(signal: AbortSignal): Promise<Fault | undefined>;
 }
 
 /**

@@ -9,7 +9,8 @@ import type { VerbContext } from './verb.ts';
 export function throwIfNothingAnswers({ places }: FleetSnapshot): void {
   if (places.some(({ engine }) => engine.reachable)) return;
   const [first] = places;
-  const messages = places.map(({ link }) => link.message).filter((message) => message !== undefined);
+  // Engines of one machine that is away say the same.
+  const messages = [...new Set(places.map(({ link }) => link.message).filter((message) => message !== undefined))];
   throw new Fault({
     code: 'unreachable.engine',
     message: messages.length > 0 ? messages.join(' ') : 'No container engine was found on this machine.',

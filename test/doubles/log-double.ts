@@ -105,7 +105,10 @@ export function loggingFleet(containers: Record<string, LoggingContainer>) {
       const ids = Object.keys(containers).filter((id) => (containers[id]?.component ?? 'key') === key);
       const members = ids.map((id) => ({ container: detail(id), service: id, known: undefined, main: true }));
       const facts = { kind: containers[ids[0] ?? '']?.log.kind ?? 'docker' };
-      return { place: { link, facts, detail, engine }, group: { members } } as unknown as ComponentRuntime;
+      return {
+        place: { name: 'local', host: { name: 'local' }, clockAheadMs: 0, link, facts, detail, engine },
+        group: { members },
+      } as unknown as ComponentRuntime;
     },
   } as unknown as OpenFleet;
   const commit = () => {

@@ -81,6 +81,37 @@ describe('the connection of a host', () => {
     expect(states).toEqual(['away', 'connecting', 'connected']);
   });
 
+  test('whoever lost what went through it is told why, by asking, also before the end is known', async () => {
+    const first = connection();
+    const dead = Promise.withResolvers<void>();
+    const proveStands = vi
+      .fn()
+      .mockResolvedValueOnce(undefined)
+      .mockReturnValueOnce(dead.promise)
+      .mockReturnValue(new Promise(() => {}));
+    Object.assign(first.connection, { proveStands });
+    const open = vi
+      .fn()
+      .mockResolvedValueOnce(first.connection)
+      .mockReturnValue(new Promise(() => {}));
+    keeper = new LinkKeeper(open);
+    await keeper.ready(signal);
+    expect(await keeper.trouble(signal)).toBeUndefined();
+    const asked = keeper.trouble(signal);
+    dead.reject(away.fault);
+    expect(await asked).toBe(away.fault);
+    // The far side says nothing, and ssh does not know yet.
+    const patient = keeper.trouble(signal);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await patient).toBeUndefined();
+    first.breaks(away);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await keeper.trouble(signal)).toBe(away.fault);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(keeper.view.state).toBe('connecting');
+    expect(await keeper.trouble(signal)).toBe(away.fault);
+  });
+
   test('whoever stops waiting leaves it to the others', async () => {
     const { promise, resolve } = Promise.withResolvers<SshConnection>();
     keeper = new LinkKeeper(() => promise);

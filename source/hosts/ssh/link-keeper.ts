@@ -1,10 +1,13 @@
 import { Fault, isAbort } from '../../faults/fault.ts';
+import { limited } from '../../faults/waits.ts';
 import type { HostLink, HostLinkView } from '../host.ts';
 import { ConnectFailure, type SshConnection } from './ssh-connection.ts';
 import type { SshFailure } from './ssh-failures.ts';
 
 /** First and longest wait before another attempt. */
 const retryMs = [1_000, 30_000] as const;
+/** Whoever asks has bad news already, and waits for nothing but its reason. */
+const troubleLimitMs = 3_000;
 /** A connection that stood for this long was a good one: the next break begins with the first wait again. */
 const goodMs = 30_000;
 
@@ -20,6 +23,8 @@ export class LinkKeeper implements HostLink {
   #connection: SshConnection | undefined;
   #attempt: Promise<SshConnection> | undefined;
   #failures = 0;
+  /** Why it was over the last time. */
+  #lastFault: Fault | undefined;
   /** Since it was last there. */
   #awaySinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -56,6 +61,16 @@ export class LinkKeeper implements HostLink {
       signal.addEventListener('abort', stop, { once: true });
       attempt.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
     });
+  }
+
+  async trouble(signal: AbortSignal): Promise<Fault | undefined> {
+    if (!this.#connection) return this.view.fault ?? this.#lastFault;
+    try {
+      await limited(signal, troubleLimitMs, () => this.#connection?.proveStands() ?? Promise.resolve());
+      return undefined;
+    } catch (thrown) {
+      return thrown instanceof Fault ? thrown : undefined;
+    }
   }
 
   /** ssh asks, or no longer does. */
@@ -121,6 +136,7 @@ export class LinkKeeper implements HostLink {
     const waitMs = Math.min(longest, first * 2 ** this.#failures);
     this.#failures += 1;
     this.#awaySinceMs ??= Date.now();
+    this.#lastFault = fault;
     if (needsOperator) this.#say({ state: 'refused', sinceMs: Date.now(), fault });
     else {
       this.#say({
