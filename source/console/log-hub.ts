@@ -1,9 +1,14 @@
 import type { Entries } from '../fleet/entry-list.ts';
 import type { LogEdge, LogEntry, LogReading, LogSource, Logs } from '../fleet/log-store.ts';
+import { SourceColours } from '../terminal/source-colours.ts';
 import { type LogFilter, loadLogFilter, parseLogFilter } from '../text/log-filter.ts';
 import { loaded, locate, reach } from './log-locate.ts';
 import { type LogSearch, searchBeyond } from './log-search.ts';
 import { positionOf } from './log-view.ts';
+import type { Role } from './theme.ts';
+
+/** Colours that tell the components of a merged log apart. The name stands there as well. */
+export const sourceRoles: readonly Role[] = ['accent', 'unknown', 'good', 'busy', 'heading', 'idle'];
 
 /** What is looked at: whose log, and what of it. */
 export interface LogLook {
@@ -51,6 +56,8 @@ export interface LogHub {
   isChanging(): boolean;
   /** What is being looked for, in a few words. */
   doing(): string | undefined;
+  /** Which of `sourceRoles` each component has, by key. */
+  readonly sources: SourceColours;
   subscribe(listener: () => void): () => void;
   close(): void;
 }
@@ -315,6 +322,7 @@ export function createLogHub(logs: Logs): LogHub {
       reading.stop();
       return go('looking for that time', (signal) => reading.jump(timeMs, signal));
     },
+    sources: new SourceColours(sourceRoles.length),
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

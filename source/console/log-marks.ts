@@ -3,7 +3,7 @@ import type { LogEntry } from '../fleet/log-store.ts';
 import { saveLogs } from '../flows/save-logs.ts';
 import { countText } from '../text/quantities.ts';
 import type { InterfaceState } from './interface-store.ts';
-import { fullLine, markOf } from './log-line-text.ts';
+import { fullLine, markOf, tellingOf } from './log-line-text.ts';
 import type { LogWhose } from './log-look.ts';
 import type { LogMovesOptions } from './log-moves.ts';
 import { type LogPlace, positionOf, withCursor } from './log-view.ts';
@@ -69,8 +69,8 @@ export function createLogMarks(options: Options): LogMarks {
         say('idle', 'There is no line to copy.');
         return;
       }
-      const several = (whose()?.componentKeys.length ?? 0) > 1;
-      copy(chosen.map((each) => (withLead ? fullLine(each, several) : each.text)).join('\n'));
+      const telling = tellingOf(whose()?.componentKeys ?? []);
+      copy(chosen.map((each) => (withLead ? fullLine(each, telling) : each.text)).join('\n'));
       say('good', `Copied ${countText(chosen.length, marks.size > 0 ? 'marked line' : 'line')}`);
     },
     save() {
@@ -81,15 +81,15 @@ export function createLogMarks(options: Options): LogMarks {
         say('idle', 'There is no line to save.');
         return;
       }
-      const several = look.componentKeys.length > 1;
+      const telling = tellingOf(look.componentKeys);
       startFlow(
         saveLogs({
-          lines: chosen.map((entry) => fullLine(entry, several)),
+          lines: chosen.map((entry) => fullLine(entry, telling)),
           what: marks.size > 0 ? `marked lines of ${look.title}` : `lines of ${look.title}`,
           name: look.name,
           nowMs: now(),
         }),
-        several ? undefined : selected(),
+        telling === 'service' ? selected() : undefined,
       );
     },
   };

@@ -10,7 +10,7 @@ export interface FoundComponent {
 }
 
 /**
- * What the operator means by a name: the id of a component, `project/id`, `host/project/id`, `id (project)` as lists tell equal ids apart, the name or the id of a container, or the beginning of an id that only
+ * What the operator means by a name: the id of a component, `project/id`, `host/id`, `host/project/id`, `id (project)` as lists tell equal ids apart, the name or the id of a container, or the beginning of an id that only
  * one component has. Throws `usage.ambiguous` with the candidates, and `usage.component` with the nearest names.
  */
 export function findComponent(written: string, { components }: FleetSnapshot): FoundComponent {
@@ -18,7 +18,9 @@ export function findComponent(written: string, { components }: FleetSnapshot): F
   const ids = components.filter(({ id }) => id === written);
   const steps: FoundComponent[][] = [
     ids.map(whole),
-    components.filter((component) => component.key === written || `${component.project}/${component.id}` === written).map(whole),
+    components
+      .filter(({ key, project, host, id }) => key === written || `${project}/${id}` === written || `${host}/${id}` === written)
+      .map(whole),
     components.filter((component) => isShownAs(component, written)).map(whole),
     servicesWhere(components, ({ containerName }) => containerName === written),
     written.length >= 12 ? servicesWhere(components, ({ containerId }) => containerId?.startsWith(written) === true) : [],

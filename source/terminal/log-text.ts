@@ -3,6 +3,7 @@ import type { ComponentView } from '../fleet/model.ts';
 import { cleanColoured, cleanLine, jsonText } from '../text/clean.ts';
 import type { LogFilter } from '../text/log-filter.ts';
 import { cut, pad, textWidth } from '../text/width.ts';
+import { SourceColours } from './source-colours.ts';
 
 /** How lines are written. */
 export interface LogTextOptions {
@@ -38,7 +39,10 @@ export class LogText {
   /** Several of them take turns, so that each line must name its own. */
   readonly #named: boolean;
   readonly #columns: number;
-  readonly #colours = new Map<string, number>();
+  /** Lines of several hosts: which one stands before the component. */
+  readonly #severalHosts: boolean;
+  readonly #sources = new SourceColours(labelColours.length);
+  #colours: ReadonlyMap<string, number>;
   readonly #labels = new Map<string, Label>();
   #lastMs: number | undefined;
   #lastTime = '';
@@ -46,6 +50,7 @@ export class LogText {
   constructor(components: readonly ComponentView[], options: LogTextOptions) {
     this.#options = options;
     this.#components = new Map(components.map((component) => [component.key, component]));
+    this.#severalHosts = new Set(components.map(({ host }) => host)).size > 1;
     const names = components.flatMap((component) =>
       component.services
         .filter(({ name }) => options.wanted.get(component.key)?.has(name) !== false)
@@ -53,7 +58,7 @@ export class LogText {
     );
     this.#named = components.length > 1 || names.length > 1;
     this.#columns = Math.min(labelColumns, Math.max(0, ...names.map(textWidth)));
-    for (const name of [...new Set(names)].sort()) this.#colourOf(name);
+    this.#colours = this.#sources.of([...new Set(names)].sort());
   }
 
   /** What of a batch is wanted, each line with its newline; empty when nothing is. */
@@ -120,25 +125,15 @@ export class LogText {
     const component = this.#components.get(key);
     if (!component) return cleanLine(service);
     if (this.#components.size === 1) return cleanLine(service);
-    const isTwice = [...this.#components.values()].filter(({ id }) => id === component.id).length > 1;
-    const name = isTwice ? component.key : component.id;
+    const { id, host } = component;
+    const isTwice = [...this.#components.values()].filter((other) => other.id === id && other.host === host).length > 1;
+    const name = isTwice ? key : this.#severalHosts ? `${host}/${id}` : id;
     return cleanLine(component.services.length > 1 ? `${name}/${service}` : name);
   }
 
-  /** The same one for a name wherever it can be: a name begins to look for a free colour at a place of its own. */
   #colourOf(name: string): number {
-    const known = this.#colours.get(name);
-    if (known !== undefined) return known;
-    let hash = 0;
-    for (const character of name) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
-    const taken = new Set(this.#colours.values());
-    for (let step = 0; step < labelColours.length; step++) {
-      const colour = labelColours[(hash + step) % labelColours.length] ?? 36;
-      if (taken.has(colour) && taken.size < labelColours.length) continue;
-      this.#colours.set(name, colour);
-      return colour;
-    }
-    return 36;
+    if (!this.#colours.has(name)) this.#colours = this.#sources.of([...this.#colours.keys(), name]);
+    return labelColours[this.#colours.get(name) ?? 0] ?? 36;
   }
 }
 

@@ -143,6 +143,46 @@ describe('logs', () => {
     expect((await run(['rss-reader', 'database'], { stream })).stdout).toContain('hello');
   });
 
+  test('of one component on several hosts have the host before its name, and in JSON', async () => {
+    const on = (host: string) => componentView('password-vault', { host, key: `${host}/stack/password-vault` });
+    const fleet = new FleetDouble({ places: [placeView('nas'), placeView('shed')], components: [on('nas'), on('shed')] });
+    const from = (host: string, text: string) => line(text, { ...ofVault, component: `${host}/stack/password-vault` });
+    const stream = giving([from('nas', 'one'), from('shed', 'two')]);
+    const { stdout, asked } = await run(['password-vault', '--host', 'all'], { stream, fleet });
+    expect(asked[0]?.componentKeys).toEqual(['nas/stack/password-vault', 'shed/stack/password-vault']);
+    expect(stdout).toBe('nas/password-vault  | one\nshed/password-vault | two\n');
+    expect((await run(['nas/password-vault', 'shed/password-vault', '--host', 'all'], { stream, fleet })).stdout).toBe(stdout);
+    const json = (await run(['password-vault', '--host', 'all', '--json'], { stream, fleet })).stdout.trim().split('\n');
+    expect(json.map((text) => JSON.parse(text))).toMatchObject([
+      { host: 'nas', component: 'password-vault', line: 'one' },
+      { host: 'shed', component: 'password-vault', line: 'two' },
+    ]);
+    const one = await run(['password-vault'], { stream, fleet });
+    expect(one.exitCode).toBe(2);
+    expect(one.stderr).toContain('can mean several: nas/stack/password-vault, shed/stack/password-vault');
+  });
+
+  test('that many lose with one link are told so once, and that it is back', async () => {
+    const away: PlaceView = placeView('nas', {
+      hostKind: 'ssh',
+      link: { state: 'away', sinceMs: 0, message: 'nas has stopped answering.', remedy: 'y', retryAtMs: undefined },
+    });
+    const components = ['password-vault', 'rss-reader'].map((id) => componentView(id, { host: 'nas', key: `nas/stack/${id}` }));
+    const fleet = new ChangingFleet({ places: [placeView('nas', { hostKind: 'ssh' })], components });
+    const { stderr } = await run(['password-vault', 'rss-reader', '-f'], {
+      fleet,
+      stream: async function* ({ onNotice }) {
+        onNotice?.('nas has stopped answering.');
+        onNotice?.('nas has stopped answering.');
+        fleet.become({ places: [away], components });
+        fleet.become({ places: [placeView('nas', { hostKind: 'ssh' })], components });
+        onNotice?.('nas has stopped answering.');
+        yield [];
+      },
+    });
+    expect(stderr.trimEnd().split('\n')).toEqual(['nas has stopped answering.', 'nas is back.', 'nas has stopped answering.']);
+  });
+
   test('--all is every component', async () => {
     const { asked, stderr } = await run(['--all']);
     expect(asked[0]?.componentKeys).toEqual(['local/stack/rss-reader', 'local/stack/password-vault']);

@@ -48,7 +48,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   const { fleet, logs } = await context.deck();
   const snapshot = await fleet.settle(signal);
   throwIfNothingAnswers(snapshot);
-  const { components, services } = chosen(names, flags, snapshot);
+  const { components, services } = chosen(names, flags, snapshot, options.host === 'all');
   const follow = flags.follow === true;
   const note = (sentence: string) => output.note(output.paintError('faint', cleanLine(sentence)));
   const readable = follow ? components : withContainers(components, note);
@@ -63,7 +63,14 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
     coloured: output.coloured && !options.json && flags.raw !== true,
     plainEnough: (line) => (output.interactive ? output.plainEnough(line) : line),
   });
-  const stopWatching = follow ? tellChanges(fleet, { components, services }, note) : () => {};
+  // Each of many containers tells of the link that all of them lost.
+  const lost = new Set<string>();
+  const noteLoss = (sentence: string) => {
+    if (lost.has(sentence)) return;
+    lost.add(sentence);
+    note(sentence);
+  };
+  const stopWatching = follow ? tellChanges(fleet, { components, services }, note, () => lost.clear()) : () => {};
   const ending = AbortSignal.any([signal, output.gone]);
   let cutLines = 0;
   let waiting = '';
@@ -75,7 +82,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
       ...(tail !== undefined && { tail }),
       ...range,
       signal: ending,
-      onNotice: note,
+      onNotice: noteLoss,
     });
     for await (const batch of stream) {
       for (const { cut } of batch) if (cut) cutLines++;
@@ -155,7 +162,13 @@ interface Chosen {
   services: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-function chosen(names: readonly string[], { all, service }: LogsFlags, snapshot: FleetSnapshot): Chosen {
+/** The components that a name stands for: on all hosts, each that has one of this id. */
+function onEachHost(name: string, { components }: FleetSnapshot): readonly ComponentView[] {
+  const alike = components.filter(({ id }) => id === name);
+  return new Set(alike.map(({ host }) => host)).size === alike.length ? alike : [];
+}
+
+function chosen(names: readonly string[], { all, service }: LogsFlags, snapshot: FleetSnapshot, allHosts: boolean): Chosen {
   const components = new Map<string, ComponentView>();
   const services = new Map<string, Set<string>>();
   if (all) for (const component of snapshot.components) components.set(component.key, component);
@@ -167,6 +180,12 @@ function chosen(names: readonly string[], { all, service }: LogsFlags, snapshot:
     });
   const whole = new Set<string>();
   for (const name of names) {
+    const alike = allHosts ? onEachHost(name, snapshot) : [];
+    for (const component of alike) {
+      components.set(component.key, component);
+      whole.add(component.key);
+    }
+    if (alike.length > 0) continue;
     const found = findComponent(name, snapshot);
     const { key } = found.component;
     components.set(key, found.component);
@@ -217,8 +236,9 @@ function withContainers(components: readonly ComponentView[], note: (sentence: s
 type Liveness = 'up' | 'down' | 'none';
 
 /** Why nothing comes, and that it goes on. That an engine is away, the stream says. */
-function tellChanges(fleet: Fleet, { components, services }: Chosen, note: (sentence: string) => void): () => void {
+function tellChanges(fleet: Fleet, { components, services }: Chosen, note: (sentence: string) => void, onBack: () => void): () => void {
   const hosts = new Set(components.map(({ host }) => host));
+  const far = new Set(fleet.snapshot().places.flatMap(({ name, hostKind }) => (hostKind === 'ssh' ? [name] : [])));
   const away = new Set<string>();
   const before = new Map<string, Liveness>();
 
@@ -227,7 +247,10 @@ function tellChanges(fleet: Fleet, { components, services }: Chosen, note: (sent
     for (const { name, link } of places) {
       if (!hosts.has(name)) continue;
       if (link.state === 'away') away.add(name);
-      else if (link.state === 'connected' && away.delete(name)) note(`The engine${hosts.size > 1 ? ` of ${name}` : ''} is back.`);
+      else if (link.state === 'connected' && away.delete(name)) {
+        onBack();
+        note(far.has(name) ? `${name} is back.` : `The engine${hosts.size > 1 ? ` of ${name}` : ''} is back.`);
+      }
     }
     for (const { key, id, host } of components) {
       // What it knew last is not what is.

@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
 import type { ComponentView } from '../../fleet/model.ts';
 import { useParts } from '../context.ts';
+import { tellingOf } from '../log-line-text.ts';
 import { logWhose } from '../log-look.ts';
 import { whoOf } from '../panes/log-lead.ts';
 import { type LogLines, logLines } from '../panes/log-lines.ts';
@@ -41,10 +42,10 @@ const nothing: ShownLog = {
 
 /** Whose lines there can be. */
 export function writersOf(components: readonly ComponentView[], keys: readonly string[]): string[] {
-  const merged = keys.length > 1;
+  const telling = tellingOf(keys);
   const looked = new Set(keys);
   return components.flatMap(({ key, services }) =>
-    looked.has(key) ? services.map(({ name }) => whoOf({ component: key, service: name }, merged)) : [],
+    looked.has(key) ? services.map(({ name }) => whoOf({ component: key, service: name }, telling)) : [],
   );
 }
 

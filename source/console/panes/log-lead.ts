@@ -2,7 +2,7 @@ import type { LogEntry } from '../../fleet/log-store.ts';
 import { durationText } from '../../text/quantities.ts';
 import { cut, pad, textWidth } from '../../text/width.ts';
 import type { LogTimes } from '../interface-store.ts';
-import { componentName } from '../log-line-text.ts';
+import { type Telling, whoParts } from '../log-line-text.ts';
 
 const two = (value: number) => String(value).padStart(2, '0');
 
@@ -34,26 +34,30 @@ export function timeText(timeMs: number | undefined, times: LogTimes, nowMs: num
   return times === 'utc' ? `${new Date(timeMs).toISOString().slice(11, 19)}Z ` : `${clockText(timeMs)} `;
 }
 
-/** Whose a line is: the service, and among several components the component before it. */
-export function whoOf({ component, service }: Pick<LogEntry, 'component' | 'service'>, merged: boolean): string {
-  if (!merged) return service;
-  const name = componentName(component);
-  return service === name || service === '' ? name : `${name}/${service}`;
+/** Whose a line is. */
+export function whoOf(entry: Pick<LogEntry, 'component' | 'service'>, telling: Telling): string {
+  return whoParts(entry, telling).join('/');
 }
 
-/** `whoOf` in so many columns. The component gives way before its service does, as long as both can be told. */
-export function whoText(entry: Pick<LogEntry, 'component' | 'service'>, merged: boolean, columns: number, ellipsis: string): string {
-  const who = whoOf(entry, merged);
-  const slash = who.indexOf('/');
-  const service = slash < 0 ? '' : who.slice(slash);
-  const room = columns - textWidth(service);
-  const shown = textWidth(who) > columns && service !== '' && room >= 5 ? cut(who.slice(0, slash), room, ellipsis) + service : who;
-  return pad(shown, columns, 'left', ellipsis);
+/** Of a component's name at least so much stays. */
+const leastOfName = 5;
+
+/** `whoOf` in so many columns. The component gives way before its host and its service do, as long as all can be told. */
+export function whoText(entry: Pick<LogEntry, 'component' | 'service'>, telling: Telling, columns: number, ellipsis: string): string {
+  const parts = whoParts(entry, telling);
+  const who = parts.join('/');
+  if (textWidth(who) <= columns || parts.length < 2) return pad(who, columns, 'left', ellipsis);
+  const at = telling === 'host' ? 1 : 0;
+  const others = parts.reduce((sum, part, index) => sum + (index === at ? 0 : textWidth(part) + 1), 0);
+  const room = columns - others;
+  if (room < leastOfName) return pad(who, columns, 'left', ellipsis);
+  return pad(parts.map((part, index) => (index === at ? cut(part, room, ellipsis) : part)).join('/'), columns, 'left', ellipsis);
 }
 
 /** Columns for whose lines these are; none where all are of one. `width` is that of the log. */
-export function whoColumns(services: readonly string[], merged: boolean, width: number): number {
-  if (!merged && services.length < 2) return 0;
-  const most = !merged ? 14 : width >= 100 ? 24 : 16;
+export function whoColumns(services: readonly string[], telling: Telling, width: number): number {
+  if (telling === 'service' && services.length < 2) return 0;
+  const wide = width >= 100;
+  const most = { service: 14, component: wide ? 24 : 16, host: wide ? 32 : 22 }[telling];
   return Math.min(most, Math.max(0, ...services.map(textWidth)));
 }

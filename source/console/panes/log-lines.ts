@@ -3,8 +3,8 @@ import type { LogEntry } from '../../fleet/log-store.ts';
 import { textWidth } from '../../text/width.ts';
 import type { InterfaceState } from '../interface-store.ts';
 import type { Keymap } from '../keymap.ts';
-import type { LogHub } from '../log-hub.ts';
-import { markOf } from '../log-line-text.ts';
+import { type LogHub, sourceRoles } from '../log-hub.ts';
+import { markOf, tellingOf } from '../log-line-text.ts';
 import { type LineText, lineText, type Piece, segmentsOf, shiftedPiece, untimedText, wrappedHeight, wrappedPieces } from '../log-text.ts';
 import { type PlacedRow, placedRows, positionOf } from '../log-view.ts';
 import type { Measured } from '../measured.ts';
@@ -38,9 +38,6 @@ export interface LogLines {
   measured: Measured['logs'];
 }
 
-/** Colours that tell the components of a merged log apart. The name stands there as well. */
-const nameRoles: readonly Role[] = ['accent', 'unknown', 'good', 'busy', 'heading', 'idle'];
-
 function leadRole(line: LineText, entry: LogEntry): Role {
   if (line.level === 'fatal' || line.level === 'error') return 'bad';
   if (line.level === 'warn' || (line.level === undefined && entry.stream === 'stderr')) return 'warn';
@@ -62,7 +59,9 @@ function withLevel(text: string, role: Role, theme: Theme): string {
 export function logLines(options: LogLinesOptions): LogLines {
   const { theme, width, height, hub, logs, focused, componentKeys, nowMs } = options;
   const entries = hub.entries();
-  const merged = componentKeys.length > 1;
+  const telling = tellingOf(componentKeys);
+  const merged = telling !== 'service';
+  const colours = merged ? hub.sources.of(componentKeys) : undefined;
 
   const times = width >= 40 ? logs.times : 'off';
   const filter = hub.filter();
@@ -73,7 +72,7 @@ export function logLines(options: LogLinesOptions): LogLines {
   const lowest = entryAt(entries, logs.at ? Math.max(0, positionOf(entries, logs.at.bottom)) : entries.length - 1);
   const highest = entryAt(entries, Math.max(0, (lowest ? positionOf(entries, lowest.index) : 0) - height));
   const mayDate = (times === 'local' || times === 'utc') && (!logs.wrap || isDated(lowest) || isDated(highest));
-  const nameColumns = whoColumns(options.services, merged, width);
+  const nameColumns = whoColumns(options.services, telling, width);
   const leadColumns = 1 + timeColumns(times) + (nameColumns > 0 ? nameColumns + 1 : 0) + 2;
   const room = Math.max(1, width - leadColumns - 1);
   const wrapRoom = Math.max(1, room - (mayDate ? dateColumns : 0));
@@ -103,7 +102,7 @@ export function logLines(options: LogLinesOptions): LogLines {
     const sign = row > 0 ? '  ' : signs.padEnd(2);
     const time = date + (row > 0 ? ' '.repeat(timeColumns(times)) : timeText(entry.timeMs, times, nowMs));
     const who =
-      nameColumns === 0 ? '' : `${row > 0 ? ' '.repeat(nameColumns) : whoText(entry, merged, nameColumns, theme.glyphs.ellipsis)} `;
+      nameColumns === 0 ? '' : `${row > 0 ? ' '.repeat(nameColumns) : whoText(entry, telling, nameColumns, theme.glyphs.ellipsis)} `;
     const end = shifted.cut ? '>' : '';
     if (under) {
       const bar = focused ? 'selected' : 'resting';
@@ -117,9 +116,7 @@ export function logLines(options: LogLinesOptions): LogLines {
     const role = leadRole(line, entry);
     const lead = !merged
       ? theme.paint(role, time + who + sign)
-      : theme.paint(role, time) +
-        theme.paint(nameRoles[Math.max(0, componentKeys.indexOf(entry.component)) % nameRoles.length] ?? 'faint', who) +
-        theme.paint(role, sign);
+      : theme.paint(role, time) + theme.paint(sourceRoles[colours?.get(entry.component) ?? 0] ?? 'faint', who) + theme.paint(role, sign);
     const quiet = line.level === 'debug' || line.level === 'trace';
     const loud = role !== 'faint' && row === 0 && line.styled === undefined ? role : undefined;
     const body = segments

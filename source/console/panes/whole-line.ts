@@ -2,7 +2,7 @@ import type { LogEntry } from '../../fleet/log-store.ts';
 import { cleanLine, jsonText } from '../../text/clean.ts';
 import { agoText, numberText } from '../../text/quantities.ts';
 import { wrap } from '../../text/width.ts';
-import { componentName } from '../log-line-text.ts';
+import { tellingOf, whoParts } from '../log-line-text.ts';
 import { type LineText, lineText, wrappedPieces } from '../log-text.ts';
 import type { LogLinesOptions } from './log-lines.ts';
 
@@ -10,15 +10,16 @@ import type { LogLinesOptions } from './log-lines.ts';
 const keptCharacters = 16_384;
 
 /** One line in full: when, whose, and all of its text; JSON spread out. */
-export function wholeLines(entry: LogEntry, { theme, width, nowMs }: Pick<LogLinesOptions, 'theme' | 'width' | 'nowMs'>): string[] {
+export function wholeLines(
+  entry: LogEntry,
+  { theme, width, nowMs, componentKeys }: Pick<LogLinesOptions, 'theme' | 'width' | 'nowMs' | 'componentKeys'>,
+): string[] {
   const line = lineText(entry, true);
   const when =
     entry.timeMs === undefined
       ? 'at a time that the engine does not tell'
       : `${new Date(entry.timeMs).toISOString().replace('T', ' ')}, ${agoText(nowMs - entry.timeMs)}`;
-  const whose = [componentName(entry.component), entry.service]
-    .filter((name, at, all) => name !== '' && all.indexOf(name) === at)
-    .join('/');
+  const whose = whoParts(entry, tellingOf(componentKeys) === 'host' ? 'host' : 'component').join('/');
   const head = [when, `${whose}, ${entry.stream}`, line.level].filter(Boolean).join(` ${theme.glyphs.dot} `);
   const room = Math.max(1, width - 2);
   const cutNote =

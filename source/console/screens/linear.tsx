@@ -15,7 +15,7 @@ import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
 import { farOf, homeOf, hostItems, placeFacts } from '../hosts-lines.ts';
 import type { PaneId, RunView } from '../interface-store.ts';
-import { componentName, markOf } from '../log-line-text.ts';
+import { markOf, tellingOf, whoParts } from '../log-line-text.ts';
 import { logWhose } from '../log-look.ts';
 import { lineText, untimedText } from '../log-text.ts';
 import { positionOf } from '../log-view.ts';
@@ -105,6 +105,7 @@ export function Linear() {
       services: writersOf(snapshot.components, whose?.componentKeys ?? []),
       nowMs,
     };
+    const telling = tellingOf(options.componentKeys);
     const shown = drawLog(options);
     parts.commands.measured.logs = shown.measured;
     const filter =
@@ -127,7 +128,11 @@ export function Linear() {
         logs.marks.has(markOf(each)) ? 'marked' : '',
         each.stream === 'stderr' ? 'stderr' : '',
         line.level === undefined || line.level === 'info' ? '' : line.level,
-        (whose?.componentKeys.length ?? 0) > 1 ? componentName(each.component) : options.services.length > 1 ? each.service : '',
+        telling !== 'service'
+          ? whoParts({ component: each.component, service: '' }, telling).join('/')
+          : options.services.length > 1
+            ? each.service
+            : '',
         each.timeMs === undefined || logs.times === 'off' ? '' : clockText(each.timeMs),
       ].filter(Boolean);
       return said.length === 0 ? cleanLine(line.text) : `${said.join(', ')}: ${cleanLine(line.text)}`;
