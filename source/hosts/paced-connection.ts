@@ -1,12 +1,33 @@
 import type { OnReadOpts, Socket } from 'node:net';
-import { Duplex } from 'node:stream';
+import { Duplex, type Writable } from 'node:stream';
 
 /** After a read that brought little: what is written meanwhile comes with the next one. */
-const restMs = 1;
+export const usualRestMs = 1;
 /** Whoever has so much to say at once is not kept waiting: a Unix socket holds 28 kB of lines of 100 characters. */
 const muchBytes = 16 * 1024;
 /** All read into the same memory, one after the other, and copy out of it. */
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
+/** Lets what is sent go when there is room for it. */
+export interface SendGate {
+  /** How much to ask room for at once. */
+  readonly pieceBytes: number;
+  /** Calls `go` when there is room. */
+  admit(sizeBytes: number, go: () => void): void;
+}
+
+/** Writes a piece when it is let go, and the next one when that was taken. */
+export function writeInPieces(to: Writable, chunk: Buffer, gate: SendGate, done: (error?: Error | null) => void): void {
+  const next = (from: number): void => {
+    const piece = chunk.subarray(from, from + gate.pieceBytes);
+    gate.admit(piece.length, () => {
+      to.write(piece, (error) => {
+        if (error || from + piece.length >= chunk.length) done(error);
+        else next(from + piece.length);
+      });
+    });
+  };
+  next(0);
+}
 
 /**
  * A connection that is read in larger pieces. An engine sends a log line by line, and being woken for each costs both sides more than the line does: read a
@@ -16,6 +37,11 @@ export class PacedConnection extends Duplex {
   #socket: Socket | undefined;
   #rest: NodeJS.Timeout | undefined;
   #isWanted = true;
+  readonly #gate: SendGate | undefined;
+  /** Between two reads; 0 reads all as it comes. */
+  restMs: number;
+  /** The other end is gone, or will say no more. */
+  hasEnded = false;
 
   /** For `connect`. */
   readonly onread: OnReadOpts = {
@@ -23,8 +49,10 @@ export class PacedConnection extends Duplex {
     callback: (sizeBytes) => this.#take(sizeBytes),
   };
 
-  constructor() {
+  constructor({ restMs = usualRestMs, gate }: { restMs?: number; gate?: SendGate } = {}) {
     super({ allowHalfOpen: false });
+    this.restMs = restMs;
+    this.#gate = gate;
   }
 
   /** Takes the socket over that was connected with `onread`. */
@@ -34,10 +62,14 @@ export class PacedConnection extends Duplex {
     let isWhole = false;
     socket.on('end', () => {
       isWhole = true;
+      this.hasEnded = true;
       this.push(null);
     });
     // After its end there may still be something to take.
-    socket.on('close', () => isWhole || this.destroy());
+    socket.on('close', () => {
+      this.hasEnded = true;
+      if (!isWhole) this.destroy();
+    });
     if (!this.#isWanted) socket.pause();
     return this;
   }
@@ -46,11 +78,11 @@ export class PacedConnection extends Duplex {
     const chunk = Buffer.allocUnsafe(sizeBytes);
     shared.copy(chunk, 0, 0, sizeBytes);
     this.#isWanted = this.push(chunk);
-    if (this.#isWanted && sizeBytes >= muchBytes) return true;
+    if (this.#isWanted && (sizeBytes >= muchBytes || this.restMs === 0)) return true;
     this.#rest ??= setTimeout(() => {
       this.#rest = undefined;
       if (this.#isWanted) this.#socket?.resume();
-    }, restMs);
+    }, this.restMs);
     return false;
   }
 
@@ -60,7 +92,13 @@ export class PacedConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#socket?.write(chunk, encoding, done);
+    const gate = this.#gate;
+    if (!gate) {
+      this.#socket?.write(chunk, encoding, done);
+      return;
+    }
+    const socket = this.#socket;
+    if (socket) writeInPieces(socket, chunk, gate, done);
   }
 
   override _final(done: (error?: Error | null) => void): void {

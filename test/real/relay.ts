@@ -8,6 +8,8 @@ export interface Relay {
   delay(ms: number): void;
   /** Bytes a second, each way; undefined: as many as there are. */
   pace(bytesPerSecond: number | undefined): void;
+  /** Nothing comes through for so long, and then all of it: packets that were lost and sent again. */
+  stall(ms: number): void;
   /** From now on nothing comes through and nothing is said about it: a pulled cable. New connections are taken, and stay silent. */
   hold(): void;
   /** What is new comes through again; connections that were held stay dead, as behind a gateway that forgot them. */
@@ -19,6 +21,9 @@ export interface Relay {
   close(): Promise<void>;
 }
 
+/** A narrow line brings what it is given little by little. */
+const slicesPerSecond = 20;
+
 interface Way {
   from: Socket;
   to: Socket;
@@ -28,6 +33,7 @@ interface Way {
 export async function openRelay(target: { port: number; host?: string }): Promise<Relay> {
   let delayMs = 0;
   let bytesPerSecond: number | undefined;
+  let stalledUntilMs = 0;
   let isHeld = false;
   let received = 0;
   const open = new Set<Socket>();
@@ -41,7 +47,7 @@ export async function openRelay(target: { port: number; host?: string }): Promis
     const pass = () => {
       timer = undefined;
       for (let first = waiting[0]; first; first = waiting[0]) {
-        const waitMs = first.dueMs - performance.now();
+        const waitMs = Math.max(first.dueMs, stalledUntilMs) - performance.now();
         if (waitMs > 0) {
           timer = setTimeout(pass, waitMs);
           return;
@@ -56,20 +62,25 @@ export async function openRelay(target: { port: number; host?: string }): Promis
     from.on('data', (chunk: Buffer) => {
       if (dead.has(from)) return;
       if (fromFar) received += chunk.length;
-      const nowMs = performance.now();
-      const takesMs = bytesPerSecond ? (chunk.length / bytesPerSecond) * 1000 : 0;
-      lastMs = Math.max(lastMs, nowMs) + takesMs;
-      waiting.push({ chunk, dueMs: lastMs + delayMs });
-      if (takesMs > 0) {
+      const sliceBytes = bytesPerSecond === undefined ? chunk.length : Math.max(1, Math.ceil(bytesPerSecond / slicesPerSecond));
+      lastMs = Math.max(lastMs, performance.now());
+      for (let at = 0; at < chunk.length; at += sliceBytes) {
+        const slice = chunk.subarray(at, at + sliceBytes);
+        if (bytesPerSecond) lastMs += (slice.length / bytesPerSecond) * 1000;
+        waiting.push({ chunk: slice, dueMs: lastMs + delayMs });
+      }
+      const takesMs = lastMs - performance.now();
+      if (takesMs > 1) {
         from.pause();
-        setTimeout(() => from.resume(), lastMs - nowMs);
+        setTimeout(() => from.resume(), takesMs);
       }
       if (timer === undefined) pass();
     });
     from.on('error', () => undefined);
     from.once('close', () => {
       open.delete(from);
-      if (!dead.has(from)) setTimeout(() => to.destroy(), delayMs);
+      // What it said before comes first.
+      if (!dead.has(from)) setTimeout(() => to.destroy(), Math.max(0, lastMs - performance.now()) + delayMs);
     });
   };
   const server = createServer((near) => {
@@ -94,6 +105,9 @@ export async function openRelay(target: { port: number; host?: string }): Promis
     },
     pace: (most) => {
       bytesPerSecond = most;
+    },
+    stall: (ms) => {
+      stalledUntilMs = performance.now() + ms;
     },
     hold: () => {
       isHeld = true;

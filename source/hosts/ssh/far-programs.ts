@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, type Readable, Writable } from 'node:stream';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { ExecOptions, ExecOutcome, PipedProgram, PipeOptions } from '../host.ts';
+import { writeInPieces } from '../paced-connection.ts';
 import { graceMs, tooSlow } from '../program.ts';
 import { Output } from '../program-output.ts';
 import { underGrant } from '../under-grant.ts';
+import type { SendWindow } from './send-window.ts';
 import type { ShellLane } from './shell-lane.ts';
 import { noSession } from './shell-lanes.ts';
 import { printable, shellWord } from './shell-words.ts';
@@ -48,40 +50,74 @@ fi`;
 
 /** Runs a program on the far side of a connection. As `Host.exec` says; without a grant, the caller's word that it only reads counts. */
 export async function execFar(connection: SshConnection, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
-  const { signal, limitMs, limitBytes = defaultLimitBytes, stdin = '', env, cwd } = options;
+  const { limitBytes = defaultLimitBytes, stdin = '', env, cwd } = options;
   const program = { argv, env, cwd };
   if (argv[0] === undefined || argv[0] === '') throw new TypeError('a program is needed to run one');
-  signal.throwIfAborted();
   const input = typeof stdin === 'string' ? Buffer.from(stdin, 'utf8') : stdin;
-  if (input.length > spelledLimitBytes) return execLarge(connection, program, input, { signal, limitMs, limitBytes });
-  const ending = Promise.withResolvers<never>();
-  ending.promise.catch(() => undefined);
+  const run = input.length > spelledLimitBytes ? execLarge : execSpelled;
+  return underLimit(argv[0], options, (ending) => run(connection, program, input, { ...ending, limitBytes }));
+}
+
+/** What ends a program before it ends by itself. */
+interface Ending {
+  /** Aborted by the caller's signal, or by the limit. */
+  signal: AbortSignal;
+  /** Lets the time of the limit begin. */
+  begins: () => void;
+}
+
+async function underLimit<T>(
+  name: string,
+  { signal, limitMs }: Pick<ExecOptions, 'signal' | 'limitMs'>,
+  run: (ending: Ending) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const ending = new AbortController();
+  const onAbort = () => ending.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  let limit: NodeJS.Timeout | undefined;
+  const begins = () => {
+    limit ??= setTimeout(() => ending.abort(tooSlow(name, limitMs)), limitMs);
+  };
+  try {
+    return await run({ signal: ending.signal, begins });
+  } finally {
+    clearTimeout(limit);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function execSpelled(
+  connection: SshConnection,
+  program: Program,
+  input: Uint8Array,
+  { signal, begins, limitBytes }: Ending & { limitBytes: number },
+): Promise<ExecOutcome> {
   let pid: number | undefined;
   let lane: ShellLane | undefined;
-  let isOver = false;
-  let limit: NodeJS.Timeout | undefined;
   let abandon: NodeJS.Timeout | undefined;
-  const stop = (reason: unknown) => {
-    isOver = true;
-    ending.reject(reason);
-    if (!lane) return;
-    if (pid !== undefined) endFar(connection, pid);
-    abandon = setTimeout(() => lane?.close(), abandonMs);
-    abandon.unref();
-  };
-  const onAbort = () => stop(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = () => {
+      reject(signal.reason);
+      if (!lane) return;
+      if (pid !== undefined) endFar(connection, pid);
+      abandon = setTimeout(() => lane?.close(), abandonMs);
+      abandon.unref();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  stopped.catch(() => undefined);
   const running = connection.lanes.use(signal, async (free) => {
     signal.throwIfAborted();
     lane = free;
-    limit = setTimeout(() => stop(tooSlow(argv[0] ?? '', limitMs)), limitMs);
+    begins();
     try {
       const answer = await free.ask(
         (number) => scriptOf(program, input, number, free.hasGroups),
         limitBytes,
         (started) => {
           pid = started;
-          if (isOver) endFar(connection, pid);
+          if (signal.aborted) endFar(connection, pid);
         },
       );
       // What it left running may still write, into the answer of whatever comes next.
@@ -92,15 +128,26 @@ export async function execFar(connection: SshConnection, argv: readonly string[]
     }
   });
   running.catch(() => undefined);
-  try {
-    const { ending: code, ...output } = await Promise.race([running, ending.promise]);
-    const [, exitCode] = /^(\d+)\+?$/.exec(code) ?? [];
-    if (exitCode === undefined) throw notStarted(connection.name, program, code);
-    return { exitCode: Number(exitCode), ...output };
-  } finally {
-    clearTimeout(limit);
-    signal.removeEventListener('abort', onAbort);
-  }
+  const { ending: code, ...output } = await Promise.race([running, stopped]);
+  const [, exitCode] = /^(\d+)\+?$/.exec(code) ?? [];
+  if (exitCode === undefined) throw notStarted(connection.name, program, code);
+  return { exitCode: Number(exitCode), ...output };
+}
+
+/** Through a session of its own, where the input need not be spelt out. */
+async function execLarge(
+  connection: SshConnection,
+  { argv, env, cwd }: Program,
+  input: Uint8Array,
+  { signal, begins, limitBytes }: Ending & { limitBytes: number },
+): Promise<ExecOutcome> {
+  begins();
+  const running = await pipeFar(connection, signal, argv, { ...(env && { env }), ...(cwd && { cwd }) });
+  running.stdin.end(input);
+  const stdout = new Output(limitBytes);
+  running.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
+  const { exitCode, stderr } = await running.ended;
+  return { exitCode, stdout: stdout.bytes(), stderr: Buffer.from(stderr), cut: stdout.cut };
 }
 
 function scriptOf(program: Program, input: Uint8Array, number: number, hasGroups: boolean): string {
@@ -172,7 +219,23 @@ export async function pipeFar(
     return { exitCode: code ?? 255, stderr: said.toString('utf8') };
   });
   ended.catch(() => undefined);
-  return { stdin: child.stdin, stdout, ended };
+  return { stdin: sentThrough(child.stdin, connection.sending), stdout, ended };
+}
+
+/** What is written goes when the line has room for it. */
+function sentThrough(stdin: Writable, sending: SendWindow): Writable {
+  const through = new Writable({
+    write: (chunk: Buffer, _encoding, done) => writeInPieces(stdin, chunk, sending, done),
+    final: (done) => void stdin.end((error?: Error | null) => done(error)),
+    destroy: (cause, done) => {
+      stdin.destroy();
+      done(cause);
+    },
+  });
+  // A program that does not read all of its input closes it: its answer counts.
+  through.on('error', () => undefined);
+  stdin.once('close', () => through.destroy());
+  return through;
 }
 
 interface Begun {
@@ -252,30 +315,6 @@ async function after(stream: Readable, token: string): Promise<[words: string, r
     stream.on('data', take);
     stream.once('end', gone);
   });
-}
-
-async function execLarge(
-  connection: SshConnection,
-  program: Program,
-  input: Uint8Array,
-  { signal, limitMs, limitBytes }: { signal: AbortSignal; limitMs: number; limitBytes: number },
-): Promise<ExecOutcome> {
-  const ending = new AbortController();
-  const onAbort = () => ending.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  const limit = setTimeout(() => ending.abort(tooSlow(program.argv[0] ?? '', limitMs)), limitMs);
-  try {
-    const { env, cwd } = program;
-    const running = await pipeFar(connection, ending.signal, program.argv, { ...(env && { env }), ...(cwd && { cwd }) });
-    running.stdin.end(input);
-    const stdout = new Output(limitBytes);
-    running.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
-    const { exitCode, stderr } = await running.ended;
-    return { exitCode, stdout: stdout.bytes(), stderr: Buffer.from(stderr), cut: stdout.cut };
-  } finally {
-    clearTimeout(limit);
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 /** As `Host.run`: ends with the grant too. */

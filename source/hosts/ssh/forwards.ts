@@ -1,14 +1,20 @@
 import { readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Fault } from '../../faults/fault.ts';
 import { limited } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { DialAddress } from '../host.ts';
+import { addressText, notReached, systemError } from '../not-reached.ts';
 import { askProgram, controlArguments, type SshCommand } from './ssh-command.ts';
 
 const forwardLimitMs = 5_000;
 const longestPathBytes = 107;
+
+/** A connection that tells whether its other end is gone. */
+export interface Led {
+  readonly hasEnded: boolean;
+  destroy(): void;
+}
 
 /** Unix sockets of ours whose other end lies on the far side; one for each socket or port there that was ever dialled over this connection. */
 export class Forwards {
@@ -18,7 +24,8 @@ export class Forwards {
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #prefix: string;
   readonly #made = new Map<string, Promise<string>>();
-  readonly #proven = new Map<string, Promise<void>>();
+  /** Paths through which a connection was led. */
+  readonly #proven = new Set<string>();
 
   /** @param prefix of the sockets' names: tells the connections of one process apart */
   constructor(host: string, command: SshCommand, folder: string, prefix: string, env: Readonly<Record<string, string | undefined>>) {
@@ -39,29 +46,34 @@ export class Forwards {
     return made;
   }
 
-  /** As `to`, after one connection was tried. @param roundTrip of the same ssh connection: what was asked before it is answered then */
-  async proven(address: DialAddress, signal: AbortSignal, roundTrip: () => Promise<void>): Promise<string> {
+  /**
+   * A connection to an address there. ssh takes it first, and ends it afterwards without a word when it cannot be led on: the first one to each address is
+   * watched until it stands.
+   * @param connect to the path here
+   * @param roundTrip of the same ssh connection: what was asked before it is answered then
+   * @throws Fault `refused.forwarding`, or `unreachable.*` where the other end is not this machine's and says no
+   */
+  async lead<T extends Led>(
+    address: DialAddress,
+    signal: AbortSignal,
+    { connect, roundTrip }: { connect: (path: string) => Promise<T>; roundTrip: () => Promise<void> },
+  ): Promise<T> {
     const path = await this.to(address, signal);
-    const proven = this.#proven.get(path) ?? this.#prove(path, address, roundTrip);
-    this.#proven.set(path, proven);
-    proven.catch(() => this.#proven.delete(path));
-    await limited(signal, forwardLimitMs, () => proven);
-    return path;
-  }
-
-  async #prove(path: string, address: DialAddress, roundTrip: () => Promise<void>): Promise<void> {
+    if (this.#proven.has(path)) return connect(path);
     const before = (await this.#refusals()).length;
-    const socket = connect(path);
-    socket.on('error', () => undefined);
-    socket.resume();
+    const led = await connect(path);
     try {
-      // The second one is asked when ssh has surely seen the connection.
+      // The second one is asked when ssh has surely seen the connection; a third when it was not opened, or another one.
       await roundTrip();
       await roundTrip();
-      const reason = (await this.#refusals())[before];
-      if (reason !== undefined) throw notLed(this.#host, address, reason);
-    } finally {
-      socket.destroy();
+      if ((await this.#refusals()).length > before && !led.hasEnded) await roundTrip();
+      const reason = (await this.#refusals()).slice(before).at(-1);
+      if (led.hasEnded && reason !== undefined) throw notLed(this.#host, address, reason);
+      this.#proven.add(path);
+      return led;
+    } catch (thrown) {
+      led.destroy();
+      throw thrown;
     }
   }
 
@@ -87,28 +99,23 @@ export class Forwards {
 
 function notLed(host: string, address: DialAddress, reason: string): Fault {
   const isSocket = 'socket' in address;
-  const where = isSocket ? address.socket : `${address.host}:${address.port}`;
   if (/administratively prohibited|unknown channel type/.test(reason)) {
     return new Fault({
       code: 'refused.forwarding',
-      message: `sshd on ${host} leads no connection to ${where}: its configuration forbids it.`,
+      message: `sshd on ${host} leads no connection to ${cleanLine(addressText(address))}: its configuration forbids it.`,
       remedy: isSocket
         ? 'Set AllowStreamLocalForwarding to local or yes in sshd_config there (DisableForwarding no).'
         : 'Set AllowTcpForwarding to local or yes in sshd_config there, and see PermitOpen.',
     });
   }
-  const code = /refused/i.test(reason) ? 'ECONNREFUSED' : /no route/i.test(reason) ? 'EHOSTUNREACH' : 'ECONNRESET';
   const said = cleanLine(reason.replace(/^connect failed: /, ''));
-  return new Fault({
-    code: isSocket ? 'unreachable.socket' : 'unreachable.port',
-    message: `${where} on ${host} cannot be reached: ${code === 'ECONNREFUSED' ? 'the connection was refused: nothing listens there' : said}.`,
-    remedy: 'Check that the program behind it runs there.',
-    cause: Object.assign(new Error(said), { code }),
-  });
+  if (/refused/i.test(said)) return notReached(address, systemError('ECONNREFUSED'), { host });
+  if (/no route/i.test(said)) return notReached(address, systemError('EHOSTUNREACH'), { host });
+  return notReached(address, systemError('ECONNRESET', said), { host, says: said });
 }
 
 function targetOf(address: DialAddress): string {
-  if (!('socket' in address)) return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+  if (!('socket' in address)) return addressText(address);
   const { socket } = address;
   const isLong = Buffer.byteLength(socket) > longestPathBytes;
   // ssh takes these characters for its own.

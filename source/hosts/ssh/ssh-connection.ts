@@ -1,17 +1,20 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault, isAbort } from '../../faults/fault.ts';
 import { limited, pauseFor } from '../../faults/waits.ts';
-import { cleanLine } from '../../text/clean.ts';
 import type { DialAddress } from '../host.ts';
 import type { SshDestination } from './destination.ts';
-import { Forwards } from './forwards.ts';
+import { Forwards, type Led } from './forwards.ts';
+import { SendWindow } from './send-window.ts';
 import { type LaneAnswer, laneCommand, linkLost, ShellLane } from './shell-lane.ts';
 import { laneLimitMs, ShellLanes } from './shell-lanes.ts';
-import { askProgram, type KeptProgram, masterArguments, notStarted, type SshCommand, startKept } from './ssh-command.ts';
-import { brokenLink, type SshFailure, sshFailure } from './ssh-failures.ts';
+import { askProgram, type KeptProgram, masterArguments, newerOptions, notStarted, type SshCommand, startKept } from './ssh-command.ts';
+import { brokenLink, type SshFailure, silentShell, sshFailure } from './ssh-failures.ts';
 
 const configLimitMs = 5_000;
+/** From the login to the shell. sshd itself may take 25 s: so long it waits for a login service that does not answer. */
+const shellLimitMs = 40_000;
+const shellLookMs = 250;
 /** Between two looks at how long a round trip takes. */
 const pulseMs = 5_000;
 
@@ -27,6 +30,8 @@ export interface SshConnectionOptions {
   /** The environment of ssh: the operator's own, and where to ask. */
   env: Readonly<Record<string, string | undefined>>;
   onRoundTrip?: (ms: number) => void;
+  /** Until a shell has to answer behind the login. */
+  shellLimitMs?: number;
 }
 
 /**
@@ -44,12 +49,15 @@ export class SshConnection {
   roundTripMs: number | undefined;
   /** Shells for programs. */
   readonly lanes: ShellLanes;
+  /** What goes out over it, but for what is short. */
+  readonly sending = new SendWindow(() => this.#nothing());
   readonly #first: ShellLane;
   #control: ShellLane;
   readonly #kept: KeptProgram;
   readonly #onRoundTrip: ((ms: number) => void) | undefined;
   readonly #closing = new AbortController();
   #hasStood = false;
+  #isShellThere = false;
 
   /**
    * Connects and waits until commands can be run. Asks what ssh asks.
@@ -57,9 +65,10 @@ export class SshConnection {
    */
   static async open(options: SshConnectionOptions, signal: AbortSignal): Promise<SshConnection> {
     const { folder, prefix, program, destination, env } = options;
-    const command: SshCommand = { program, destination, control: join(folder, `${prefix}c`), log: join(folder, `${prefix}l`) };
-    await rm(command.log, { force: true });
-    const strict = await strictness(command, env, signal);
+    const asked: SshCommand = { program, destination, control: join(folder, `${prefix}c`), log: join(folder, `${prefix}l`) };
+    await rm(asked.log, { force: true });
+    const { strict, newer } = await settingsOf(asked, env, signal);
+    const command: SshCommand = { ...asked, newer };
     const connection = new SshConnection(
       options,
       command,
@@ -67,15 +76,19 @@ export class SshConnection {
     );
     const stop = () => connection.close();
     signal.addEventListener('abort', stop, { once: true });
+    const patience = new AbortController();
     try {
-      await connection.#first.open(signal);
+      void connection.#watchShell(options.shellLimitMs ?? shellLimitMs, patience);
+      await connection.#first.open(AbortSignal.any([signal, patience.signal]));
     } catch (thrown) {
       connection.close();
       signal.throwIfAborted();
+      if (patience.signal.aborted) throw new ConnectFailure(silentShell(options.name, connection.#first.before));
       if (thrown instanceof Fault && thrown.code === 'unreachable.shell') throw new ConnectFailure({ fault: thrown, needsOperator: true });
       throw new ConnectFailure(await connection.ended);
     } finally {
       signal.removeEventListener('abort', stop);
+      connection.#isShellThere = true;
     }
     connection.#hasStood = true;
     void connection.#pulse();
@@ -104,7 +117,16 @@ export class SshConnection {
     script: (number: number) => string,
     { signal, limitMs, limitBytes = 1024 * 1024 }: { signal: AbortSignal; limitMs: number; limitBytes?: number },
   ): Promise<LaneAnswer> {
-    return limited(signal, limitMs, () => this.#control.ask(script, limitBytes));
+    try {
+      return await limited(signal, limitMs, () => this.#control.ask(script, limitBytes));
+    } catch (thrown) {
+      if (signal.aborted || !isAbort(thrown)) throw thrown;
+      throw new Fault({
+        code: 'failed.limit',
+        message: `${this.name} gave no answer within ${limitMs / 1000} s, though the connection to it stands.`,
+        remedy: 'The line may be full, or a disk there does not answer: try again.',
+      });
+    }
   }
 
   /** Ends a program and what it started, wherever it runs there. */
@@ -115,12 +137,15 @@ export class SshConnection {
 
   /** Asks for something that only a connection that stands can answer. @throws Fault of the broken link */
   async proveStands(): Promise<void> {
-    await this.control((number) => `qd_end ${number} 0`, { signal: this.#closing.signal, limitMs: laneLimitMs }).catch(
-      async (thrown: unknown) => {
-        // The shell there may be held; ssh has its own way to find out.
-        if (!isAbort(thrown)) throw (await this.ended).fault;
-      },
-    );
+    await this.#nothing().catch(async (thrown: unknown) => {
+      // The shell there may be held; ssh has its own way to find out.
+      if (!isAbort(thrown)) throw (await this.ended).fault;
+    });
+  }
+
+  /** Costs a round trip, and whoever else asks at the same time shares it. */
+  #nothing(): Promise<unknown> {
+    return limited(this.#closing.signal, laneLimitMs, () => this.#control.ask((number) => `qd_end ${number} 0`, 1024));
   }
 
   /** The local socket that leads to an address there. */
@@ -128,17 +153,15 @@ export class SshConnection {
     return this.forwards.to(address, signal);
   }
 
-  /**
-   * As `forward`, and sees once whether sshd lets it through: ssh takes a connection first, and ends it afterwards without a word.
-   * @throws Fault `refused.forwarding`, or `unreachable.*` where the other end is not this machine's and says no
-   */
-  async openForward(address: DialAddress, signal: AbortSignal): Promise<string> {
-    return this.forwards.proven(address, signal, () => this.proveStands());
+  /** A connection to an address there, made by `connect` to the path here. As `Forwards.lead`. */
+  async lead<T extends Led>(address: DialAddress, signal: AbortSignal, connect: (path: string) => Promise<T>): Promise<T> {
+    return this.forwards.lead(address, signal, { connect, roundTrip: () => this.proveStands() });
   }
 
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(linkLost());
+    this.sending.close();
     this.lanes.close();
     this.#control.close();
     this.#kept.end();
@@ -149,8 +172,9 @@ export class SshConnection {
     for (;;) {
       try {
         const startedMs = performance.now();
-        await this.control((number) => `qd_end ${number} 0`, { signal, limitMs: laneLimitMs });
+        await this.#nothing();
         this.roundTripMs = performance.now() - startedMs;
+        this.sending.heard(this.roundTripMs);
         this.#onRoundTrip?.(this.roundTripMs);
         await pauseFor(pulseMs, signal);
       } catch {
@@ -170,12 +194,22 @@ export class SshConnection {
     }
   }
 
+  /** Gives up on a login behind which no shell answers: a profile that asks something, or does not end. Before the login ssh has its own limit. */
+  async #watchShell(limitMs: number, patience: AbortController): Promise<void> {
+    let sinceMs: number | undefined;
+    while (!this.#isShellThere && !this.#closing.signal.aborted) {
+      // ssh makes its socket as soon as it is let in.
+      if (sinceMs === undefined && (await stat(this.command.control).catch(() => undefined))) sinceMs = performance.now();
+      if (sinceMs !== undefined && performance.now() - sinceMs >= limitMs)
+        return patience.abort(new DOMException('no shell', 'TimeoutError'));
+      await pauseFor(shellLookMs, this.#closing.signal).catch(() => undefined);
+    }
+  }
+
   async #reason(exitCode: number | null): Promise<SshFailure> {
     const log = await readFile(this.command.log, 'utf8').catch(() => '');
     if (this.#hasStood) return brokenLink(this.name, log);
-    const { before } = this.#first;
-    const greeting = cleanLine(before.trim().split(/\r?\n/).at(-1) ?? '').trim();
-    return sshFailure(this.name, `${log}\n${before}`, { exitCode, greeting });
+    return sshFailure(this.name, log, { exitCode, before: this.#first.before });
   }
 }
 
@@ -189,16 +223,19 @@ export class ConnectFailure extends Error {
   }
 }
 
-/** Who has told ssh to refuse unknown keys without asking keeps that. Everybody else is asked. */
-async function strictness(
+/** What ssh makes of its configuration. Who has told it to refuse unknown keys without asking keeps that; everybody else is asked. */
+async function settingsOf(
   { program, destination }: SshCommand,
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
-): Promise<'ask' | 'yes'> {
+): Promise<{ strict: 'ask' | 'yes'; newer: string[] }> {
   const port = destination.port === undefined ? [] : ['-p', String(destination.port)];
   const { exitCode, stdout, stderr } = await limited(signal, configLimitMs, (limit) =>
     askProgram(program, ['-G', ...port, '--', destination.target], env, limit),
   );
-  if (exitCode !== 0) throw new ConnectFailure(sshFailure(destination.target, stderr, { exitCode: 255, greeting: '' }));
-  return /^stricthostkeychecking (?:yes|true)$/im.test(stdout) ? 'yes' : 'ask';
+  if (exitCode !== 0) throw new ConnectFailure(sshFailure(destination.target, stderr, { exitCode: 255 }));
+  return {
+    strict: /^stricthostkeychecking (?:yes|true)$/im.test(stdout) ? 'yes' : 'ask',
+    newer: Object.entries(newerOptions).flatMap(([word, option]) => (new RegExp(`^${word} `, 'im').test(stdout) ? [option] : [])),
+  };
 }

@@ -1,17 +1,14 @@
-import { connect } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { Fault } from '../../faults/fault.ts';
 import { limited } from '../../faults/waits.ts';
-import type { DialAddress, Host, HostFacts } from '../host.ts';
-import { PacedConnection } from '../paced-connection.ts';
+import type { Host, HostFacts } from '../host.ts';
 import { type AnswerSsh, openAskSocket } from './ask-socket.ts';
 import type { SshDestination } from './destination.ts';
+import { FarDial } from './far-dial.ts';
 import { FarListeners, farFacts } from './far-facts.ts';
 import { type FarShell, farFiles } from './far-files.ts';
 import { execFar, pipeFar, runFar } from './far-programs.ts';
 import { LinkKeeper } from './link-keeper.ts';
 import { makeSocketFolder } from './private-folder.ts';
-import { shellWord } from './shell-words.ts';
 import { SshConnection } from './ssh-connection.ts';
 import { measureLimits, type SshLimits } from './ssh-limits.ts';
 import { withSudo } from './sudo-host.ts';
@@ -28,6 +25,8 @@ export interface SshHostOptions {
   answer: AnswerSsh;
   /** Sockets of engines there are reached through sudo. */
   sudo?: boolean;
+  /** Until a shell has to answer behind the login; for tests. */
+  shellLimitMs?: number;
 }
 
 export interface SshHost extends Host {
@@ -40,9 +39,7 @@ export interface SshHost extends Host {
 
 /** A question that nobody answers does not hold a connection for ever. */
 const questionLimitMs = 5 * 60_000;
-const lookLimitMs = 15_000;
-/** An address there that answered is not looked at again for a while. */
-const lookedMs = 5_000;
+const factsLimitMs = 15_000;
 
 /** One of this process, for all hosts. */
 const socketFolders = new Map<string, Promise<string>>();
@@ -56,7 +53,16 @@ async function socketFolderIn(runFolder: string): Promise<string> {
 }
 
 /** A machine over OpenSSH. Connects when first asked for something; `link` says how the way to it is. */
-export function openSshHost({ name, destination, runFolder, askProgram, env, answer, sudo = false }: SshHostOptions): SshHost {
+export function openSshHost({
+  name,
+  destination,
+  runFolder,
+  askProgram,
+  env,
+  answer,
+  sudo = false,
+  shellLimitMs,
+}: SshHostOptions): SshHost {
   const asking = { count: 0 };
   /** Ends the attempt that asks: ssh itself would go on with an empty answer, and be counted as a failed login. */
   let declined = new AbortController();
@@ -90,6 +96,7 @@ export function openSshHost({ name, destination, runFolder, askProgram, env, ans
           program: env['QUARTERDECK_SSH'] || 'ssh',
           env: { ...env, ...socket.env, QUARTERDECK_NODE: process.execPath },
           onRoundTrip: (ms) => keeper.roundTrip(ms),
+          ...(shellLimitMs !== undefined && { shellLimitMs }),
         },
         AbortSignal.any([signal, declined.signal]),
       );
@@ -101,12 +108,13 @@ export function openSshHost({ name, destination, runFolder, askProgram, env, ans
     }
   });
   const shell: FarShell = {
+    host: name,
     ask: async (script, options) => (await keeper.connection(options.signal)).control(script, options),
     exec: async (argv, options) => execFar(await keeper.connection(options.signal), argv, options),
     run: async (grant, argv, options) => runFar(await keeper.connection(grant.signal), grant, argv, options),
   };
   const listeners = new FarListeners(shell);
-  const looked = new Map<string, number>();
+  const far = new FarDial(name, shell);
   let facts: Promise<HostFacts> | undefined;
   let factsOf: SshConnection | undefined;
 
@@ -118,21 +126,7 @@ export function openSshHost({ name, destination, runFolder, askProgram, env, ans
     exec: shell.exec,
     run: shell.run,
     pipe: async (grant, argv, options) => pipeFar(await keeper.connection(grant.signal), grant.signal, argv, options),
-    async dial(address, signal, { paced = false } = {}) {
-      const connection = await keeper.connection(signal);
-      const key = JSON.stringify(address);
-      if (Date.now() - (looked.get(key) ?? 0) > lookedMs) {
-        await look(shell, name, address, signal);
-        looked.set(key, Date.now());
-      }
-      try {
-        const path = await connection.openForward(address, signal);
-        return await dialHere(path, name, address, signal, paced);
-      } catch (thrown) {
-        looked.delete(key);
-        throw thrown;
-      }
-    },
+    dial: async (address, signal, how) => far.dial(await keeper.connection(signal), address, signal, how),
     async facts(signal) {
       // What may change is small: it is asked anew with each connection, and whoever wants it fresh asks a program.
       const connection = await keeper.connection(signal);
@@ -143,12 +137,15 @@ export function openSshHost({ name, destination, runFolder, askProgram, env, ans
       asked.catch(() => {
         if (facts === asked) facts = undefined;
       });
-      return limited(signal, lookLimitMs, () => asked);
+      return limited(signal, factsLimitMs, () => asked);
     },
     listeners: (signal) => listeners.read(signal),
     limits: async (signal) => measureLimits(await keeper.connection(signal), signal),
     openSockets: async () => {},
-    close: async () => keeper.close(),
+    close: async () => {
+      far.close();
+      keeper.close();
+    },
   };
   return sudo ? withSudo(host, { connection: (signal) => keeper.connection(signal), answer }) : host;
 }
@@ -158,72 +155,5 @@ function unanswered(name: string): Fault {
     code: 'refused.login',
     message: `ssh asked something before it connected to ${name}, and got no answer in time.`,
     remedy: `Connect again when you have the answer: quarterdeck hosts check ${name}`,
-  });
-}
-
-/** ssh connects blindly: whether something listens there is asked beforehand, so that a refusal is told as one. */
-async function look(shell: FarShell, name: string, address: DialAddress, signal: AbortSignal): Promise<void> {
-  const script = 'socket' in address ? lookAtSocket(address.socket) : lookAtPort(address.host, address.port);
-  const { ending } = await shell.ask((number) => `${script}\nqd_end ${number} "$?"`, { signal, limitMs: lookLimitMs });
-  const reason = reasons[Number(ending)];
-  if (reason) throw notReached(name, address, reason);
-}
-
-const reasons: Record<number, { code: string; says: string }> = {
-  81: { code: 'ENOENT', says: 'there is no such socket' },
-  82: { code: 'ENOTSOCK', says: 'that file is no socket' },
-  83: { code: 'EACCES', says: 'permission denied' },
-  84: { code: 'ECONNREFUSED', says: 'the connection was refused: nothing listens there' },
-};
-
-function lookAtSocket(path: string): string {
-  const word = shellWord(path);
-  return `( if ! [ -e ${word} ]; then case $(LC_ALL=C ls -d -- ${word} 2>&1) in *[Pp]ermission*) exit 83 ;; *) exit 81 ;; esac; fi
-[ -S ${word} ] || exit 82
-[ -w ${word} ] || exit 83; exit 0 )`;
-}
-
-/** Only for addresses of the machine itself, where the kernel's table can be read. */
-function lookAtPort(host: string, port: number): string {
-  const isOwn = /^(?:127\.|localhost$|::1$|0\.0\.0\.0$|::$)/.test(host);
-  const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  return isOwn
-    ? `( [ -r /proc/net/tcp ] || exit 0; cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":${hex} [0-9A-F]*:0000 0A " || exit 84 )`
-    : ':';
-}
-
-function dialHere(path: string, name: string, address: DialAddress, signal: AbortSignal, paced: boolean): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const pacing = paced ? new PacedConnection() : undefined;
-    const socket = connect({ path, ...(pacing && { onread: pacing.onread }) });
-    const stop = () => {
-      socket.destroy();
-      reject(signal.reason);
-    };
-    const fail = (cause: NodeJS.ErrnoException) => {
-      signal.removeEventListener('abort', stop);
-      reject(notReached(name, address, { code: cause.code ?? 'ECONNRESET', says: 'the connection to the host broke' }, cause));
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    socket.once('error', fail);
-    socket.once('connect', () => {
-      signal.removeEventListener('abort', stop);
-      socket.off('error', fail);
-      resolve(pacing?.over(socket) ?? socket);
-    });
-  });
-}
-
-function notReached(name: string, address: DialAddress, { code, says }: { code: string; says: string }, cause?: Error): Fault {
-  const where = 'socket' in address ? address.socket : `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
-  return new Fault({
-    code: 'socket' in address ? 'unreachable.socket' : 'unreachable.port',
-    message: `${where} on ${name} cannot be reached: ${says}.`,
-    remedy:
-      code === 'EACCES'
-        ? 'Log in as a user who may use this socket, for example one of the group docker.'
-        : 'Check that the program behind it runs there.',
-    cause: cause ?? Object.assign(new Error(says), { code }),
   });
 }

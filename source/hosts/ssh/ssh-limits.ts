@@ -22,12 +22,13 @@ const tryLimitMs = 10_000;
 /** Tries what a connection may do. Nothing of it stays. */
 export async function measureLimits(connection: SshConnection, signal: AbortSignal): Promise<SshLimits> {
   const none = `/nonexistent-${randomBytes(4).toString('hex')}`;
-  const [sessions, sockets, ports] = await Promise.all([
-    countSessions(connection, signal),
-    isAllowed(connection, { socket: none }, signal),
-    // Nothing listens on the first port of a machine, and that is told apart from what is forbidden.
-    isAllowed(connection, { host: '127.0.0.1', port: 1 }, signal),
-  ]);
+  const counting = countSessions(connection, signal);
+  counting.catch(() => undefined);
+  // One after the other: what ssh says of a refusal does not say which it was.
+  const sockets = await isAllowed(connection, { socket: none }, signal);
+  // Nothing listens on the first port of a machine, and that is told apart from what is forbidden.
+  const ports = await isAllowed(connection, { host: '127.0.0.1', port: 1 }, signal);
+  const sessions = await counting;
   return { sessions, sockets, ports };
 }
 
