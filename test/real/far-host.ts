@@ -20,15 +20,35 @@ export interface FarHost {
 /** A host as the product opens it, at the end of a real connection. */
 export async function openFar(
   sshd: Sshd,
-  { answer = async () => undefined, env = {}, ...client }: ClientHost & { answer?: AnswerSsh; env?: Readonly<Record<string, string>> } = {},
+  {
+    answer = async () => undefined,
+    env = {},
+    destination = 'far',
+    runFolder = 'run',
+    shellLimitMs,
+    program: own,
+    ...client
+  }: ClientHost & {
+    answer?: AnswerSsh;
+    env?: Readonly<Record<string, string>>;
+    /** As behind `ssh`; the section of the client's configuration is of this name. */
+    destination?: string;
+    /** Below a folder of its own. */
+    runFolder?: string;
+    shellLimitMs?: number;
+    /** An ssh client that was made before, in the place of one of its own. */
+    program?: string;
+  } = {},
 ): Promise<FarHost> {
-  const { program } = await sshd.client({ far: client });
+  const parsed = parseDestination(destination);
+  const program = own ?? (await sshd.client({ [parsed.target.replace(/^.*@/, '')]: client })).program;
   const folder = await mkdtemp('/tmp/qd-far-');
   const host = openSshHost({
     name: 'far',
-    destination: parseDestination('far'),
-    runFolder: join(folder, 'run'),
+    destination: parsed,
+    runFolder: join(folder, runFolder),
     askProgram,
+    ...(shellLimitMs !== undefined && { shellLimitMs }),
     env: { HOME: process.env.HOME, PATH: process.env.PATH, QUARTERDECK_SSH: program, ...env },
     answer,
   });

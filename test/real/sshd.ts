@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { descendants, end, type FarUser, makeUser } from './far-users.ts';
-import { runOrThrow } from './scripts.ts';
+import { runOrThrow, runProgram } from './scripts.ts';
 
 const program = '/usr/sbin/sshd';
 
@@ -37,6 +37,12 @@ export interface SshdOptions {
   /** The client's key is not let in. */
   withoutKey?: boolean;
   address?: string;
+  /** Default a free one of this machine. */
+  port?: number;
+  /** The network namespace that it runs in. */
+  within?: string;
+  /** Lines of a PAM service of its own, whose modules ask for passwords and one-time codes. */
+  pam?: readonly string[];
 }
 
 /** A real sshd with keys, users and a client of its own. */
@@ -112,23 +118,52 @@ async function makeKey(path: string): Promise<string> {
   return (await readFile(`${path}.pub`, 'utf8')).trim();
 }
 
-export async function startSshd({ config = [], env = {}, withoutKey = false, address = '127.0.0.1' }: SshdOptions = {}): Promise<Sshd> {
+/** An sshd takes the PAM service of the name that it was started by; from 9.8 on its configuration names it. */
+async function pamService(
+  folder: string,
+  lines: readonly string[],
+): Promise<{ program: string; config: string[]; leave(): Promise<void> }> {
+  const service = `qd${randomBytes(4).toString('hex')}`;
+  const file = `/etc/pam.d/${service}`;
+  await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o644 });
+  await symlink(program, join(folder, service));
+  const { stdout, stderr } = await runProgram([program, '-V']);
+  const [, major = '0', minor = '0'] = /OpenSSH_(\d+)\.(\d+)/.exec(`${stdout}${stderr}`) ?? [];
+  const named = Number(major) > 9 || (Number(major) === 9 && Number(minor) >= 8);
+  return {
+    program: join(folder, service),
+    config: ['UsePAM yes', ...(named ? [`PAMServiceName ${service}`] : [])],
+    leave: async () => await rm(file, { force: true }),
+  };
+}
+
+export async function startSshd({
+  config = [],
+  env = {},
+  withoutKey = false,
+  address = '127.0.0.1',
+  port: wantedPort,
+  within,
+  pam,
+}: SshdOptions = {}): Promise<Sshd> {
   // Everybody may enter it: users read their keys in it, and have their homes there.
   const folder = await mkdtemp('/tmp/qd-sshd-');
   await chmod(folder, 0o755);
   // Where it says so, sshd does not start without this folder.
   await mkdir('/run/sshd', { recursive: true, mode: 0o755 });
-  const port = await freePort(address);
+  const port = wantedPort ?? (await freePort(address));
   let hostKey = await makeKey(join(folder, 'host-key'));
   const clientKey = join(folder, 'client-key');
   const publicKey = await makeKey(clientKey);
   await writeFile(join(folder, 'authorized'), withoutKey ? '' : `${publicKey}\n`, { mode: 0o644 });
   const settings = Object.entries(env).map(([name, value]) => `"${name}=${value}"`);
   const file = join(folder, 'sshd_config');
+  const service = pam && (await pamService(folder, pam));
   await writeFile(
     file,
     [
       ...config,
+      ...(service?.config ?? []),
       `Port ${port}`,
       `ListenAddress ${address}`,
       `HostKey ${join(folder, 'host-key')}`,
@@ -156,7 +191,15 @@ export async function startSshd({ config = [], env = {}, withoutKey = false, add
   stages.add(stage);
 
   async function start(): Promise<void> {
-    const started = spawn(program, ['-D', '-e', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [first = program, ...rest] = [
+      ...(within === undefined ? [] : ['ip', 'netns', 'exec', within]),
+      service?.program ?? program,
+      '-D',
+      '-e',
+      '-f',
+      file,
+    ];
+    const started = spawn(first, rest, { stdio: ['ignore', 'ignore', 'pipe'] });
     child = started;
     await new Promise<void>((resolve, reject) => {
       let said = '';
@@ -251,6 +294,7 @@ export async function startSshd({ config = [], env = {}, withoutKey = false, add
       await kill();
       stages.delete(stage);
       for (const user of users) await user.leave();
+      await service?.leave();
       await rm(folder, { recursive: true, force: true });
     },
   };

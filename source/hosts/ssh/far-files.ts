@@ -13,6 +13,8 @@ const copyLimitMs = 10 * 60_000;
 
 /** What the files of a far host need: short questions, and programs. */
 export interface FarShell {
+  /** What the operator calls the machine. */
+  host: string;
   ask(script: (number: number) => string, options: { signal: AbortSignal; limitMs: number; limitBytes?: number }): Promise<LaneAnswer>;
   exec(argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
   run(grant: Grant, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
@@ -20,6 +22,9 @@ export interface FarShell {
 
 /** Files of a far host, by programs that every POSIX machine has (and `stat`, `mktemp` and `readlink`, which busybox has too). Failures as in `localFiles`. */
 export function farFiles(shell: FarShell): HostFiles {
+  const { host } = shell;
+  const fileFault = (path: string, reason: string, remedy: string) => notRead(host, path, reason, remedy);
+  const missingOr = (path: string, said: Pick<LaneAnswer, 'stderr'>) => orMissing(host, path, said);
   return {
     async read(path, { signal, limitBytes }) {
       const most = limitBytes ?? wholeFileLimitBytes;
@@ -62,8 +67,9 @@ export function farFiles(shell: FarShell): HostFiles {
       const missing = outcome.exitCode === exits.noFolder;
       throw new Fault({
         code: 'failed.file',
-        message: `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection broke before all of it was there')}.`,
-        remedy: missing ? 'Make the folder first.' : 'Check who owns the folder, and the room on its filesystem.',
+        message: `${path} on ${host} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection broke before all of it was there')}.`,
+        remedy: missing ? 'Make the folder first.' : wayOut(outcome, posix.dirname(path)),
+        where: { file: path },
       });
     },
     async makeFolder(grant, path, { mode }) {
@@ -77,10 +83,8 @@ export function farFiles(shell: FarShell): HostFiles {
       const taken = /File exists/i.test(textOf(outcome.stderr));
       throw new Fault({
         code: 'failed.file',
-        message: `The folder ${path} cannot be made: ${taken ? 'there is a file of that name' : reasonIn(outcome)}.`,
-        remedy: taken
-          ? 'Move the file away, or name another folder.'
-          : 'Check who owns the folder above it, and the room on its filesystem.',
+        message: `The folder ${path} cannot be made on ${host}: ${taken ? 'there is a file of that name' : reasonIn(outcome)}.`,
+        remedy: taken ? 'Move the file away, or name another folder.' : wayOut(outcome, posix.dirname(path)),
         where: { file: path },
       });
     },
@@ -92,7 +96,7 @@ export function farFiles(shell: FarShell): HostFiles {
       const full = /not empty/i.test(textOf(outcome.stderr));
       throw new Fault({
         code: 'failed.file',
-        message: `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`,
+        message: `${path} on ${host} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`,
         remedy: full ? 'Look at what is in it, and remove that first.' : 'Check who owns the folder that it lies in.',
         where: { file: path },
       });
@@ -146,12 +150,12 @@ function factsIn(line: string): FileFacts {
   return { kind, sizeBytes: Number(size), modifiedMs: Number(modified) * 1000, device: Number(device), inode: Number(inode) };
 }
 
-function missingOr(path: string, { stderr }: { stderr: Uint8Array }): undefined {
+function orMissing(host: string, path: string, { stderr }: { stderr: Uint8Array }): undefined {
   const said = textOf(stderr);
   if (/No such file or directory|No such process|Not a directory|can't cd to|cannot open/i.test(said) && !/Permission denied/i.test(said))
     return undefined;
   const denied = /Permission denied|not permitted/i.test(said);
-  throw fileFault(path, reasonIn({ stderr }), denied ? 'Use a user there who may read it.' : 'Check the path.');
+  throw notRead(host, path, reasonIn({ stderr }), denied ? 'Use a user there who may read it.' : 'Check the path.');
 }
 
 const reasons: readonly (readonly [RegExp, string])[] = [
@@ -173,8 +177,21 @@ function reasonIn({ stderr }: { stderr: Uint8Array }, otherwise = 'the far side 
   return known?.[1] ?? (cleanLine(said.trim().split('\n').at(-1) ?? '') || otherwise);
 }
 
-function fileFault(path: string, reason: string, remedy: string): Fault {
-  return new Fault({ code: 'failed.file', message: `${path} cannot be read: ${reason}.`, remedy, where: { file: posix.normalize(path) } });
+/** What to do where a folder takes nothing. */
+function wayOut({ stderr }: { stderr: Uint8Array }, folder: string): string {
+  const said = textOf(stderr);
+  if (/No space left|quota exceeded/i.test(said)) return `Make room there (df -h ${folder}), or name another folder.`;
+  if (/Read-only/i.test(said)) return `Have the filesystem of ${folder} mounted for writing, or name another folder.`;
+  return `Check who owns ${folder} there, and the room on its filesystem.`;
+}
+
+function notRead(host: string, path: string, reason: string, remedy: string): Fault {
+  return new Fault({
+    code: 'failed.file',
+    message: `${path} on ${host} cannot be read: ${reason}.`,
+    remedy,
+    where: { file: posix.normalize(path) },
+  });
 }
 
 function textOf(bytes: Uint8Array): string {

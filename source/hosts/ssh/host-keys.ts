@@ -44,6 +44,9 @@ export async function changedKey(
     'ControlPath=none',
     'ClearAllForwardings=yes',
     'PermitLocalCommand=no',
+    // ssh takes no command beside one that its configuration names.
+    'RemoteCommand=none',
+    'RequestTTY=no',
     'LogLevel=INFO',
     `ConnectTimeout=${connectLimitSeconds}`,
   ].flatMap((option) => ['-o', option]);
@@ -63,7 +66,7 @@ export async function changedKey(
   }
   // Without a way to log in, being turned away there is as far as one comes.
   if (/Permission denied|host key is known for|Host key verification failed/.test(stderr) || exitCode === 0) return undefined;
-  throw sshFailure(name, stderr, { exitCode, greeting: '' }).fault;
+  throw sshFailure(name, stderr, { exitCode: 255 }).fault;
 }
 
 async function fingerprints(name: string, file: string, env: Surroundings['env'], signal: AbortSignal): Promise<string[]> {

@@ -23,6 +23,9 @@ if command -v setsid >/dev/null 2>&1; then qd_group=setsid; fi
 case $(command -v printf) in printf) qd_end 0 "ready:$qd_group" ;; *) qd_end 0 unfit ;; esac
 :`;
 
+/** Of what a profile says, megabytes perhaps. */
+const keptBytes = 4 * 1024;
+
 export interface LaneAnswer {
   /** A program's exit code; words where it did not get as far. */
   ending: string;
@@ -52,7 +55,7 @@ export class ShellLane {
   readonly #asked: Asked[] = [];
   #closed: unknown;
   #isClosed = false;
-  readonly #before = new Output(4 * 1024);
+  readonly #before = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
   /** Has `setsid`: what a command started can be ended with it. */
   hasGroups = false;
   /** Rejects never; resolves when nothing more can be run. */
@@ -64,7 +67,7 @@ export class ShellLane {
     this.#kept = kept;
     for (const name of ['stdout', 'stderr'] as const) {
       const marked = new MarkedOutput(this.#token, {
-        onText: (text) => (this.#speaking(name)?.[name] ?? this.#before).add(text),
+        onText: (text) => this.#takeText(name, text),
         onMark: ({ number, word, value }) => this.#heard(name, number, word, value),
       });
       child[name].on('data', (chunk: Buffer) => marked.push(chunk));
@@ -115,9 +118,10 @@ export class ShellLane {
     this.hasGroups = ending === 'ready:setsid';
   }
 
-  /** What came before the shell was there, raw: greetings, refusals. */
-  get before(): string {
-    return Buffer.from(this.#before.bytes()).toString('utf8');
+  /** The end of what came before the shell was there, raw: greetings, refusals. */
+  get before(): { stdout: string; stderr: string } {
+    const { stdout, stderr } = this.#before;
+    return { stdout: stdout.toString('utf8'), stderr: stderr.toString('utf8') };
   }
 
   /**
@@ -145,6 +149,12 @@ export class ShellLane {
     this.#asked.push({ number, stdout: new Output(limitBytes), stderr: new Output(limitBytes), ended: {}, onPid, resolve, reject });
     this.#kept.child.stdin.write(`${printable(script)}\n`);
     return promise;
+  }
+
+  #takeText(name: 'stdout' | 'stderr', text: Buffer): void {
+    const asked = this.#speaking(name);
+    if (asked) asked[name].add(text);
+    else this.#before[name] = Buffer.from(Buffer.concat([this.#before[name], text.subarray(-keptBytes)]).subarray(-keptBytes));
   }
 
   #heard(name: 'stdout' | 'stderr', number: number, word: string, value: string): void {

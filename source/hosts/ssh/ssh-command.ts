@@ -12,7 +12,16 @@ export interface SshCommand {
   control: string;
   /** Where ssh writes what it has to say: apart from what the far side writes. */
   log: string;
+  /** Options that this ssh knows and older ones do not: what they switch on leaves a session without a shell, or without its streams. */
+  newer?: readonly string[];
 }
+
+/** By the word that `ssh -G` says where it knows the option. */
+export const newerOptions: Readonly<Record<string, string>> = {
+  sessiontype: 'SessionType=default',
+  stdinnull: 'StdinNull=no',
+  forkafterauthentication: 'ForkAfterAuthentication=no',
+};
 
 /** Seconds without an answer of the far side, asked every second, and one more: a cut link is noticed within 5 s. */
 const silentSeconds = 3;
@@ -39,7 +48,7 @@ function whom({ target, port }: SshDestination): string[] {
 
 /** The one connection; its own session runs `remote`. */
 export function masterArguments(
-  { destination, control, log }: SshCommand,
+  { destination, control, log, newer = [] }: SshCommand,
   { strict, remote }: { strict: 'ask' | 'yes'; remote: string },
 ): string[] {
   return [
@@ -51,6 +60,7 @@ export function masterArguments(
     log,
     ...options([
       ...closed,
+      ...newer,
       'ControlPersist=no',
       // The operator's own forwards would open ports here, and end the connection where one is taken.
       'ClearAllForwardings=yes',
@@ -73,21 +83,22 @@ export function masterArguments(
 }
 
 /** A further session over the connection that stands. Without one it fails: it never makes a connection of its own. */
-export function sessionArguments({ destination, control, log }: SshCommand, remote: string): string[] {
+export function sessionArguments({ destination, control, log, newer = [] }: SshCommand, remote: string): string[] {
   return [
     '-T',
     '-S',
     control,
     '-E',
     log,
-    ...options([...closed, 'ControlMaster=no', 'ProxyCommand=exit 255', 'LogLevel=ERROR']),
+    // A session asks the connection for the forwards of its own configuration: they would open ports here.
+    ...options([...closed, ...newer, 'ClearAllForwardings=yes', 'ControlMaster=no', 'ProxyCommand=exit 255', 'LogLevel=ERROR']),
     ...whom(destination),
     remote,
   ];
 }
 
 /** A connection for one session alone, made without asking anybody. */
-export function ownArguments({ destination, log }: SshCommand, remote: string): string[] {
+export function ownArguments({ destination, log, newer = [] }: SshCommand, remote: string): string[] {
   return [
     '-T',
     '-S',
@@ -96,6 +107,7 @@ export function ownArguments({ destination, log }: SshCommand, remote: string): 
     log,
     ...options([
       ...closed,
+      ...newer,
       'ControlMaster=no',
       'BatchMode=yes',
       'StrictHostKeyChecking=yes',
@@ -111,15 +123,20 @@ export function ownArguments({ destination, log }: SshCommand, remote: string): 
   ];
 }
 
-/** A word to the connection that stands: `check`, `forward`, `cancel`. */
+/**
+ * A word to the connection that stands: `check`, `forward`, `cancel`. Without a configuration, whose own forwards would be asked for beside ours, and cannot be
+ * taken away without taking ours too.
+ */
 export function controlArguments({ destination, control }: SshCommand, word: string, forward: readonly string[] = []): string[] {
   return [
+    '-F',
+    'none',
     '-S',
     control,
     '-O',
     word,
     ...forward,
-    ...options(['ControlMaster=no', 'StreamLocalBindMask=0177', 'StreamLocalBindUnlink=yes', 'ProxyCommand=exit 255']),
+    ...options(['ControlMaster=no', 'StreamLocalBindMask=0177', 'StreamLocalBindUnlink=yes', 'ProxyCommand=exit 255', 'LogLevel=ERROR']),
     ...whom(destination),
   ];
 }

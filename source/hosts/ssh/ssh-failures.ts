@@ -107,35 +107,82 @@ const ofStreams = /^(?:channel \d+: |mux_client|debug\d: |Warning: Permanently a
 /** Why a connection that stood is over. */
 export function brokenLink(name: string, log: string): SshFailure {
   const lines = log.split(/\r?\n/).filter((line) => line.trim() !== '' && !ofStreams.test(line));
-  const told = sshFailure(name, lines.slice(-3).join('\n'), { exitCode: 255, greeting: '' });
+  const told = sshFailure(name, lines.slice(-3).join('\n'), { exitCode: 255 });
   return { ...told, needsOperator: false };
 }
 
-/** A sentence for the end of an ssh process. `log` is what ssh itself said, raw; `greeting` the last clean line that came from the far side. */
-export function sshFailure(name: string, log: string, { exitCode, greeting }: { exitCode: number | null; greeting: string }): SshFailure {
-  for (const { shape, code, says, remedy, needsOperator = false } of known) {
-    const match = shape.exec(log);
-    if (match) return { fault: new Fault({ code, message: says(name, match), remedy: remedy(name) }), needsOperator };
+/** What came over the streams of a session before its shell was there, raw. ssh writes banners to stderr, and so does the ssh that leads to a jump host. */
+export interface Greeting {
+  stdout: string;
+  stderr: string;
+}
+
+/** The last line that says something, clean. */
+function lastLine(text: string): string {
+  return cleanLine(
+    text
+      .trim()
+      .split(/[\r\n]+/)
+      .at(-1) ?? '',
+  ).trim();
+}
+
+const lastSaid = ({ stdout, stderr }: Greeting) => lastLine(stdout) || lastLine(stderr);
+const ended = (sentence: string) => sentence.replace(/\.?$/, '.');
+
+/** A sentence for the end of an ssh process. `log` is what ssh itself said, raw. */
+export function sshFailure(
+  name: string,
+  log: string,
+  { exitCode, before = { stdout: '', stderr: '' } }: { exitCode: number | null; before?: Greeting },
+): SshFailure {
+  // ssh ends with 255 for its own troubles; everything else is the far side's, and so is all that it says.
+  if (exitCode !== null && exitCode !== 255) return noShell(name, exitCode, before);
+  const words = [log, before.stderr];
+  for (const text of words) {
+    for (const { shape, code, says, remedy, needsOperator = false } of known) {
+      const match = shape.exec(text);
+      if (match) return { fault: new Fault({ code, message: says(name, match), remedy: remedy(name) }), needsOperator };
+    }
   }
-  // ssh ends with 255 for its own troubles; everything else is the far side's.
-  if (exitCode !== null && exitCode !== 255) {
-    return {
-      fault: new Fault({
-        code: 'refused.shell',
-        message: `${name} gives this user no shell${greeting ? `; it says: ${greeting}` : ` (its login ended with exit code ${exitCode})`}.`,
-        remedy: 'Commands are run by sh there: use a user with a login shell, and no forced command.',
-      }),
-      needsOperator: true,
-    };
-  }
-  const telling = log.split(/\r?\n/).filter((line) => line.trim() !== '' && !/^(?:Warning: Permanently added|debug\d:)/.test(line));
-  const said = cleanLine(telling.at(-1) ?? '').trim();
+  const telling = words
+    .join('\n')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '' && !/^(?:Warning: Permanently added|debug\d:)/.test(line));
+  const said = lastLine(telling.at(-1) ?? '');
   return {
     fault: new Fault({
       code: 'unreachable.link',
-      message: said ? `The connection to ${name} failed: ${said}.`.replace(/\.\.$/, '.') : `The connection to ${name} ended.`,
+      message: ended(said ? `The connection to ${name} failed: ${said}` : `The connection to ${name} ended`),
       remedy: `See what ssh says: ssh ${name}`,
     }),
     needsOperator: false,
+  };
+}
+
+function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
+  const said = lastSaid(before);
+  return {
+    fault: new Fault({
+      code: 'refused.shell',
+      message: ended(`${name} gives this user no shell: the login ended with exit code ${exitCode}${said && `, and said: ${said}`}`),
+      remedy:
+        'Commands are run by sh there: use a user with a login shell, no forced command, and nothing in the profile (.bashrc, .profile) that ends it.',
+    }),
+    needsOperator: true,
+  };
+}
+
+/** Behind a login that was let in nothing answers. Not tried again by itself: what hangs there would become more with each login. */
+export function silentShell(name: string, before: Greeting): SshFailure {
+  const said = lastSaid(before);
+  return {
+    fault: new Fault({
+      code: 'refused.shell',
+      message: ended(`${name} let this user in, and then no shell answered${said && `; the last it said was: ${said}`}`),
+      remedy:
+        'A profile there (.bashrc, .profile) waits for something: what asks or starts a program belongs behind [ -t 0 ] || return. Then connect again.',
+    }),
+    needsOperator: true,
   };
 }

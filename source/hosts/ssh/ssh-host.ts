@@ -83,7 +83,9 @@ export function openSshHost({
   };
   const keeper: LinkKeeper = new LinkKeeper(async (signal) => {
     const folder = await socketFolderIn(runFolder);
+    // Taken before the next wait, during which another host may take the one after it.
     connections += 1;
+    const prefix = `${connections.toString(36)}-`;
     declined = new AbortController();
     const socket = await openAskSocket(folder, askProgram, asked);
     try {
@@ -92,7 +94,7 @@ export function openSshHost({
           name,
           destination,
           folder,
-          prefix: `${connections.toString(36)}-`,
+          prefix,
           program: env['QUARTERDECK_SSH'] || 'ssh',
           env: { ...env, ...socket.env, QUARTERDECK_NODE: process.execPath },
           onRoundTrip: (ms) => keeper.roundTrip(ms),
