@@ -166,7 +166,9 @@ async function callEngine({ target, signal }: Making, service: string): Promise<
   const detail = await target.engine.inspect(known.id, signal);
   if (!detail) return failed(`The container of ${service} is gone.`);
   const { state, health, exitCode, restartCount, env, argv, devices, startedMs } = detail;
-  const uptime = state === 'running' && startedMs !== undefined ? Math.max(0, Math.floor((Date.now() - startedMs) / 1000)) : 0;
+  // The engine tells times by its machine's clock.
+  const aheadMs = target.host.link ? ((await target.host.facts(signal)).clockAheadMs ?? 0) : 0;
+  const uptime = state === 'running' && startedMs !== undefined ? Math.max(0, Math.floor((Date.now() + aheadMs - startedMs) / 1000)) : 0;
   const json = { state, health, exitCode, restarts: restartCount, env: Object.fromEntries(env), uptime, argv, devices };
   return { ok: true, status: 0, headers: {}, text: '', json, failure: '' };
 }

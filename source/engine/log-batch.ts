@@ -93,6 +93,14 @@ export class LogBatch implements Iterable<LogLine> {
     return new LogBatch(this.bytes, this.#rows, this.#first + from, Math.min(end, this.length) - from);
   }
 
+  /** The same lines with their times moved by so much; what the engine wrote as their stamps stays. */
+  moved(byMs: number): LogBatch {
+    const rows = new LogRows(this.length);
+    rows.copy(this.#rows, this.#first, this.#first + this.length);
+    for (let at = 0; at < this.length; at++) rows.timesMs[at] = (rows.timesMs[at] as number) + byMs;
+    return new LogBatch(this.bytes, rows, 0, this.length);
+  }
+
   /** Those that `keeps` says yes to; asked once for each, in their order. Itself where that is all. */
   filter(keeps: (at: number) => boolean): LogBatch {
     let rows: LogRows | undefined;

@@ -83,11 +83,11 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
   let streams = 0;
   let refused = 0;
   let followers = 0;
-  let notice: string | undefined;
+  let awayBefore: ReadonlySet<string> = new Set();
 
   function look(): void {
-    if (targets.away && targets.message !== notice) onNotice?.(targets.away.message);
-    notice = targets.message;
+    for (const [place, { message }] of targets.aways) if (!awayBefore.has(place)) onNotice?.(message);
+    awayBefore = new Set(targets.aways.keys());
     if (!initial && targets.members.size > 0) {
       initial = targets.members;
       tailHere ??= options.tailOf?.(initial.size);

@@ -1,5 +1,7 @@
-import type { Engine, EngineKind } from '../engine/engine.ts';
+import type { EngineKind } from '../engine/engine.ts';
+import { byOurClock, type LogEngine } from './log-clock.ts';
 import type { OpenFleet } from './open-fleet.ts';
+import type { PlaceWatch } from './place-watch.ts';
 
 /** Whose lines they are. */
 export interface LogOrigin {
@@ -12,8 +14,8 @@ export interface LogOrigin {
 
 /** A container whose log can be read, as long as nothing about it changes. */
 export interface LogTarget extends LogOrigin {
-  /** Undefined while it is away. */
-  engine: Engine | undefined;
+  /** Undefined while it is away. By our clock. */
+  engine: LogEngine | undefined;
   kind: EngineKind | undefined;
   tty: boolean;
   running: boolean;
@@ -29,11 +31,14 @@ export class LogTargets {
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #listeners = new Set<() => void>();
   readonly #unsubscribe: () => void;
+  /** How far the clocks of places were ahead when their engines were first seen. */
+  readonly #aheadMs = new Map<string, number>();
+  readonly #engines = new WeakMap<LogEngine, LogEngine>();
   #targets: ReadonlyMap<string, LogTarget> = new Map();
   /** What keeps lines from coming, in a sentence; undefined when nothing does. */
   message: string | undefined;
-  /** What the engine's connection says of itself while it is away. */
-  away: { message: string; remedy: string } | undefined;
+  /** By place, what connections to engines say of themselves while they are away. */
+  aways: ReadonlyMap<string, { message: string; remedy: string }> = new Map();
   /** Containers that the engine has not told about yet: whether frames are used is known from an inspect only. */
   unknown = 0;
 
@@ -46,6 +51,11 @@ export class LogTargets {
     this.#services = services && new Set(services);
     this.#unsubscribe = fleet.subscribe(() => this.#look());
     this.#look();
+  }
+
+  /** The first of them. */
+  get away(): { message: string; remedy: string } | undefined {
+    return this.aways.values().next().value;
   }
 
   get all(): Iterable<LogTarget> {
@@ -88,22 +98,36 @@ export class LogTargets {
     this.#listeners.clear();
   }
 
+  #engineOf(place: PlaceWatch): LogEngine | undefined {
+    const { engine, name, clockAheadMs } = place;
+    if (place.link.state !== 'connected' || !engine) return undefined;
+    const aheadMs = this.#aheadMs.get(name) ?? clockAheadMs;
+    this.#aheadMs.set(name, aheadMs);
+    const known = this.#engines.get(engine) ?? byOurClock(engine, aheadMs);
+    this.#engines.set(engine, known);
+    return known;
+  }
+
   #look(): void {
     const targets = new Map<string, LogTarget>();
     const members = new Set<string>();
     let missing = 0;
     let unknown = 0;
-    this.away = undefined;
+    const aways = new Map<string, { message: string; remedy: string }>();
+    const awaited = new Set<string>();
     for (const component of this.#keys) {
       const runtime = this.#fleet.runtime(component);
       if (!runtime) missing++;
-      else if (runtime.place.link.state !== 'connected')
-        this.away = { message: runtime.place.link.message ?? 'The engine is away.', remedy: runtime.place.link.remedy ?? 'Start it.' };
+      else if (runtime.place.link.state !== 'connected') {
+        const { name, host, link } = runtime.place;
+        awaited.add(host.link ? name : 'the engine');
+        aways.set(name, { message: link.message ?? `The engine of ${name} is not connected.`, remedy: link.remedy ?? 'Start it.' });
+      }
       for (const { container, service } of runtime?.group.members ?? []) {
         if (this.#services && !this.#services.has(service)) continue;
         members.add(container.id);
         const known = this.#targets.get(container.id);
-        const engine = runtime?.place.link.state === 'connected' ? runtime.place.engine : undefined;
+        const engine = runtime && this.#engineOf(runtime.place);
         const detail = runtime?.place.detail(container.id);
         if (!detail) {
           if (!runtime?.place.complete) unknown++;
@@ -124,14 +148,15 @@ export class LogTargets {
     }
     const before = this.#targets;
     this.#targets = targets;
+    this.aways = aways;
     const wasUnknown = this.unknown;
     this.unknown = unknown;
     this.members = members;
     const message =
       missing === this.#keys.length
         ? 'the component is gone'
-        : this.away
-          ? 'waiting for the engine'
+        : awaited.size > 0
+          ? `waiting for ${[...awaited].join(', ')}`
           : targets.size === 0 && unknown > 0
             ? 'asking the engine for it'
             : undefined;

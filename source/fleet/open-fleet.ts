@@ -301,5 +301,6 @@ function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): Pro
     const detail = watch.detail(container.id);
     if (known && detail && !containers.has(known.name)) containers.set(known.name, detail);
   }
-  return { key, entry, host: watch.host, hostAddresses: watch.hostAddresses, engine: watch.engine, engineFacts: watch.facts, containers };
+  const { host, hostAddresses, clockAheadMs, engine, facts } = watch;
+  return { key, entry, host, hostAddresses, clockAheadMs, engine, engineFacts: facts, containers };
 }

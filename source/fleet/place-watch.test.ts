@@ -229,6 +229,7 @@ describe('following an engine', () => {
       },
       ready: async () => undefined,
       retry: () => undefined,
+      trouble: async () => view.fault,
     };
     const say = (next: HostLinkView) => {
       view = next;
@@ -259,4 +260,53 @@ describe('following an engine', () => {
     say({ state: 'connected', sinceMs: 0 });
     await vi.waitFor(() => expect(open).toHaveBeenCalledTimes(2), { interval: 5 });
   });
+
+  test.each([
+    ['ahead', 3_600_000],
+    ['behind', -3_600_000],
+  ])(
+    'a machine whose clock is an hour %s is asked for events by its own clock, before anything of it is shown',
+    async (_, clockAheadMs) => {
+      const asked: number[] = [];
+      class TellingEngine extends LiveEngine {
+        override async *events(options?: { sinceMs?: number; signal: AbortSignal }) {
+          asked.push((options?.sinceMs ?? 0) - Date.now());
+          yield* super.events(options);
+        }
+      }
+      const engine = new TellingEngine();
+      engine.add('web');
+      const double = hostDouble();
+      const link: HostLink = {
+        view: { state: 'connected', sinceMs: 0 },
+        subscribe: () => () => {},
+        ready: async () => undefined,
+        retry: () => undefined,
+        trouble: async () => undefined,
+      };
+      const host = { ...double, link, facts: async (signal: AbortSignal) => ({ ...(await double.facts(signal)), clockAheadMs }) };
+      const first: number[] = [];
+      const watch: PlaceWatch = new PlaceWatch(
+        { name: 'nas', host, open: async () => engine },
+        () => {
+          if (watch.link.state === 'connected') first.push(watch.clockAheadMs);
+        },
+        { limits: { ...placeLimits, retryMs: [10, 40] } },
+      );
+      watches.push(watch);
+      void watch.run();
+      await vi.waitFor(() => expect(watch.complete).toBe(true), { interval: 5 });
+      expect(first[0]).toBe(clockAheadMs);
+      // An hour before we came, by the clock there.
+      expect(Math.abs((asked[0] ?? 0) - (clockAheadMs - 3_600_000))).toBeLessThan(20 * 60_000);
+
+      // Its clock is put right, and what it told last has yet to come.
+      engine.happen('web', 'die', {}, { timeMs: Date.now() + 7_200_000 });
+      await vi.waitFor(() => expect(watch.history(idOf('web')).diedMs).toHaveLength(1), { interval: 5 });
+      engine.crash();
+      engine.reachable = true;
+      await vi.waitFor(() => expect(asked.length).toBeGreaterThan(1), { interval: 5 });
+      expect(asked.at(-1)).toBeLessThanOrEqual(clockAheadMs + 1);
+    },
+  );
 });

@@ -2,6 +2,7 @@ import type { ContainerDetail, ContainerFacts, Engine, EngineEvent, EngineFacts 
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { limited, pauseFor } from '../faults/waits.ts';
 import type { Host, Listener } from '../hosts/host.ts';
+import { cleanLine } from '../text/clean.ts';
 import { ContainerHistories } from './container-histories.ts';
 import type { LinkView } from './model.ts';
 import type { ContainerHistory } from './service-state.ts';
@@ -76,7 +77,9 @@ export class PlaceWatch {
   readonly #touched = new Set<string>();
   #touchTimer: NodeJS.Timeout | undefined;
   #outages: readonly (readonly [number, number])[] = [];
-  #lastEventMs = Date.now() - lookBackMs;
+  readonly #lookFromMs = Date.now() - lookBackMs;
+  /** By the machine's clock. */
+  #lastEventMs = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | undefined;
   #bootedMs: number | undefined;
   readonly #answered = Promise.withResolvers<void>();
@@ -96,6 +99,11 @@ export class PlaceWatch {
     this.stackFolder = source.stackFolder;
     this.#changed = changed;
     this.#limits = limits;
+  }
+
+  /** In sentences: of another machine which one. */
+  get #engineName(): string {
+    return this.host.link ? `engine of ${cleanLine(this.name)}` : 'engine';
   }
 
   /** Resolves when the engine has been asked for its containers the first time, or could not be. */
@@ -170,9 +178,11 @@ export class PlaceWatch {
         }),
       );
       const listing = this.#list(engine, signal);
+      const clock = this.#readClock(signal);
       listing.catch(() => undefined);
       connecting.catch(() => undefined);
       await listing;
+      await clock;
       connected();
       if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
@@ -203,7 +213,9 @@ export class PlaceWatch {
     this.link = {
       state: 'away',
       sinceMs: this.link.state === 'away' ? this.link.sinceMs : Date.now(),
-      message: fault?.message ?? (late ? 'The engine does not answer.' : `The connection to the engine broke: ${messageOf(thrown)}`),
+      message:
+        fault?.message ??
+        (late ? `The ${this.#engineName} does not answer.` : `The connection to the ${this.#engineName} broke: ${messageOf(thrown)}`),
       remedy: fault?.remedy ?? 'Check that the engine runs; the connection comes back by itself.',
       retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
       ...(fault?.cause !== undefined && { cause: fault.cause }),
@@ -265,6 +277,13 @@ export class PlaceWatch {
     this.#histories.keepOnly(this.containers);
   }
 
+  /** Of a machine behind a link, before anything of its engine is shown: all times that the engine tells are by that clock. */
+  async #readClock(signal: AbortSignal): Promise<void> {
+    if (!this.host.link) return;
+    const facts = await limited(signal, this.#limits.requestMs, (limit) => this.host.facts(limit)).catch(() => undefined);
+    if (facts) this.clockAheadMs = facts.clockAheadMs ?? 0;
+  }
+
   async #inspectAll(engine: Engine, signal: AbortSignal): Promise<void> {
     const ids = [...this.containers.keys()];
     const next = async (): Promise<void> => {
@@ -316,10 +335,13 @@ export class PlaceWatch {
   }
 
   async #consume(engine: Engine, signal: AbortSignal): Promise<never> {
-    for await (const event of engine.events({ sinceMs: this.#lastEventMs, signal })) this.#take(event);
+    const nowMs = Date.now();
+    // A clock that was put right leaves us with times that have yet to come: Podman would tell of nothing until then.
+    const sinceMs = Math.min(Math.max(this.#lastEventMs, this.#lookFromMs + this.clockAheadMs), nowMs + this.clockAheadMs);
+    for await (const event of engine.events({ sinceMs, signal })) this.#take(event);
     throw new Fault({
       code: 'unreachable.engine',
-      message: 'The engine closed its event stream.',
+      message: `The ${this.#engineName} closed its event stream.`,
       remedy: 'It comes back by itself once the engine runs again.',
     });
   }

@@ -22,12 +22,15 @@ export function sayingOf({ entry, containers }: ProbeTarget): (text: string, col
 }
 
 /** What conditions can ask about. Fields that are secret are left out; conditions may look at their variables, to tell a weak one. */
-export function factsOf({ entry, containers, hostAddresses }: ProbeTarget, calls: Record<string, CallAnswer>): ConditionFacts {
-  const nowMs = Date.now();
+export function factsOf(
+  { entry, containers, hostAddresses, clockAheadMs = 0 }: ProbeTarget,
+  calls: Record<string, CallAnswer>,
+): ConditionFacts {
+  const thereMs = Date.now() + clockAheadMs;
   const mainName = entry.services.find((service) => service.main)?.name ?? '';
   const main = containers.get(mainName);
   const uptime = (container: ContainerDetail | undefined) =>
-    container?.startedMs === undefined ? 0 : Math.max(0, Math.floor((nowMs - container.startedMs) / 1000));
+    container?.startedMs === undefined ? 0 : Math.max(0, Math.floor((thereMs - container.startedMs) / 1000));
   const fields: Record<string, string> = {};
   const environments = [...containers.values()].map((container) => new Map(container.env));
   for (const field of entry.fields) {

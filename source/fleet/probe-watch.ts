@@ -13,6 +13,8 @@ export interface ProbeTarget {
   entry: CatalogEntry;
   host: Host;
   hostAddresses: readonly string[];
+  /** How far the clock is ahead of ours by which the engine says since when something runs. */
+  clockAheadMs?: number;
   engine: Engine;
   engineFacts: EngineFacts | undefined;
   /** By the catalog's service names. */
