@@ -6,6 +6,7 @@ import { Bench, type BenchRow, type RowResult, within } from './bench-row.ts';
 import { machineFacts, paceMs } from './machine.ts';
 import { benchPrograms } from './programs.ts';
 import { plainTable, resultTable } from './result-table.ts';
+import { farHost } from './rows/far-host.ts';
 import { firstFrame, firstFrameOfMany } from './rows/first-frame.ts';
 import { frameBytes } from './rows/frame-bytes.ts';
 import { idleCpu } from './rows/idle-cpu.ts';
@@ -16,7 +17,18 @@ import { plan } from './rows/plan.ts';
 import { slowLink } from './rows/slow-link.ts';
 
 /** Those with few containers first: the many that the others want are started once, and stay. */
-const rows: readonly BenchRow[] = [firstFrame, plan, keyToFrame, slowLink, linesKept, memory, frameBytes, idleCpu, firstFrameOfMany];
+const rows: readonly BenchRow[] = [
+  firstFrame,
+  plan,
+  farHost,
+  keyToFrame,
+  slowLink,
+  linesKept,
+  memory,
+  frameBytes,
+  idleCpu,
+  firstFrameOfMany,
+];
 
 const usage = `npm run bench -- [--only ROW]... [--quick] [--no-peers] [--engine URL] [--output FILE]
 
