@@ -117,6 +117,8 @@ export interface Flow {
   all?: true;
   /** Of a flow about the host: the words that name what it can be about in this component, for who looks for both. */
   wordsFor?: (entry: CatalogEntry) => readonly (readonly string[])[];
+  /** A run that was left in the middle can be gone on with on another day: `run --resume`. */
+  resumes?: true;
   /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
   /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */

@@ -4,6 +4,7 @@ import type { FleetSnapshot } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, Lasting } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { type Answers, readAnswers, unasked, withAnswers } from './answers.ts';
 import { findComponent } from './find-component.ts';
 import { deployedAs, findEntry } from './find-entry.ts';
 import { JsonSink, TextSink } from './shown-text.ts';
@@ -21,6 +22,7 @@ export async function runFlowVerb(
   flow: Flow,
   words: readonly string[],
   flags: FlowInput['options'],
+  resume?: string,
 ): Promise<number> {
   const { output, options, signal } = context;
   // Said before anything is looked at: not even a question is put in read-only mode.
@@ -30,7 +32,8 @@ export async function runFlowVerb(
   const snapshot = await deck.fleet.settle(signal);
   if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.places.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
-  const stdin = flags.stdin === true ? await readAll(context.stdin, signal) : undefined;
+  const stdin = flags.stdin === true ? await readAll(context.stdin, signal, '--stdin') : undefined;
+  const answers = await answersOf(context, stdin !== undefined);
   const common = { options: flags, ...(stdin && { stdin }) };
 
   const inputs: FlowInput[] = [];
@@ -50,10 +53,10 @@ export async function runFlowVerb(
   }
 
   const sink = options.json ? new JsonSink() : new TextSink(output);
-  const operator = operatorOf(context, sink);
+  const operator = operatorOf(context, sink, answers);
   const outcomes: FlowOutcome[] = [];
   for (const input of inputs) {
-    const outcome = await deck.run(flow, input, operator, signal);
+    const outcome = await deck.run(flow, input, operator, signal, resume);
     outcomes.push(outcome);
     if (outcome.lasts) return keep(context, flow, outcome, outcome.lasts);
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
@@ -69,6 +72,8 @@ export async function runFlowVerb(
     }
   }
   output.endProgress();
+  const unused = answers ? unasked(answers) : [];
+  if (unused.length > 0) output.note(`Not asked for, and not used: ${unused.map(cleanLine).join(', ')}.`);
   if (sink instanceof JsonSink) {
     const [only] = outcomes;
     const data = outcomes.length === 1 ? only?.data : outcomes.map((outcome) => outcome.data);
@@ -167,19 +172,39 @@ function placesOf(flow: Flow, { places }: FleetSnapshot): string[] {
   });
 }
 
-function operatorOf({ output, options, stdin, stdout }: VerbContext, sink: JsonSink | TextSink): Operator {
+async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boolean): Promise<Answers | undefined> {
+  if (options.answers === undefined) return undefined;
+  if (options.answers === '-' && isTaken) {
+    throw new Fault({
+      code: 'usage.stdin',
+      message: 'What is piped in cannot be the answers and the input of the program.',
+      remedy: 'Take the answers from a file, or leave --stdin away.',
+    });
+  }
+  return readAnswers(options.answers, () => readAll(stdin, signal, '--answers -'));
+}
+
+function operatorOf(context: VerbContext, sink: JsonSink | TextSink, written: Answers | undefined): Operator {
+  const operator = whoIsThere(context, sink);
+  return written ? withAnswers(operator, written) : operator;
+}
+
+function whoIsThere({ output, options, stdin, stdout }: VerbContext, sink: JsonSink | TextSink): Operator {
   const stderr = process.stderr;
   const attended = stdin.isTTY === true && stderr.isTTY === true;
   const answers = { sink, yes: options.yes, ...(options.confirm !== undefined && { typed: options.confirm }) };
   return attended ? new TerminalOperator({ stdin, stdout, stderr, output, ...answers }) : new UnattendedOperator(answers);
 }
 
-async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal): Promise<Uint8Array> {
+async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal, option: string): Promise<Uint8Array> {
   if (stdin.isTTY) {
     throw new Fault({
       code: 'usage.stdin',
-      message: '--stdin takes what is piped in, and the input is a terminal.',
-      remedy: 'Pipe something in, or use --tty for a program that asks.',
+      message: `${option} takes what is piped in, and the input is a terminal.`,
+      remedy:
+        option === '--stdin'
+          ? 'Pipe something in, or use --tty for a program that asks.'
+          : 'Pipe the answers in, or leave the option away to be asked.',
     });
   }
   const chunks: Buffer[] = [];

@@ -10,6 +10,8 @@ export interface GlobalOptions {
   rehearse: boolean;
   /** Confirms what `destroy` asks, except where a name must be typed. */
   yes: boolean;
+  /** Answers to what is asked, of a file or, as `-`, piped in. */
+  answers?: string;
   /** The name that a production host wants typed. */
   confirm?: string;
 }

@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { FleetDouble } from '../../test/doubles/fleet-double.ts';
+import { inputStream, OutputStream } from '../../test/doubles/streams.ts';
+import { ownPaths } from '../config/paths.ts';
+import type { Flow } from '../flows/flow.ts';
+import { openJournal, type RunEnd } from '../session/journal.ts';
+import { Output } from './output.ts';
+import { runRunVerb } from './run-verb.ts';
+import type { VerbContext } from './verb.ts';
+
+const flow = (id: string, more: Partial<Flow> = {}): Flow => ({
+  id,
+  verb: id,
+  title: `Do ${id}`,
+  summary: `Does ${id}.`,
+  right: 'operate',
+  about: 'host',
+  run: async () => ({ message: `${id} is done.` }),
+  ...more,
+});
+const flows = [flow('walk', { resumes: true }), flow('deploy')];
+
+async function stage() {
+  const home = await mkdtemp(join(tmpdir(), 'quarterdeck-run-'));
+  onTestFinished(() => rm(home, { recursive: true }));
+  const paths = ownPaths({ QUARTERDECK_HOME: home }, home);
+  const begin = async (id: string, end?: RunEnd) => {
+    const journal = await openJournal({ folder: join(paths.state, 'journal'), flow: id, place: 'local' });
+    await journal.answered('target', '1.34');
+    await journal.acted('cordon', 'done');
+    if (end) await journal.end(end);
+    return journal.run;
+  };
+  const resumed: (string | undefined)[] = [];
+  const stdout = new OutputStream();
+  const stderr = new OutputStream();
+  const surroundings = { stdin: inputStream({ terminal: false }), stdout, stderr, env: {}, paths };
+  const context = (json = false) =>
+    ({
+      ...surroundings,
+      output: new Output(surroundings as never),
+      options: { json, practice: false, readOnly: false, colour: false, verbose: false, rehearse: false, yes: false },
+      signal: new AbortController().signal,
+      deck: async () => ({
+        fleet: new FleetDouble({}),
+        catalog: { entries: [], get: () => undefined, problems: [] },
+        run: async (one: Flow, ...more: unknown[]) => {
+          resumed.push(more[3] as string | undefined);
+          return one.run({} as never, {} as never, {} as never);
+        },
+      }),
+    }) as unknown as VerbContext;
+  return { begin, context, resumed, stdout };
+}
+
+test('what was left in the middle is listed; what ended, and what nobody can go on with, is not', async () => {
+  const { begin, context, stdout } = await stage();
+  const left = await begin('walk');
+  const cancelled = await begin('walk', 'cancelled');
+  await begin('walk', 'done');
+  await begin('deploy');
+  expect(await runRunVerb(context(true), flows, undefined)).toBe(0);
+  const { runs } = JSON.parse(stdout.text) as { runs: { run: string; flow: string; acts: number }[] };
+  expect(runs.map(({ run }) => run).sort()).toEqual([left, cancelled].sort());
+  expect(runs[0]).toMatchObject({ flow: 'walk', host: 'local', acts: 1 });
+});
+
+test('nothing left: a sentence; and an unknown run is refused', async () => {
+  const { context, stdout } = await stage();
+  expect(await runRunVerb(context(), flows, undefined)).toBe(0);
+  expect(stdout.text).toBe('Nothing was left in the middle.\n');
+  await expect(runRunVerb(context(), flows, '20260101T000000000-abcdef')).rejects.toMatchObject({ code: 'usage.run' });
+});
+
+test('a run that was left is gone on with, under its own name', async () => {
+  const { begin, context, resumed, stdout } = await stage();
+  const left = await begin('walk');
+  expect(await runRunVerb(context(), flows, left)).toBe(0);
+  expect(resumed).toEqual([left]);
+  expect(stdout.text).toContain('walk is done.');
+});
