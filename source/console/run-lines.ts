@@ -3,6 +3,7 @@ import { reviewLines } from '../terminal/review-text.ts';
 import { tableLines } from '../terminal/table.ts';
 import { todoLines } from '../terminal/todo-text.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
+import { moduleBlocks } from '../text/module-blocks.ts';
 import { cut, pad, wrap } from '../text/width.ts';
 import { fieldText } from './filter-text.ts';
 import type { Dialog, RunView } from './interface-store.ts';
@@ -32,7 +33,12 @@ export interface SecretsShown {
 }
 
 /** The value while it may be seen. A secret without one was masked again. */
-function secretLines({ label, value, secondsLeft }: ShownSecret, theme: Theme, room: number, secrets: SecretsShown | undefined): string[] {
+function secretLines(
+  { label, value, secondsLeft, code }: ShownSecret,
+  theme: Theme,
+  room: number,
+  secrets: SecretsShown | undefined,
+): string[] {
   const head = wrap(cleanLine(label), room).map((line) => theme.paint('strong', line));
   if (value === '')
     return [
@@ -50,9 +56,16 @@ function secretLines({ label, value, secondsLeft }: ShownSecret, theme: Theme, r
     ...head,
     '',
     ...shown,
+    ...(code && secrets?.drawn ? ['', ...codeLines(code, theme, room)] : []),
     '',
     `${theme.paint('key', secrets?.copyKey ?? '')} copies it   ${theme.paint('faint', `masked again in ${left}`)}`,
   ];
+}
+
+function codeLines(code: NonNullable<ShownSecret['code']>, theme: Theme, room: number): string[] {
+  const columns = (code[0]?.length ?? 0) * (theme.ascii ? 2 : 1);
+  if (columns > room) return wrap(`Its code for a camera needs ${columns} columns here.`, room).map((line) => theme.paint('faint', line));
+  return moduleBlocks(code, { ascii: theme.ascii, colour: theme.depth !== 'none' });
 }
 
 /** What a flow showed, as lines of at most `room`. */

@@ -131,6 +131,8 @@ export interface ShownSecret {
   plain?: true;
   /** Is put on the clipboard, and not shown. */
   copyOnly?: true;
+  /** A code of it for a camera (`flows/qr-code.ts`): its modules row by row, true for dark. */
+  code?: readonly (readonly boolean[])[];
 }
 
 export interface Progress {

@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Shown, ShownSecret } from '../session/session.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
+import { moduleBlocks } from '../text/module-blocks.ts';
 import type { Output } from './output.ts';
 import { reviewLines } from './review-text.ts';
 import { tableLines } from './table.ts';
@@ -69,8 +70,16 @@ export class TextSink implements ShownSink {
     return this.#alone;
   }
 
+  #code(code: NonNullable<ShownSecret['code']>): void {
+    const output = this.#output;
+    const lines = moduleBlocks(code, { ascii: output.ascii, colour: output.coloured });
+    const columns = (code[0]?.length ?? 0) * (output.ascii ? 2 : 1);
+    if (columns > output.columns) output.note(`Its code for a camera needs a terminal of ${columns} columns.`);
+    else for (const line of lines) output.line(line);
+  }
+
   /** Once, on a terminal. Into a pipe only when that was asked for: then the value alone. */
-  #secret({ label, value, plain, copyOnly }: ShownSecret): void {
+  #secret({ label, value, plain, copyOnly, code }: ShownSecret): void {
     const output = this.#output;
     if (plain) {
       output.secret(value);
@@ -79,7 +88,10 @@ export class TextSink implements ShownSink {
     else if (copyOnly) {
       output.copy(value);
       output.note(`${cleanLine(label)} was handed to the clipboard of this terminal; not every terminal takes it.`);
-    } else output.line(`${output.paint('strong', `${cleanLine(label)}:`)} ${cleanLine(value)}`);
+    } else {
+      output.line(`${output.paint('strong', `${cleanLine(label)}:`)} ${cleanLine(value)}`);
+      if (code) this.#code(code);
+    }
   }
 }
 
