@@ -114,6 +114,26 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     expect(stage.engine.put[0]?.archive.toString()).toContain('what was written');
   });
 
+  it('a backup whose volumes no container here has is refused with their names, and nothing is stopped', async () => {
+    stage.operator.answers['backup-passphrase'] = [''];
+    await stage.run(backup, view(), { options: { to } });
+    stage.engine.requests.length = 0;
+    const [stamp = ''] = await readdir(join(to, 'notes'));
+    // The entry of now names it otherwise than the one of then did.
+    const mounts = [{ source: 'papers', target: '/data', readOnly: false }];
+    const renamed = {
+      ...withMounts,
+      services: withMounts.services.map((service) => ({ ...service, mounts })),
+      backup: withMounts.backup.map((item) => (item.id === 'data' ? { ...item, id: 'papers', volume: 'papers' } : item)),
+    };
+    world = { ...world, catalog: { entries: [renamed], get: () => renamed, problems: [] } };
+    await expect(stage.run(restore, view(), { options: { to } })).rejects.toMatchObject({
+      code: 'refused.nothingToRestore',
+      message: `Nothing in the backup ${stamp} has a place in notes. data: no container here has this volume.`,
+    });
+    expect(stage.engine.requests).toEqual([]);
+  });
+
   it('practice says that it has nothing to back up', async () => {
     const practising = { ...world, practice: { incidents: [], play: async () => undefined } };
     const session = {} as Parameters<typeof backupTarget>[0];

@@ -83,7 +83,7 @@ export async function backUp(
   for (const { volume, why } of plan.skipped)
     session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)}, ${cleanLine(why)}.` });
   const still = new StillContainers(engine);
-  const { user, machine } = await whoAmI(world, input.place, session.signal);
+  const by = await operatorOf(world, input.place, session.signal);
   const waysBack = backupsOfRuns(await readRuns(host, stackFolder, session.signal), component.id);
   const manifest = await session.act({
     id: `backup ${component.key}`,
@@ -92,7 +92,7 @@ export async function backUp(
     target: { host: input.place, component: component.key },
     limitMs,
     run: async (grant) => {
-      const lock = await holdStackLock(grant, host, { stackFolder, what: 'backup', component: component.id, by: `${user}@${machine}` });
+      const lock = await holdStackLock(grant, host, { stackFolder, what: 'backup', component: component.id, by });
       const made = await runBackup(grant, {
         plan,
         store,
@@ -100,7 +100,7 @@ export async function backUp(
         host,
         still,
         secrets,
-        by: `${user}@${machine}`,
+        by,
         now: new Date(),
         told: ({ label, bytes }) =>
           session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
@@ -139,10 +139,10 @@ export function backupsOfRuns(runs: readonly RunOnHost[], id: string): ReadonlyS
   return new Set(runs.flatMap(({ transaction }) => transaction.backups?.[id]?.stamp ?? []).slice(-2));
 }
 
-/** Who works here, for whoever finds the stack taken. */
-export async function whoAmI(world: FlowWorld, place: string, signal: AbortSignal): Promise<{ user: string; machine: string }> {
+/** Who works there, `ada@nas`, for whoever finds the stack taken. */
+export async function operatorOf(world: FlowWorld, place: string, signal: AbortSignal): Promise<string> {
   const { env, hostname } = await world.hostOf(place).facts(signal);
-  return { user: cleanLine(env.USER ?? env.LOGNAME ?? 'root'), machine: cleanLine(hostname) };
+  return cleanLine(`${env.USER ?? env.LOGNAME ?? 'root'}@${hostname}`);
 }
 
 function itemsText({ items }: BackupPlan): string {

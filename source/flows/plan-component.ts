@@ -2,6 +2,7 @@ import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { Session } from '../session/session.ts';
 import type { Finding } from '../stack/finding.ts';
 import { askHost, type HostAnswers } from '../stack/host-answers.ts';
+import { pinOf } from '../stack/image-pin.ts';
 import type { Answers, CheckedPlan, Plan } from '../stack/model.ts';
 import { networksOf } from '../stack/networks.ts';
 import { type PlanRequest, planDeploy } from '../stack/plan.ts';
@@ -50,9 +51,7 @@ export async function planComponent(
     networks,
     networksThere: facts.networksThere,
     containers: facts.containers,
-    images: new Map(
-      [...facts.images].map(([reference, { id, digests }]) => [reference, { id, ...(digests[0] && { digest: digests[0] }) }]),
-    ),
+    images: new Map([...facts.images].map(([reference, image]) => [reference, pinOf(reference, image)])),
   });
   const deployments = deployment ? [...others, deployment] : others;
   const { site, protect, values } = answers;

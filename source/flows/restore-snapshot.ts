@@ -1,26 +1,26 @@
+import type { ImageDetail } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
 import { answersOfDeployment } from '../stack/answers.ts';
 import type { BackupFacts, BackupManifest } from '../stack/backup-model.ts';
-import { planBackup } from '../stack/backup-plan.ts';
 import { projectIn } from '../stack/backup-project.ts';
-import { planRestore, restoreConsequences, runRestore, verifyBackup } from '../stack/backup-restore.ts';
-import { StillContainers } from '../stack/backup-still.ts';
+import { verifyBackup } from '../stack/backup-restore.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
 import { readEnv } from '../stack/env-file.ts';
-import { holdStackLock } from '../stack/hold-stack-lock.ts';
-import type { Answers, SecretAnswer } from '../stack/model.ts';
+import { isSameReference } from '../stack/image-pin.ts';
+import type { Answers, ImagePin, SecretAnswer } from '../stack/model.ts';
 import { bytesText } from '../text/quantities.ts';
 import { applyPlans } from './apply-plans.ts';
-import { whoAmI } from './backup.ts';
 import { noBackup } from './backup-list.ts';
 import { openStore } from './backup-target.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { restoreData } from './restore-data.ts';
 import { reviewTogether } from './review-together.ts';
+import type { StackFacts } from './stack-facts.ts';
 import { standing } from './standing.ts';
 import { start } from './start.ts';
 
@@ -50,8 +50,8 @@ export async function restoreSnapshot(
   }
   const { run } = await applyPlans(session, world, [ready], {
     meanwhile: async () => {
-      await restoreData(session, world, store, backup, ready);
       const component = await seenNow(session, world, input.place, id);
+      await restoreData(session, world, { component, store, backup });
       await start.run(session, { ...input, component, words: [], options: {} }, world);
     },
   });
@@ -71,7 +71,7 @@ async function planBack(
   backup: BackupFacts,
   manifest: BackupManifest,
 ): Promise<ReadyPlan | undefined> {
-  const { facts } = await standing(session, world, place, id);
+  const { facts: seen } = await standing(session, world, place, id);
   const saved = await session.act({
     id: `read the backup ${backup.stamp} of ${id}`,
     right: 'operate',
@@ -86,6 +86,8 @@ async function planBack(
   if (session.rehearsing) return undefined;
   if (!saved) throw nothingSaved(id, backup.stamp);
   const { texts, record } = saved;
+  const pins = pinsOf(manifest, seen);
+  const facts = { ...seen, images: new Map([...seen.images, ...(await imagesHere(seen, Object.values(pins), session.signal))]) };
   const answers = answersOfDeployment(facts.entry, formContextOf(world, facts, {}));
   const then: Answers = {
     values: readEnv(texts['.env'] ?? '').values,
@@ -96,7 +98,7 @@ async function planBack(
   const ready = await planComponent(session, world, facts, then, {
     kind: 'restore',
     edited: texts,
-    pins: pinsOf(manifest, facts),
+    pins,
     rotated: new Set(changed.map(([variable]) => variable)),
   });
   // Only what the operator had changed then is theirs again.
@@ -117,12 +119,18 @@ async function planBack(
 }
 
 /** Exactly the images that ran: a tag may mean another by now. One that was never in a registry is known by its id alone. */
-function pinsOf({ images }: BackupManifest, { images: here }: ReadyPlan['facts']): Record<string, string> {
+function pinsOf({ images }: BackupManifest, { images: here }: StackFacts): Record<string, string> {
+  const isStillMeant = ({ reference, id }: ImagePin) =>
+    [...here].some(([name, image]) => image.id === id && isSameReference(name, reference));
   return Object.fromEntries(
-    Object.entries(images).flatMap(([service, { reference, id, digest }]) =>
-      here.get(reference)?.id === id ? [] : [[service, digest ?? id]],
-    ),
+    Object.entries(images).flatMap(([service, pin]) => (isStillMeant(pin) ? [] : [[service, pin.digest ?? pin.id]])),
   );
+}
+
+/** What is on the host already need not be fetched, and may be in no registry any more. */
+async function imagesHere({ engine }: StackFacts, references: readonly string[], signal: AbortSignal): Promise<[string, ImageDetail][]> {
+  const found = await Promise.all(references.map(async (reference) => [reference, await engine.image(reference, signal)] as const));
+  return found.flatMap(([reference, image]) => (image ? [[reference, image]] : []));
 }
 
 /** Throws `refused.secretGone` where a version of then is not there any more. */
@@ -148,47 +156,6 @@ async function secretsOfThen(
       });
     }),
   );
-}
-
-async function restoreData(
-  session: Session,
-  world: FlowWorld,
-  store: BackupStore,
-  backup: BackupFacts,
-  { facts }: ReadyPlan,
-): Promise<void> {
-  const { entry, engine, host, stackFolder, place } = facts;
-  const component = await seenNow(session, world, place, entry.id);
-  const now = await planBackup({ entry, component, engine, host, stackFolder, signal: session.signal });
-  const plan = planRestore(backup, now);
-  if (plan.items.length === 0) return;
-  const still = new StillContainers(engine);
-  const { user, machine } = await whoAmI(world, place, session.signal);
-  await session.act({
-    id: `restore ${entry.id}`,
-    right: 'destroy',
-    title: `Restore the data of ${entry.id} to ${plan.manifest.startedAt}`,
-    request: `restore ${plan.items.map(({ saved }) => saved.id).join(', ')} of ${entry.id} from ${store.where}, ${backup.stamp}`,
-    target: { host: place, component: component.key },
-    consequences: restoreConsequences(plan),
-    limitMs,
-    run: async (grant) => {
-      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: entry.id, by: `${user}@${machine}` });
-      try {
-        await runRestore(grant, plan, {
-          store,
-          engine,
-          still,
-          told: ({ label, bytes }) =>
-            session.progress({ id: 'restore', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
-        });
-      } finally {
-        await lock.release();
-      }
-    },
-    afterwards: (grant) => still.release(grant),
-  });
-  session.progress({ id: 'restore', label: `Restored ${entry.id}`, fraction: 1, done: true });
 }
 
 /** The component with the containers that it has at this moment: the fleet may not have seen yet that they are new. */

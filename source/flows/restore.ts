@@ -1,20 +1,20 @@
 import { Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
 import type { BackupFacts } from '../stack/backup-model.ts';
 import { missingSecretsText, stampOf } from '../stack/backup-model.ts';
-import { planBackup } from '../stack/backup-plan.ts';
 import { restoreProject, restoreSecrets } from '../stack/backup-project.ts';
-import { planRestore, restoreConsequences, runRestore, verifyBackup } from '../stack/backup-restore.ts';
-import { StillContainers } from '../stack/backup-still.ts';
+import { verifyBackup } from '../stack/backup-restore.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
 import { holdStackLock } from '../stack/hold-stack-lock.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { restoreAbout } from './about-backups.ts';
-import { whoAmI } from './backup.ts';
+import { operatorOf } from './backup.ts';
 import { contentText, noBackup } from './backup-list.ts';
 import { backupPassphrase, openStore } from './backup-target.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { restoreData } from './restore-data.ts';
 import { restoreSnapshot } from './restore-snapshot.ts';
 import { hasContainer } from './service-targets.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
@@ -37,7 +37,7 @@ export const restore: Flow = {
     const chosen = await choose(session, input, store, id);
     showContent(session, chosen);
     if (!input.component?.services.some(hasContainer)) return restoreFiles(session, input, world, store, chosen);
-    return restoreData(session, input, world, store, chosen);
+    return restoreStanding(session, world, input.component, store, chosen);
   },
 };
 
@@ -91,52 +91,29 @@ function showContent(session: Session, backup: BackupFacts): void {
   if (lack !== '') session.show({ kind: 'text', text: lack });
 }
 
-async function restoreData(
+async function restoreStanding(
   session: Session,
-  input: FlowInput,
   world: FlowWorld,
+  component: ComponentView,
   store: BackupStore,
   backup: BackupFacts,
 ): Promise<FlowOutcome> {
-  const { component } = input;
-  if (!component) throw new TypeError('a component is needed to restore its data');
-  const engine = world.engineOf(input.place);
-  const host = world.hostOf(input.place);
-  const stackFolder = await world.stackFolderOf(input.place, session.signal);
-  const now = await planBackup({ entry: world.catalog.get(component.id), component, engine, host, stackFolder, signal: session.signal });
-  const plan = planRestore(backup, now);
-  const by = await operatorOf(world, input.place, session.signal);
-  const still = new StillContainers(engine);
+  const { id, host: place } = component;
   const sinceMs = Date.now();
-  await session.act({
-    id: 'restore',
-    right: 'destroy',
-    title: `Restore ${component.id} to ${plan.manifest.startedAt}`,
-    request: `restore ${plan.items.map(({ saved }) => saved.id).join(', ')} of ${component.id} from ${store.where}, ${backup.stamp}`,
-    target: { host: input.place, component: component.key },
-    consequences: restoreConsequences(plan),
-    limitMs,
-    run: async (grant) => {
-      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: component.id, by });
-      await runRestore(grant, plan, {
-        store,
-        engine,
-        still,
-        told: ({ label, bytes }) =>
-          session.progress({ id: 'restore', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
-      }).finally(() => lock.release());
-    },
-    afterwards: (grant) => still.release(grant),
-  });
-  session.progress({ id: 'restore', label: `Restored ${component.id}`, fraction: 1, done: true });
-  world.fleet.refresh(component.key);
+  const { manifest, items, homeless } = await restoreData(session, world, { component, store, backup });
+  if (items.length === 0) {
+    throw new Fault({
+      code: 'refused.nothingToRestore',
+      message: `Nothing in the backup ${backup.stamp} has a place in ${id}. ${homeless.join(' ')}`.trim(),
+      remedy: 'Look what is in it: quarterdeck backup list. The containers of now must have the volumes of then.',
+    });
+  }
   if (session.rehearsing) return { message: 'Rehearsed: nothing was restored.' };
-  const seen =
-    component.project === component.id ? await waitUntilHealthy(session, world, input.place, component.id, { sinceMs }) : undefined;
-  const homeless = plan.homeless.length === 0 ? '' : ` Not restored: ${plan.homeless.join(' ')}`;
+  const seen = component.project === id ? await waitUntilHealthy(session, world, place, id, { sinceMs }) : undefined;
+  const notRestored = homeless.length === 0 ? '' : ` Not restored: ${homeless.join(' ')}`;
   return {
-    message: `${component.id} is restored to ${plan.manifest.startedAt}${seen ? `, and is ${seen.word}` : ''}.${homeless}`,
-    data: { backup: backup.stamp, restored: plan.items.map(({ saved }) => saved.id), notRestored: plan.homeless },
+    message: `${id} is restored to ${manifest.startedAt}${seen ? `, and is ${seen.word}` : ''}.${notRestored}`,
+    data: { backup: backup.stamp, restored: items.map(({ saved }) => saved.id), notRestored: homeless },
   };
 }
 
@@ -199,9 +176,4 @@ function askKey(session: Session): Promise<string> {
     label: 'Passphrase that sealed the secrets of this backup',
     help: 'Or the identity of age (AGE-SECRET-KEY-…), where it was sealed for a recipient.',
   });
-}
-
-async function operatorOf(world: FlowWorld, place: string, signal: AbortSignal): Promise<string> {
-  const { user, machine } = await whoAmI(world, place, signal);
-  return `${user}@${machine}`;
 }

@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.ts';
+import { pinOf } from './image-pin.ts';
 import type { DeployRecord, ImagePin, Plan } from './model.ts';
 import { hashOf } from './read-deployment.ts';
 import type { Transaction } from './transaction.ts';
@@ -54,13 +55,3 @@ export async function imagePins(engine: Engine, plan: Plan, signal: AbortSignal)
   // In the order of the plan, so that two records of the same are the same text.
   return Object.fromEntries(plan.services.flatMap(({ name }) => (pins[name] ? [[name, pins[name]]] : [])));
 }
-
-function pinOf(reference: string, { id, digests }: { id: string; digests: readonly string[] }): ImagePin {
-  const name = reference.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
-  // An image that was pulled under several names has a digest for each.
-  const digest = digests.find((candidate) => sameName(candidate.split('@', 1)[0] ?? '', name)) ?? digests[0];
-  return { reference, id, ...(digest !== undefined && { digest }) };
-}
-
-const sameName = (a: string, b: string): boolean =>
-  a.replace(/^docker\.io\/(?:library\/)?/, '') === b.replace(/^docker\.io\/(?:library\/)?/, '');

@@ -12,6 +12,7 @@ import { type SealWith, sealSecrets, secretsFile } from './backup-secrets.ts';
 import { goOn, type StillContainer, type StillContainers } from './backup-still.ts';
 import type { BackupStore } from './backup-store.ts';
 import { volumeArchive } from './backup-tar.ts';
+import { pinOf } from './image-pin.ts';
 import type { ImagePin } from './model.ts';
 import { withVolumeArchive } from './volume-beside.ts';
 
@@ -186,8 +187,8 @@ async function saveProject(grant: Grant, folder: BackupFolder, project: string, 
 async function pinsOf(plan: BackupPlan, engine: Engine, signal: AbortSignal): Promise<Record<string, ImagePin>> {
   const pins: Record<string, ImagePin> = {};
   for (const { service, imageId, image } of plan.containers) {
-    const digest = (await engine.image(imageId, signal))?.digests[0];
-    pins[service] = { reference: image, id: imageId, ...(digest !== undefined && { digest: cleanLine(digest) }) };
+    const { digests = [] } = (await engine.image(imageId, signal)) ?? {};
+    pins[service] = pinOf(image, { id: imageId, digests: digests.map(cleanLine) });
   }
   return pins;
 }
