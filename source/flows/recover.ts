@@ -9,7 +9,7 @@ import { cleanLine } from '../text/clean.ts';
 import { recoverAbout } from './about-stack.ts';
 import { labelsOfNetwork, noteVerified, tellApplying } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
-import { makeNewest, type RotatedSecret, rotatedIn, tellData, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
+import { makeNewest, type RotatedSecret, rotatedIn, tellRotated, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
 import { secretValues } from './secret-values.ts';
 import { neededComposeTool } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
@@ -110,7 +110,7 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   });
   world.fleet.refresh();
   if (session.rehearsing) return;
-  await tellData(session, world, place, rotated, how === 'finish' ? 'after' : 'before');
+  await tellRotated(session, world, place, rotated, how === 'finish' ? 'after' : 'before');
   if (how === 'undo') await makeNewest(session, world, place, rotated);
   const there = transaction.plans.filter(({ files, component }) => {
     const compose = files.find(({ path }) => path === `${component}/compose.yaml`);

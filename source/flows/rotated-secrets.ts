@@ -1,7 +1,4 @@
-import type { CatalogEntry } from '../catalog/catalog.ts';
-import type { ComponentField } from '../catalog/schema.ts';
 import { Fault } from '../faults/fault.ts';
-import { pauseFor } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Session } from '../session/session.ts';
 import { recordBefore } from '../stack/recover.ts';
@@ -9,23 +6,16 @@ import type { Transaction } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowWorld } from './flow.ts';
 import { fieldOf } from './secret-names.ts';
-import { targetOf, tellNew, tryValue } from './secret-proof.ts';
+import { type HeldSecret, targetOf, tellData, tryValue } from './secret-proof.ts';
 import { secretValues } from './secret-values.ts';
 import { newestVersions, secretName } from './stack-facts.ts';
 
 /** A secret that a run gives another value, in a component that was there before. */
-export interface RotatedSecret {
-  component: string;
-  variable: string;
-  entry: CatalogEntry;
-  field: ComponentField;
+export interface RotatedSecret extends HeldSecret {
   /** Versions in the vault. */
   before: string;
   after: string;
 }
-
-const startedLimitMs = 60_000;
-const againMs = 1_000;
 
 export async function rotatedIn(
   world: FlowWorld,
@@ -61,33 +51,20 @@ export function whatChoicesMean(rotated: readonly RotatedSecret[]): { sentence: 
   };
 }
 
-/** Has the data hold the value that the containers have by now: a database keeps its passwords itself. Saying it again does no harm. */
-export async function tellData(
+/** Has the data hold the values that the containers have by now, which were started just before. */
+export async function tellRotated(
   session: Session,
   world: FlowWorld,
   place: string,
   rotated: readonly RotatedSecret[],
   which: 'before' | 'after',
 ): Promise<void> {
-  for (const { component, variable, entry, field, [which]: version } of rotated) {
-    if (!field.rotate || 'never' in field.rotate) continue;
+  for (const secret of rotated) {
+    if (!secret.field.rotate || 'never' in secret.field.rotate) continue;
+    const { component, variable, [which]: version } = secret;
     const value = await readVersion(session, world, place, component, variable, version);
-    await session.act({
-      id: `tell ${component} ${variable} ${version}`,
-      right: 'operate',
-      request: `give the ${which === 'before' ? 'old' : 'new'} ${field.name} to ${component}, over the input of a program in it`,
-      target: { host: place, component },
-      run: async (grant) => {
-        // Its container was started just now.
-        for (const deadline = performance.now() + startedLimitMs; ; await pauseFor(againMs, grant.signal)) {
-          try {
-            return await tellNew(await targetOf(world, place, entry, grant.signal), field, value, grant);
-          } catch (thrown) {
-            if (grant.signal.aborted || performance.now() > deadline) throw thrown;
-          }
-        }
-      },
-    });
+    const id = `tell ${component} ${variable} ${version}`;
+    await tellData(session, world, place, secret, value, { id, which: which === 'before' ? 'old' : 'new', patient: true });
   }
 }
 

@@ -6,11 +6,20 @@ import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { Grant } from '../grants/grant.ts';
+import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowWorld } from './flow.ts';
 
 /** What a component says to a secret. `unclear` carries why. */
 export type Verdict = { says: 'accepted' | 'refused' } | { says: 'unclear'; why: string };
+
+/** A secret of a component that is there. */
+export interface HeldSecret {
+  component: string;
+  variable: string;
+  entry: CatalogEntry;
+  field: ComponentField;
+}
 
 const readyLimitMs = 60_000;
 const againMs = 500;
@@ -31,7 +40,7 @@ export async function targetOf(world: FlowWorld, place: string, entry: CatalogEn
 }
 
 /** Runs what `rotate` declares: the new value on stdin, in the container whose data holds the old one. Throws `failed.rotate`. */
-export async function tellNew(target: CallTarget, field: ComponentField, value: string, grant: Grant): Promise<void> {
+async function tellNew(target: CallTarget, field: ComponentField, value: string, grant: Grant): Promise<void> {
   const program = field.rotate;
   if (!program || 'never' in program) return;
   const { exitCode, stderr } = await runWith(target, program, value, grant);
@@ -41,6 +50,38 @@ export async function tellNew(target: CallTarget, field: ComponentField, value: 
     message: `${target.entry.id} did not take the new ${field.name}: ${lastLine(stderr) || `its program ended with ${exitCode}`}.`,
     remedy: 'The old value is in force. Look at the log of the component.',
   });
+}
+
+/**
+ * Has the data of a component hold this value too, where they hold one: a database keeps its passwords itself. Saying it again does no harm. Answers whether it was
+ * told. `patient`: its container was started just now, and gets a minute.
+ */
+export async function tellData(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  { component, entry, field }: HeldSecret,
+  value: string,
+  { id, which, patient }: { id: string; which: 'old' | 'new'; patient: boolean },
+): Promise<boolean> {
+  if (!field.rotate || 'never' in field.rotate) return false;
+  const told = await session.act({
+    id,
+    right: 'operate',
+    request: `give the ${which} ${field.name} to ${component}, over the input of a program in it`,
+    target: { host: place, component },
+    run: async (grant) => {
+      for (const deadline = performance.now() + (patient ? readyLimitMs : 0); ; await pauseFor(againMs, grant.signal)) {
+        try {
+          await tellNew(await targetOf(world, place, entry, grant.signal), field, value, grant);
+          return true;
+        } catch (thrown) {
+          if (grant.signal.aborted || performance.now() >= deadline) throw thrown;
+        }
+      }
+    },
+  });
+  return told === true;
 }
 
 /** Asks the component whether a value is right. One that is still starting is asked again for a minute, when `patient`. */

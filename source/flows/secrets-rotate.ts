@@ -12,17 +12,11 @@ import { secretsRotateAbout } from './about-secrets.ts';
 import type { Flow, FlowWorld, SecretChange } from './flow.ts';
 import { goOn } from './recover.ts';
 import { chooseKept, fieldOf, partsOf } from './secret-names.ts';
-import { targetOf, tellNew, tryValue, type Verdict } from './secret-proof.ts';
-
-const applyLimitMs = 20 * 60_000;
+import { type HeldSecret, targetOf, tellData, tryValue, type Verdict } from './secret-proof.ts';
 
 /** One of the names that hold the value (R26). */
-interface Holder {
+interface Holder extends HeldSecret {
   name: SecretName;
-  component: string;
-  variable: string;
-  entry: CatalogEntry;
-  field: ComponentField;
 }
 
 export const secretsRotate: Flow = {
@@ -119,20 +113,8 @@ class Rotation {
     const session = this.#session;
     try {
       for (const holder of this.#holders) {
-        if (!holder.field.rotate) continue;
-        const target = await this.#target(holder.entry);
-        if (target.containers.size === 0) continue;
-        const told = await session.act({
-          id: `tell ${holder.component} ${holder.variable}`,
-          right: 'operate',
-          request: `give the new ${holder.field.name} to ${holder.component}, over the input of a program in it`,
-          target: { host: this.#place, component: holder.component },
-          run: async (grant) => {
-            await tellNew(target, holder.field, value, grant);
-            return true;
-          },
-        });
-        if (told) this.#told.push(holder);
+        if (!holder.field.rotate || (await this.#target(holder.entry)).containers.size === 0) continue;
+        if (await this.#tell(holder, value, 'new')) this.#told.push(holder);
       }
       return session.rehearsing ? [] : ((await this.#world.applySecrets?.(session, this.#place, versions))?.restarted ?? []);
     } catch (thrown) {
@@ -187,12 +169,16 @@ class Rotation {
       right: 'operate',
       request: 'put the old value in force again',
       target: { host: this.#place },
-      limitMs: applyLimitMs,
       run: async (grant) => {
         for (const { name } of this.#holders) await this.#vault.write(grant, name, before, 'rotated');
-        for (const { field, entry } of this.#told) await tellNew(await this.#target(entry), field, before, grant);
       },
     });
+    for (const holder of this.#told) await this.#tell(holder, before, 'old');
+  }
+
+  #tell(holder: Holder, value: string, which: 'old' | 'new'): Promise<boolean> {
+    const id = `tell ${holder.component} ${holder.variable} the ${which} one`;
+    return tellData(this.#session, this.#world, this.#place, holder, value, { id, which, patient: false });
   }
 
   /** One sentence about what was seen. Throws `failed.rotate` when the old one still works, or the new one does not: then it is taken back first. */
