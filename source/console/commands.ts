@@ -104,6 +104,8 @@ export function createCommands(options: Options): Commands {
     if (flow.about === 'catalog' && !component.known)
       return `${component.id} is not in the catalog: "${flow.title}" is for those that are.`;
     if (component.state === 'unknown') return `The engine is away: "${flow.title}" has to wait until it is back.`;
+    if (flow.ours && component.known && !component.deployed)
+      return `${component.id} was not deployed from here: ${keymap.keyOf('deploy')} takes it over, and shows first what that would change.`;
     return isOffered(deck, flow, component) ? undefined : `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`;
   }
 

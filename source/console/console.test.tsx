@@ -591,6 +591,34 @@ describe('flows', () => {
     ]);
   });
 
+  test('what others made is taken over before it can be updated: it is offered as that, and the key of the update says so', async () => {
+    const screen = await openRig();
+    expect(screen.row('q quit')).toMatch(/U update/);
+    await screen.press('j', 'j', 'j', 'j', 'j');
+    await screen.sees(/▸○ ldap-directory/);
+    expect(screen.row('q quit')).not.toMatch(/U update/);
+    await screen.press('U');
+    await screen.sees('ldap-directory was not deployed from here: d takes it over');
+    expect(screen.deck.started).toEqual([]);
+    await screen.press(':');
+    await screen.type('deploy ldap');
+    await screen.sees('▸ do    Take over, and change from here: ldap-directory');
+  });
+
+  test('paths below the home of this machine begin with ~ in what went wrong', async () => {
+    const path = `${process.env.HOME}/stack/media-server/compose.yaml`;
+    const screen = await openRig({
+      flows: {
+        async df() {
+          throw new Fault({ code: 'config.compose', message: `${path} is no compose file.`, remedy: `Mend ${path}.` });
+        },
+      },
+    });
+    await screen.press('D');
+    await screen.sees('~/stack/media-server/compose.yaml is no compose file.', 'Mend ~/stack/media-server/compose.yaml.');
+    await screen.misses(path);
+  });
+
   test('one key pauses what runs and lets go on what is paused', async () => {
     const screen = await openRig();
     await screen.press('p');

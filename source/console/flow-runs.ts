@@ -5,6 +5,7 @@ import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ConsoleOperator } from './console-operator.ts';
 import { pasteForm, pressForm } from './form-dialog.ts';
+import { homeOf } from './hosts-lines.ts';
 import type { Dialog, InterfaceStore, RunView } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import type { Keymap } from './keymap.ts';
@@ -50,6 +51,13 @@ interface Options {
 /** What was shown stays until it is read, the outcome with it; a sentence alone is a notice. */
 const isToRead = ({ shown, todo }: RunView) => shown.length > 0 || todo !== undefined;
 
+/** Paths below the home of a machine that is here, or is practised on, as people write them. */
+function shortOn(deck: Deck, place: string): (text: string) => string {
+  const here = deck.fleet.snapshot().places.find(({ name }) => name === place)?.hostKind !== 'ssh';
+  const home = homeOf(deck) ?? (here ? process.env.HOME : undefined) ?? '';
+  return home.length < 2 ? (text) => text : (text) => text.replaceAll(`${home}/`, '~/');
+}
+
 export function frontRun(runs: readonly RunView[]): RunView | undefined {
   return (
     runs.find((run) => run.dialog) ??
@@ -72,19 +80,20 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     const stop = new AbortController();
     const operator = new ConsoleOperator((by) => change(id, by), { lender, now, copy });
     live.set(id, { operator, stop });
+    const short = shortOn(deck, input.place);
     try {
       const outcome = await deck.run(flow, input, operator, AbortSignal.any([stop.signal, deck.options.signal]));
       change(id, (view) => ({
         state: 'done',
         dialog: undefined,
         progress: [],
-        outcome: cleanLine(outcome.message),
+        outcome: short(cleanLine(outcome.message)),
         todo: outcome.todo,
         scroll: view.scroll,
       }));
       if (store.get().runs.some((view) => view.id === id && isToRead(view))) return;
       drop(id);
-      notice('good', outcome.message);
+      notice('good', short(outcome.message));
     } catch (thrown) {
       if (
         stop.signal.aborted ||
@@ -92,7 +101,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
         (thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'refused.notConfirmed'))
       ) {
         drop(id);
-        notice('idle', thrown instanceof Fault ? thrown.message : `Cancelled: ${flow.title}`);
+        notice('idle', thrown instanceof Fault ? short(thrown.message) : `Cancelled: ${flow.title}`);
         return;
       }
       // Nobody stopped it: a limit did.
@@ -103,7 +112,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       const fault =
         late ||
         (thrown instanceof Fault
-          ? { message: cleanLine(thrown.message), remedy: cleanLine(thrown.remedy) }
+          ? { message: short(cleanLine(thrown.message)), remedy: short(cleanLine(thrown.remedy)) }
           : {
               message: `Something went wrong inside Quarterdeck: ${cleanLine(messageOf(thrown))}`,
               remedy: 'Please report it; the rest of the console goes on.',

@@ -6,7 +6,7 @@ import { namesOf } from './component-rows.ts';
 import { paneIds } from './interface-store.ts';
 import { keyText } from './key-press.ts';
 import { type CommandId, type Keymap, paneCommand } from './keymap.ts';
-import { isOffered, placeFor } from './offers.ts';
+import { isOffered, placeFor, titleOf } from './offers.ts';
 
 export interface PaletteItem {
   /** `do`, `go`, `host`: what kind of thing it is, in one word. */
@@ -78,7 +78,7 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
     const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
     items.push({
       kind: 'do',
-      title: flow.about !== 'host' && component ? `${flow.title}: ${names.get(component.key) ?? component.id}` : flow.title,
+      title: flow.about !== 'host' && component ? `${titleOf(flow, component)}: ${names.get(component.key) ?? component.id}` : flow.title,
       verb: flow.verb,
       words: flow.about !== 'host' && component ? `${flow.verb} ${component.id} ${component.product}` : flow.verb,
       detail: flow.summary,
@@ -186,7 +186,7 @@ function flowsOfOthers(options: {
       if (flow.about === 'host' || other === component || !isOffered(deck, flow, other)) return [];
       return {
         ...item,
-        title: `${flow.title}: ${name}`,
+        title: `${titleOf(flow, other)}: ${name}`,
         words: `${flow.verb} ${other.id} ${other.product}`,
         choose: startWith(),
       };

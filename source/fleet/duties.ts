@@ -31,14 +31,16 @@ export function dutiesLeft({ duties }: Pick<ComponentView, 'duties'>): readonly 
 /** A backup that is older is told in the list. */
 export const staleBackupMs = 7 * 86_400_000;
 
-/** `backed up 9 days ago`, `no backup`; empty where nobody can tell, or there is nothing to save. */
+/** `backed up 9 days ago`, `no backup`; empty where nobody can tell, or it has nothing to save. */
 export function backupText({ backup }: Pick<ComponentView, 'backup'>, nowMs: number): string {
   if (!backup) return '';
+  if (backup.pretended) return 'none in practice, where data are made up';
   return backup.atMs === undefined ? 'no backup' : `backed up ${agoText(nowMs - backup.atMs)}`;
 }
 
 export function isBackupDue({ backup }: Pick<ComponentView, 'backup'>, nowMs: number): boolean {
-  return backup !== undefined && (backup.atMs === undefined || nowMs - backup.atMs > staleBackupMs);
+  if (!backup || backup.pretended) return false;
+  return backup.atMs === undefined || nowMs - backup.atMs > staleBackupMs;
 }
 
 /** What is left to do about a component, one thing a line, and that its backup is due. Empty where there is nothing. */

@@ -87,6 +87,12 @@ export interface DutyView {
   urgent: boolean;
 }
 
+/** `pretended`: what its volumes hold is made up, so that there is nothing to save. */
+export interface BackupView {
+  atMs: number | undefined;
+  pretended?: true;
+}
+
 /** A row of the component list. */
 export interface ComponentView {
   /** `host/project/name`. */
@@ -118,7 +124,7 @@ export interface ComponentView {
   deployed: boolean;
   duties: readonly DutyView[];
   /** Of what was deployed from here and has data: when it was last backed up, epoch milliseconds. Undefined where nobody can tell. */
-  backup: { atMs: number | undefined } | undefined;
+  backup: BackupView | undefined;
   /** Who else says that it owns this project (`docker compose` in /srv/x, systemd unit, ...). */
   origin: string;
   /** Where its page is, when it has one and it is published: `http://127.0.0.1:8200`. */

@@ -3,7 +3,7 @@ import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.
 import { hostDouble, LiveEngine, placeOf } from '../../test/doubles/live-engine.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { Host } from '../hosts/host.ts';
-import type { ReadBackupAges } from './deployed-components.ts';
+import type { BackupAgesSeen, ReadBackupAges } from './deployed-components.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 import { placeLimits } from './place-watch.ts';
 
@@ -295,11 +295,12 @@ describe('the fleet', () => {
 
     test('the age of its backup is told; where nobody can tell, nothing is', async () => {
       const host = hostDouble({ files: record({}) });
-      const told = async (ages: ReadonlyMap<string, number> | undefined) =>
+      const told = async (ages: BackupAgesSeen | undefined) =>
         (await complete(await fleetOn(engineWith('rss-reader'), { host, catalog: known, backupAges: async () => ages })))?.backup;
       expect(await told(new Map([['rss-reader', 1_000]]))).toEqual({ atMs: 1_000 });
       expect(await told(new Map())).toEqual({ atMs: undefined });
       expect(await told(undefined)).toBeUndefined();
+      expect(await told('pretended')).toEqual({ atMs: undefined, pretended: true });
     });
   });
 

@@ -13,6 +13,7 @@ export const composeAbout: FlowAbout = {
   right: 'operate',
   about: 'component',
   usage: '-- COMMAND [ARGUMENT...]',
+  ours: true,
   offered: (component) => component.known,
 };
 
@@ -20,6 +21,7 @@ export const deployAbout: FlowAbout = {
   id: 'deploy',
   verb: 'deploy',
   title: 'Deploy or change',
+  titleForOthers: 'Take over, and change from here',
   summary:
     'Asks what the component needs, shows exactly what would change on the host and what speaks against it, then does it, and waits until it is healthy. A component that is there already is changed.',
   right: 'operate',
@@ -52,6 +54,7 @@ export const editAbout: FlowAbout = {
   about: 'component',
   usage: '[FILE]',
   flags: { stdin: { meaning: 'take the new text from what is piped in' } },
+  ours: true,
   offered: (component) => component.known,
 };
 
@@ -77,6 +80,7 @@ export const rollbackAbout: FlowAbout = {
     'Takes the last change of a component back: its files, its images by digest, its secrets in the versions of then. Refused, with the reason, where a newer image has run that may have changed the data for good.',
   right: 'operate',
   about: 'component',
+  ours: true,
   offered: (component) => component.known,
 };
 
@@ -102,5 +106,6 @@ export const updateAbout: FlowAbout = {
   about: 'component',
   all: true,
   flags: { ...targetFlags, 'no-backup': { meaning: 'update without a backup before it' } },
+  ours: true,
   offered: (component) => component.known,
 };

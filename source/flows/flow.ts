@@ -104,6 +104,8 @@ export interface Flow {
   verb: string;
   /** Imperative, as the palette shows it: `Start the component`. */
   title: string;
+  /** What it is for something that others made, where that is another thing. */
+  titleForOthers?: string;
   /** A sentence or two for help. */
   summary: string;
   right: Right;
@@ -125,6 +127,8 @@ export interface Flow {
   usage?: string;
   /** Flags of the verb: name to meaning. */
   flags?: Readonly<Record<string, { meaning: string; value?: string; repeats?: true }>>;
+  /** Of a flow about a component: only for what was deployed from here. What others made is taken over first. */
+  ours?: true;
   /** Does it make sense for this component as it is now? Missing means always. */
   offered?: (component: ComponentView) => boolean;
   run(session: Session, input: FlowInput, world: FlowWorld): Promise<FlowOutcome>;

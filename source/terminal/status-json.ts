@@ -80,7 +80,7 @@ export function statusJson(
           restarts: component.restarts,
           url: component.url ?? null,
           deployed: component.deployed,
-          backup: component.backup ? { at: stamp(component.backup.atMs) } : null,
+          backup: component.backup && !component.backup.pretended ? { at: stamp(component.backup.atMs) } : null,
           duties: component.duties.map(({ id, title, detail, done, by, urgent }) => ({ id, title, detail, done, by, urgent })),
           services: component.services.map(serviceJson),
           findings: component.findings.map(({ check, level, message, remedy, rule }) => ({

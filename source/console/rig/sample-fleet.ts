@@ -272,6 +272,7 @@ const components: Sample[] = [
     state: 'healthy',
     agoMs: 40 * day,
     url: 'http://192.168.1.10:8096',
+    deployed: true,
   },
   {
     id: 'photo-library',
