@@ -101,6 +101,8 @@ export class FarDial {
         through.destroy();
       };
       through.once('close', drop);
+      // Nobody uses it yet who could be told that it broke.
+      through.on('error', () => undefined);
       setTimeout(drop, spareMs).unref();
     } catch {
       // Whoever needs a connection makes one, and is told.
