@@ -96,3 +96,24 @@ test('hands on the fingerprint that the key should have: ssh compares it', async
   await screen.press('enter');
   expect(await trusted).toBe('SHA256:oJ2Nq');
 });
+
+test('puts the next question of a host that was just answered at once, until another key is pressed', async () => {
+  const { questions, screen } = await rigWithQuestions();
+  await screen.press('j');
+  const first = questions.ask('nas', password, signal);
+  await screen.press('a');
+  await screen.sees('Connect to nas');
+  await screen.type('wrong');
+  await screen.press('enter');
+  expect(await first).toBe('wrong');
+  const again = questions.ask('nas', { kind: 'secret', lines: ['That was not accepted.', ...password.lines] }, signal);
+  await screen.sees('Connect to nas', 'That was not accepted.');
+  await screen.type('geheim');
+  await screen.press('enter');
+  expect(await again).toBe('geheim');
+  await screen.press('j');
+  const later = questions.ask('nas', password, signal);
+  later.catch(() => undefined);
+  await screen.sees('nas asks for a password or a code.');
+  await screen.misses('Connect to nas');
+});

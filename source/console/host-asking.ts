@@ -24,12 +24,16 @@ export function createHostAsker(deck: Deck, store: InterfaceStore, runs: FlowRun
   const { questions } = deck;
   if (!questions) return { open: () => false, touched: () => {}, close: () => {} };
   let untouched = true;
+  /** Just answered, and nothing was pressed since: ssh may ask again, after a wrong password, or go on with a code. */
+  let following: string | undefined;
   let shown: { question: HostQuestion; withdrawn: AbortController } | undefined;
 
   /** Nothing is being typed or read, and the operator waits for a connection: the console has just started, or they made it connect. */
-  function isWaitedFor({ editing, screen, runs: views }: InterfaceState): boolean {
+  function isWaitedFor(host: string, { editing, screen, runs: views }: InterfaceState): boolean {
     if (editing || screen === 'palette' || screen === 'help' || runs.front()?.dialog) return false;
-    return untouched || screen === 'hosts' || views.some(({ state, watch }) => state === 'running' && watch !== 'hidden');
+    return (
+      untouched || following === host || screen === 'hosts' || views.some(({ state, watch }) => state === 'running' && watch !== 'hidden')
+    );
   }
 
   function look(): void {
@@ -41,7 +45,7 @@ export function createHostAsker(deck: Deck, store: InterfaceStore, runs: FlowRun
     }
     const asking = first && { host: first.host, kind: first.kind, lines: first.lines };
     store.update(() => ({ asking: first && first !== shown?.question ? asking : undefined }));
-    if (!shown && first && isWaitedFor(store.get())) open();
+    if (!shown && first && isWaitedFor(first.host, store.get())) open();
   }
 
   function open(): boolean {
@@ -52,7 +56,10 @@ export function createHostAsker(deck: Deck, store: InterfaceStore, runs: FlowRun
     store.update(() => ({ asking: undefined }));
     void put(runs, first, withdrawn.signal)
       .then(
-        (answer) => first.answer(answer),
+        (answer) => {
+          following = answer === undefined ? undefined : first.host;
+          first.answer(answer);
+        },
         () => first.answer(undefined),
       )
       .finally(() => {
@@ -70,6 +77,7 @@ export function createHostAsker(deck: Deck, store: InterfaceStore, runs: FlowRun
     open,
     touched() {
       untouched = false;
+      following = undefined;
     },
     close() {
       stop();

@@ -1,8 +1,8 @@
 import { Command, CommanderError, Option } from 'commander';
 import { Fault } from '../faults/fault.ts';
-import type { Flow, FlowInput } from '../flows/flow.ts';
+import type { Flow } from '../flows/flow.ts';
 import { cleanLine } from '../text/clean.ts';
-import { nameRemedy } from '../text/nearest-name.ts';
+import { addFlow, runByName, unknownVerb } from './flow-commands.ts';
 import type { GlobalOptions } from './global-options.ts';
 import type { LogsFlags } from './logs-verb.ts';
 import type { Verb } from './verb.ts';
@@ -61,6 +61,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     .option('--rehearse', 'show what would be done, and do nothing')
     .addOption(new Option('--dry-run', 'the same as --rehearse'))
     .option('-y, --yes', 'confirm what would be asked')
+    .option('--answers <file>', 'answers to what is asked: a JSON object, step to answer; "-" is piped in, and may hold secrets')
     .option('--confirm <name>', 'the name that a production host wants typed')
     .argument('[verb]')
     .allowExcessArguments(true)
@@ -128,6 +129,34 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
       if (action !== undefined)
         choose('practice', async (context) => (await import('./practice-verb.ts')).runPracticeVerb(context, action, words));
     });
+  const again = program
+    .command('run [words...]')
+    .usage('[FLOW ... | --resume RUN]')
+    .summary('run a flow by its name; alone: what was left in the middle')
+    .description(
+      'Runs a flow by its name or its verb, with its arguments. Alone it lists what was begun and can be gone on with: its plain answers are remembered, secrets are asked again, and what was done is not done twice.',
+    )
+    .option('--resume <run>', 'go on with what was left in the middle')
+    .allowUnknownOption()
+    .action(async (words: string[]) => {
+      const { resume } = again.opts<{ resume?: string }>();
+      if (words.length > 0 && resume === undefined) await runByName(program, flows, words);
+      else choose('run', async (context) => (await import('./run-verb.ts')).runRunVerb(context, flows, resume));
+    });
+  program
+    .command('completion [shell]')
+    .usage('bash|zsh|fish')
+    .description('a script that completes verbs, options, components and hosts in your shell')
+    .action((shell?: string) =>
+      choose('completion', async (context) => (await import('./completion-verb.ts')).runCompletionVerb(context, shell)),
+    );
+  // What that script asks.
+  program
+    .command('complete [words...]', { hidden: true })
+    .allowUnknownOption(true)
+    .action((words: string[]) =>
+      choose('complete', async (context) => (await import('./completion-verb.ts')).runCompleteVerb(context, program, words)),
+    );
   program
     .command('flows')
     .description('everything that can be done')
@@ -178,6 +207,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     dryRun?: boolean;
     yes?: boolean;
     confirm?: string;
+    answers?: string;
   }>();
   return {
     run,
@@ -185,6 +215,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     options: {
       ...(options.host !== undefined && { host: options.host }),
       ...(options.confirm !== undefined && { confirm: options.confirm }),
+      ...(options.answers !== undefined && { answers: options.answers }),
       json: options.json === true,
       practice: inPractice ?? options.practice === true,
       readOnly: options.readOnly === true,
@@ -203,82 +234,6 @@ function asked(argv: readonly string[], program: Command): readonly string[] {
   if (!group || group.commands.length === 0) return argv;
   if (!group.commands.some((command) => command.name() === second)) throw unknownVerb(`${first} ${second}`, group, first);
   return [group.name(), second ?? '', '--help'];
-}
-
-function unknownVerb(written: string, program: Command, group?: string): Fault {
-  return new Fault({
-    code: 'usage.verb',
-    message: `There is no verb "${cleanLine(written)}".`,
-    remedy: nameRemedy(
-      written,
-      group === undefined
-        ? ['help', ...program.commands.map((command) => command.name())]
-        : program.commands.map((command) => `${group} ${command.name()}`),
-      'Use "quarterdeck help".',
-    ),
-  });
-}
-
-function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb) => void): void {
-  const words = flow.usage === undefined ? '' : ` ${flow.usage}`;
-  const [first = '', second] = flow.verb.split(' ');
-  const parent = second === undefined ? program : groupOf(program, first);
-  const command = parent
-    .command(`${second ?? first} [words...]`)
-    .summary(firstLower(flow.title))
-    .description(flow.summary)
-    .usage(`${flow.about !== 'host' && !flow.subject ? `COMPONENT${flow.all ? '|all' : ''}` : ''}${words} [options]`.trim())
-    .action((given: string[]) => {
-      const flags = { ...(second !== undefined && takenOver(parent, flow)), ...writtenOptions(command) };
-      choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags));
-    });
-  command.addHelpText('after', '\nOptions for every verb (--host, --json, --rehearse, --yes, ...): quarterdeck help');
-  for (const [name, { meaning, value, repeats }] of Object.entries(flow.flags ?? {})) {
-    const written = value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`;
-    if (repeats) command.option(written, meaning, (given: string, before: string[] = []) => [...before, given]);
-    else command.option(written, meaning);
-  }
-}
-
-/** By the names that flows give them: commander's own are spelled otherwise (`keepAll`), and `--no-backup` is there called `backup`, and true until it is said. */
-function writtenOptions(command: Command): Record<string, FlowInput['options'][string]> {
-  const values = command.opts<Record<string, FlowInput['options'][string] | undefined>>();
-  return Object.fromEntries(
-    command.options.flatMap((option) => {
-      const value = values[option.attributeName()];
-      if (option.negate) return value === false ? [[option.name(), true]] : [];
-      return value === undefined ? [] : [[option.name(), value]];
-    }),
-  );
-}
-
-/** "backup" runs and is a group as well, and commander gives it the options of "backup list" that both have. Throws what commander throws. */
-function takenOver(parent: Command, flow: Flow): FlowInput['options'] {
-  const written = writtenOptions(parent);
-  const unknown = Object.keys(written).find((name) => !flow.flags?.[name]);
-  if (unknown !== undefined) throw new CommanderError(1, 'commander.unknownOption', `error: unknown option '--${unknown}'`);
-  return written;
-}
-
-/** The command that several verbs share as their first word. Alone it prints what there is of it. */
-function groupOf(program: Command, name: string): Command {
-  const known = program.commands.find((command) => command.name() === name);
-  if (known) return known;
-  const group = program.command(name).usage('VERB [options]').helpCommand(false);
-  group.summary(`${name}, in several ways`).action(() => {
-    const [unknown] = group.args;
-    if (unknown !== undefined) throw unknownVerb(`${name} ${unknown}`, group, name);
-    throw new Fault({
-      code: 'usage.verb',
-      message: `"${name}" needs to be told what.`,
-      remedy: `Use one of: ${group.commands.map((command) => `${name} ${command.name()}`).join(', ')}.`,
-    });
-  });
-  return group.allowExcessArguments(true).argument('[verb]');
-}
-
-function firstLower(text: string): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 /** Commander's message, with its suggestion as the remedy. */

@@ -1,0 +1,103 @@
+import { type Command, CommanderError } from 'commander';
+import { Fault } from '../faults/fault.ts';
+import type { Flow, FlowInput } from '../flows/flow.ts';
+import { cleanLine } from '../text/clean.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
+import type { Verb } from './verb.ts';
+
+/** Makes a flow a verb of the command line. `choose` is called when it is the one that was written. */
+export function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb) => void): void {
+  const words = flow.usage === undefined ? '' : ` ${flow.usage}`;
+  const [first = '', second] = flow.verb.split(' ');
+  const parent = second === undefined ? program : groupOf(program, first);
+  const command = parent
+    .command(`${second ?? first} [words...]`)
+    .summary(firstLower(flow.title))
+    .description(flow.summary)
+    .usage(`${flow.about !== 'host' && !flow.subject ? `COMPONENT${flow.all ? '|all' : ''}` : ''}${words} [options]`.trim())
+    .action((given: string[]) => {
+      const flags = { ...(second !== undefined && takenOver(parent, flow)), ...writtenOptions(command) };
+      choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags));
+    });
+  command.addHelpText('after', '\nOptions for every verb (--host, --json, --rehearse, --yes, ...): quarterdeck help');
+  for (const [name, { meaning, value, repeats }] of Object.entries(flow.flags ?? {})) {
+    const written = value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`;
+    if (repeats) command.option(written, meaning, (given: string, before: string[] = []) => [...before, given]);
+    else command.option(written, meaning);
+  }
+}
+
+/** By the names that flows give them: commander's own are spelled otherwise (`keepAll`), and `--no-backup` is there called `backup`, and true until it is said. */
+function writtenOptions(command: Command): Record<string, FlowInput['options'][string]> {
+  const values = command.opts<Record<string, FlowInput['options'][string] | undefined>>();
+  return Object.fromEntries(
+    command.options.flatMap((option) => {
+      const value = values[option.attributeName()];
+      if (option.negate) return value === false ? [[option.name(), true]] : [];
+      return value === undefined ? [] : [[option.name(), value]];
+    }),
+  );
+}
+
+/** "backup" runs and is a group as well, and commander gives it the options of "backup list" that both have. Throws what commander throws. */
+function takenOver(parent: Command, flow: Flow): FlowInput['options'] {
+  const written = writtenOptions(parent);
+  const unknown = Object.keys(written).find((name) => !flow.flags?.[name]);
+  if (unknown !== undefined) throw new CommanderError(1, 'commander.unknownOption', `error: unknown option '--${unknown}'`);
+  return written;
+}
+
+/** As if its verb had been written. Throws what commander throws. */
+export async function runByName(program: Command, flows: readonly Flow[], words: readonly string[]): Promise<void> {
+  const [first = '', second = ''] = words;
+  const flow = flows.find(({ id, verb }) => id === first || verb === first) ?? flows.find(({ verb }) => verb === `${first} ${second}`);
+  if (!flow) throw unknownFlow(first, flows);
+  const used = flow.verb === `${first} ${second}` ? 2 : 1;
+  let command = program;
+  for (const name of flow.verb.split(' ')) command = command.commands.find((one) => one.name() === name) ?? command;
+  await command.parseAsync(words.slice(used), { from: 'user' });
+}
+
+function unknownFlow(written: string, flows: readonly Flow[]): Fault {
+  const names = flows.flatMap(({ id, verb }) => [id, verb]);
+  return new Fault({
+    code: 'usage.flow',
+    message: `There is no flow "${cleanLine(written)}".`,
+    remedy: nameRemedy(written, [...new Set(names)], '"quarterdeck flows" lists them.'),
+  });
+}
+
+/** The command that several verbs share as their first word. Alone it prints what there is of it. */
+function groupOf(program: Command, name: string): Command {
+  const known = program.commands.find((command) => command.name() === name);
+  if (known) return known;
+  const group = program.command(name).usage('VERB [options]').helpCommand(false);
+  group.summary(`${name}, in several ways`).action(() => {
+    const [unknown] = group.args;
+    if (unknown !== undefined) throw unknownVerb(`${name} ${unknown}`, group, name);
+    throw new Fault({
+      code: 'usage.verb',
+      message: `"${name}" needs to be told what.`,
+      remedy: `Use one of: ${group.commands.map((command) => `${name} ${command.name()}`).join(', ')}.`,
+    });
+  });
+  return group.allowExcessArguments(true).argument('[verb]');
+}
+
+function firstLower(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
+}
+
+export function unknownVerb(written: string, program: Command, group?: string): Fault {
+  return new Fault({
+    code: 'usage.verb',
+    message: `There is no verb "${cleanLine(written)}".`,
+    remedy: nameRemedy(
+      written,
+      group === undefined
+        ? ['help', ...program.commands.map((command) => command.name())]
+        : program.commands.map((command) => `${group} ${command.name()}`),
+      'Use "quarterdeck help".',
+    ),
+  });
+}
