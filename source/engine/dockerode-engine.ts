@@ -230,7 +230,7 @@ class DockerodeEngine implements Engine {
       answer.destroy();
     }
     // Removed while it was followed is an end like any other.
-    if (lines.engineSaid && !/no such container|marked for removal/i.test(lines.engineSaid)) {
+    if (lines.engineSaid && !/no such container|marked for removal|already been removed/i.test(lines.engineSaid)) {
       throw refusalFault(this.address, { statusCode: 500, sentence: lines.engineSaid });
     }
   }

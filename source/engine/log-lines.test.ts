@@ -205,3 +205,17 @@ test('any chunking of a terminal yields the same lines', () => {
     }),
   );
 });
+
+test('Podman: what it cannot read any more is its refusal, and no line; a program may write the same', () => {
+  const refusal =
+    '{"cause":"container has already been removed","message":"failed to obtain logs: container has already been removed","response":500}';
+  for (const tty of [false, true]) {
+    const lines = new LogLines({ tty, engine: 'podman' });
+    const got = [...lines.push(Buffer.from(`${refusal}\n`)), ...lines.end()];
+    expect(got).toEqual([]);
+    expect(lines.engineSaid).toBe('failed to obtain logs: container has already been removed');
+  }
+  const written = read([frame(1, Buffer.from(`${seconds} ${refusal}\n`))], false, 'podman');
+  expect(written.map(({ text }) => text)).toEqual([refusal]);
+  expect(read([Buffer.from(`${seconds} ${refusal}\r\n`)], true, 'podman').map(({ text }) => text)).toEqual([refusal]);
+});

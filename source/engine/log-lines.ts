@@ -33,7 +33,10 @@ export class LogLines {
   constructor({ tty, engine }: { tty: boolean; engine: EngineKind }) {
     this.#frames = tty ? undefined : new FrameSplitter();
     const batches = this.#batches;
-    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder({ stream, raw, engine, batches });
+    const refused = (sentence: string) => {
+      this.#engineSaid += sentence;
+    };
+    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder({ stream, raw, engine, batches, refused });
     this.#lines = { stdout: lines('stdout', tty), stderr: lines('stderr', tty), plain: lines('stdout', true) };
   }
 
@@ -75,11 +78,20 @@ export class LogLines {
   }
 }
 
+interface LineBuilderOptions {
+  stream: 'stdout' | 'stderr';
+  raw: boolean;
+  engine: EngineKind;
+  batches: BatchMaker;
+  refused(sentence: string): void;
+}
+
 class LineBuilder {
   readonly #stream: 'stdout' | 'stderr';
   readonly #raw: boolean;
   readonly #engine: EngineKind;
   readonly #batches: BatchMaker;
+  readonly #refused: (sentence: string) => void;
   readonly #stamps = new StampReader();
   /** Bytes where a timestamp may stand, until it is known whether one does. Undefined in the middle of a line. */
   #head: Buffer[] | undefined = [];
@@ -94,7 +106,8 @@ class LineBuilder {
   /** Is there an unfinished line? */
   #open = false;
 
-  constructor({ stream, raw, engine, batches }: { stream: 'stdout' | 'stderr'; raw: boolean; engine: EngineKind; batches: BatchMaker }) {
+  constructor({ stream, raw, engine, batches, refused }: LineBuilderOptions) {
+    this.#refused = refused;
     this.#stream = stream;
     this.#raw = raw;
     this.#engine = engine;
@@ -223,7 +236,9 @@ class LineBuilder {
 
   #give(text: Buffer): void {
     this.#stamp ??= this.#stamps.stamp;
-    this.#batches.addApart({ timeMs: this.#timeMs, stamp: this.#stamp, stream: this.#stream, cut: this.#cut }, text);
+    const refusal = this.#raw && this.#engine === 'podman' && this.#timeMs === undefined ? podmanRefusal(text) : undefined;
+    if (refusal === undefined) this.#add(text);
+    else this.#refused(refusal);
     this.#kept = [];
     this.#keptBytes = 0;
     this.#pieceBytes = 0;
@@ -233,6 +248,10 @@ class LineBuilder {
       this.#stamp = '';
       this.#timeMs = undefined;
     }
+  }
+
+  #add(text: Buffer): void {
+    this.#batches.addApart({ timeMs: this.#timeMs, stamp: this.#stamp ?? '', stream: this.#stream, cut: this.#cut }, text);
   }
 
   #withoutStampsWithin(bytes: Buffer): Buffer {
@@ -256,6 +275,17 @@ class LineBuilder {
     if (this.#engine === 'docker') return stamp === this.#stamp;
     const sinceMs = (parseStamp(Buffer.from(stamp, 'latin1')) ?? Number.NaN) - (this.#timeMs ?? Number.NaN);
     return stamp.includes('.') === this.#stamp?.includes('.') && sinceMs >= 0 && sinceMs <= lineTakesMs;
+  }
+}
+
+/** Podman finds out that it cannot read a log when it has begun to answer (a container removed just now): its refusal stands in the log, and has no timestamp. */
+function podmanRefusal(text: Buffer): string | undefined {
+  if (text.length > 4_096 || !text.toString('latin1', 0, 10).startsWith('{"cause":')) return undefined;
+  try {
+    const { cause, message, response } = JSON.parse(text.toString('utf8')) as { cause?: unknown; message?: unknown; response?: unknown };
+    return typeof cause === 'string' && typeof message === 'string' && typeof response === 'number' ? message : undefined;
+  } catch {
+    return undefined;
   }
 }
 

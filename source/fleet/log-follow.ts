@@ -127,6 +127,9 @@ async function* readOnce(
       if (fresh.length > 0) yield fresh;
       if (turns.isDue) await turns.next();
     }
+  } catch (thrown) {
+    // Given up before it was answered: its successor goes on.
+    if (!stop.signal.aborted || signal.aborted) throw thrown;
   } finally {
     // One that was given up for its container's next start has yet to send what the log holds.
     if (stop.signal.aborted) {

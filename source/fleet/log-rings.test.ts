@@ -55,6 +55,25 @@ describe('the log of a component', () => {
     expect(texts(source)).toEqual(Array.from({ length: 12 }, (_, index) => `line ${index + 1}`));
   });
 
+  test('a container that starts again before the engine has answered is followed on', async () => {
+    const box = { log: new LogDouble(), running: true, startedMs: 1 };
+    box.log.write(second(1), 'of its first life');
+    let answer = () => {};
+    box.log.silent = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const open = loggingFleet({ box });
+    const { source } = openLogs(open.fleet).open('key');
+    await settle();
+    box.startedMs = 2;
+    open.commit();
+    await settle();
+    answer();
+    box.log.write(second(2), 'of its second');
+    await settle();
+    expect(texts(source)).toEqual(['of its first life', 'of its second']);
+  });
+
   test('a stream that breaks off while its container runs is taken up again, without loss or doubles', async () => {
     const { box, source } = one();
     for (let number = 1; number <= 4; number++) box.log.write(second(1), `line ${number}`);

@@ -15,6 +15,8 @@ export class LogDouble {
   /** Lines that were handed out. */
   given = 0;
   failure: Fault | undefined;
+  /** The engine has not begun to answer: a request that is given up meanwhile is thrown, as a real one is. */
+  silent: Promise<void> | undefined;
   batchLines = Number.POSITIVE_INFINITY;
   readonly kind: EngineKind;
   #wake: (() => void)[] = [];
@@ -47,6 +49,7 @@ export class LogDouble {
     this.asked.push(options);
     await Promise.resolve();
     if (this.failure) throw this.failure;
+    if (this.silent) await this.#answered(this.silent, options.signal);
     const generation = this.#generation;
     const { sinceMs = Number.NEGATIVE_INFINITY, untilMs = Number.POSITIVE_INFINITY, tail, follow, signal } = options;
     let at = tail === undefined ? 0 : Math.max(0, this.lines.length - tail);
@@ -72,6 +75,13 @@ export class LogDouble {
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
     }
+  }
+
+  #answered(silent: Promise<void>, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      void silent.then(resolve);
+    });
   }
 
   #ring(): void {
