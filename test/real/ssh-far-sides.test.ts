@@ -1,0 +1,310 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { mintGrant } from '../../source/grants/mint.ts';
+import type { Host } from '../../source/hosts/host.ts';
+import { type FarHost, openFar } from './far-host.ts';
+import { end, type FarUser, processesOf } from './far-users.ts';
+import { runOrThrow } from './scripts.ts';
+import { describeSshd, type Sshd, startSshd } from './sshd.ts';
+import { findFreePort } from './stack.ts';
+
+// One sshd, and users of all kinds: whatever a login shell, its profile, a configuration here or a disk there does to us.
+
+const soon = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
+const shells = ['/bin/bash', '/bin/dash', '/bin/zsh', '/usr/bin/fish', '/bin/tcsh', '/bin/csh', '/bin/busybox'] as const;
+/** Misleading on purpose: ssh's own sentences, said by somebody else. */
+const banner = 'Permission denied (publickey). Connection refused\nHost key verification failed.\n';
+
+function isThere(program: string): boolean {
+  try {
+    accessSync(program, constants.X_OK);
+    return true;
+  } catch {
+    return process.env.QUARTERDECK_REQUIRE_REAL === '1';
+  }
+}
+
+const odd = [
+  '',
+  ' two  spaces ',
+  "it's",
+  '"q"',
+  '$HOME',
+  '`id`',
+  '$(id)',
+  '*',
+  'a\\nb',
+  'a\nb',
+  '-n',
+  '!x',
+  '%s',
+  '~',
+  '{a,b}',
+  'é€😀',
+  ';|&<>#',
+];
+
+async function text(host: Host, argv: readonly string[], env?: Readonly<Record<string, string>>): Promise<string> {
+  const { stdout } = await host.exec(argv, { signal: soon(), limitMs: 30_000, ...(env && { env }) });
+  return Buffer.from(stdout).toString();
+}
+
+describeSshd('the far side', () => {
+  let sshd: Sshd;
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp('/tmp/qd-sides-');
+    await chmod(folder, 0o755);
+    await writeFile(join(folder, 'banner'), banner);
+    sshd = await startSshd({ config: [`Banner ${join(folder, 'banner')}`, 'AcceptEnv LC_*', 'MaxStartups 100'] });
+  });
+  afterAll(async () => {
+    await sshd.leave();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function enter(user: FarUser, how: Parameters<typeof openFar>[1] = {}): Promise<FarHost> {
+    const far = await openFar(sshd, { user: user.name, ...how });
+    onTestFinished(async () => await far.leave());
+    return far;
+  }
+
+  /** A login shell that is a script of ours: it sets things up, and then is a `sh`. */
+  async function shellThat(name: string, lines: string): Promise<string> {
+    const path = join(folder, name);
+    await writeFile(path, `#!/bin/sh\n${lines}\nexec /bin/sh "$@"\n`, { mode: 0o755 });
+    return path;
+  }
+
+  /** All that a host can do, once. */
+  async function works({ host }: FarHost, home: string): Promise<void> {
+    const said = await text(host, ['sh', '-c', `for a; do printf '%s\\000' "$a"; done`, 'sh', ...odd]);
+    expect(said.split('\0').slice(0, -1)).toEqual(odd);
+    expect(await text(host, ['printenv', 'ODD'], { ODD: `'"$HOME\`\\ é\n!x` })).toBe(`'"$HOME\`\\ é\n!x\n`);
+    const path = join(home, `it's $HOME\n"Größe"`);
+    const grant = mintGrant('test', 'destroy', soon());
+    await host.files.makeFolder(grant, path, { mode: 0o700 });
+    const bytes = Uint8Array.from({ length: 70_000 }, (_, at) => at % 256);
+    await host.files.write(grant, join(path, '-file'), bytes, { mode: 0o600 });
+    expect(await host.files.list(path, soon())).toEqual(['-file']);
+    expect(Buffer.from((await host.files.read(join(path, '-file'), { signal: soon() })) ?? []).equals(Buffer.from(bytes))).toBe(true);
+    expect(await host.files.facts(join(path, '-file'), soon())).toMatchObject({ kind: 'file', sizeBytes: bytes.length });
+    const piped = await host.pipe(grant, ['tr', 'a-c', 'A-C']);
+    piped.stdin.end('abcd');
+    let heard = '';
+    for await (const chunk of piped.stdout) heard += String(chunk);
+    expect(heard).toBe('ABCd');
+    expect(await piped.ended).toMatchObject({ exitCode: 0 });
+    expect((await host.facts(soon())).home).toBe(home);
+  }
+
+  describe('has a login shell', () => {
+    it.each(shells.map((shell) => [shell, isThere(shell)] as const))('%s, and all works', async (shell, there) => {
+      if (!there) return;
+      // busybox is told by its name what it is.
+      const own = shell === '/bin/busybox' ? await shellThat('ash', 'exec /bin/busybox sh "$@"') : shell;
+      const user = await sshd.user({ shell: own });
+      await works(await enter(user), user.home);
+    });
+
+    it.each([
+      [
+        '/usr/sbin/nologin',
+        /^far gives this user no shell: the login ended with exit code 1, and said: This account is currently not available\.$/,
+      ],
+      ['/bin/false', /^far gives this user no shell: the login ended with exit code 1\b/],
+      ['/bin/true', /^far gives this user no shell: the login ended with exit code 0\b/],
+      ['/usr/lib/openssh/sftp-server', /no shell/],
+    ])('that is none: %s', async (shell, message) => {
+      const far = await enter(await sshd.user({ shell }));
+      await expect(far.host.link.ready(soon())).rejects.toMatchObject({ code: 'refused.shell', message: expect.stringMatching(message) });
+      expect(far.host.link.view.state).toBe('refused');
+    });
+
+    it('with a locale that is not UTF-8, whatever ssh sends along', async () => {
+      const user = await sshd.user({ shell: await shellThat('latin', 'LC_ALL=C LANG=de_DE.ISO-8859-1; export LC_ALL LANG') });
+      await works(await enter(user, { env: { LC_ALL: 'ja_JP.SJIS' }, config: ['SendEnv LC_*'] }), user.home);
+    });
+
+    it('with a clock that is an hour off, which is noticed', async () => {
+      const library = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1';
+      if (!isThere('/usr/bin/faketime')) return;
+      const fake = await shellThat('late', `LD_PRELOAD=${library} FAKETIME=-1h FAKETIME_DONT_RESET=1; export LD_PRELOAD FAKETIME`);
+      const far = await enter(await sshd.user({ shell: fake }));
+      expect((await far.host.facts(soon())).clockAheadMs).toBeCloseTo(-3_600_000, -4);
+    });
+  });
+
+  describe('has a profile', () => {
+    const bash = async (bashrc: string) => {
+      const user = await sshd.user({ shell: '/bin/bash' });
+      await user.file('.bashrc', bashrc);
+      return user;
+    };
+
+    it('that says megabytes on both streams, and all works', async () => {
+      const user = await bash(
+        'yes "Permission denied (publickey)" | head -c 3000000\nyes noise | head -c 2000000 >&2\nprintf "no end of line"\n',
+      );
+      await works(await enter(user), user.home);
+    });
+
+    it.each([
+      ['asks something', 'echo "Continue? [y/n]"\nread answer\n', 'the last it said was: Continue? [y/n].'],
+      ['never ends', 'while :; do sleep 3600; done\n', 'then no shell answered'],
+    ])('that %s is given up in a sentence, and not tried again', async (_, bashrc, message) => {
+      const user = await bash(bashrc);
+      const far = await enter(user, { shellLimitMs: 3_000 });
+      await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+        code: 'refused.shell',
+        message: expect.stringContaining(message),
+        remedy: expect.stringContaining('.bashrc'),
+      });
+      expect(far.host.link.view.state).toBe('refused');
+      for (const pid of await processesOf(user.uid)) end(pid);
+    });
+
+    it.each([
+      ['starts tmux instead', 'exec tmux new -A -s main\n', 'open terminal failed: not a terminal'],
+      ['ends the login', 'echo "closed for repairs"; exit 7\n', 'and said: closed for repairs'],
+    ])('that %s', async (_, bashrc, message) => {
+      const far = await enter(await bash(bashrc));
+      await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+        code: 'refused.shell',
+        message: expect.stringContaining(message),
+      });
+    });
+  });
+
+  it('is reached whatever the own configuration says, and nothing of that is done', async () => {
+    const user = await sshd.user({ shell: '/bin/bash' });
+    const port = await findFreePort();
+    const ran = join(folder, 'ran');
+    const far = await enter(user, {
+      env: { LC_QUARTERDECK: 'sent', SSH_AUTH_SOCK: join(folder, 'no-agent') },
+      config: [
+        'RequestTTY force',
+        'RemoteCommand echo no',
+        'ControlMaster auto',
+        `ControlPath ${join(folder, 'own-%C')}`,
+        'ControlPersist yes',
+        'LogLevel DEBUG3',
+        'ForwardAgent yes',
+        'ForwardX11 yes',
+        `LocalForward 127.0.0.1:${port} 127.0.0.1:${sshd.port}`,
+        `RemoteForward 127.0.0.1:${port + 1} 127.0.0.1:${sshd.port}`,
+        'PermitLocalCommand yes',
+        `LocalCommand echo ran >>${ran}`,
+        'SendEnv LC_*',
+        'StdinNull yes',
+        'SessionType none',
+        'ForkAfterAuthentication yes',
+      ],
+    });
+    await works(far, user.home);
+    expect(await text(far.host, ['sh', '-c', 'echo "$LC_QUARTERDECK:${SSH_AUTH_SOCK-}:${SSH_TTY-}"'])).toBe('sent::\n');
+    // A forward that a session or a word to the connection asks for stays until the connection ends.
+    const stream = await far.host.dial({ host: '127.0.0.1', port: sshd.port }, soon());
+    stream.destroy();
+    const listening = await runOrThrow(['ss', '-Hltn']);
+    expect(listening).not.toMatch(new RegExp(`127\\.0\\.0\\.1:(?:${port}|${port + 1})\\b`));
+    await expect(readFile(ran)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect((await readdir(folder)).filter((name) => name.startsWith('own-'))).toEqual([]);
+  });
+
+  it('is quiet about nothing where ssh is told to be quiet', async () => {
+    const far = await enter(await sshd.user({ shell: '/usr/sbin/nologin' }), { config: ['LogLevel QUIET'] });
+    await expect(far.host.link.ready(soon())).rejects.toMatchObject({ code: 'refused.shell' });
+    const nobody = await openFar(sshd, { user: 'nobody-of-this-name', config: ['LogLevel QUIET'] });
+    onTestFinished(async () => await nobody.leave());
+    await expect(nobody.host.link.ready(soon())).rejects.toMatchObject({ code: 'refused.login' });
+  });
+
+  it('has an address instead of a name, and our own folder a path too long for sockets', async () => {
+    const user = await sshd.user();
+    const far = await enter(user, { destination: `ssh://127.0.0.1:${sshd.port}`, runFolder: 'a'.repeat(90) });
+    expect(await text(far.host, ['id', '-un'])).toBe(`${user.name}\n`);
+    const six = await startSshd({ address: '::1' }).catch(() => undefined);
+    if (!six) return;
+    const literal = await openFar(six, { destination: `root@[::1]:${six.port}` });
+    onTestFinished(async () => {
+      await literal.leave();
+      await six.leave();
+    });
+    expect(await text(literal.host, ['id', '-u'])).toBe('0\n');
+  });
+
+  describe('has a socket', () => {
+    it('of somebody else: the sentence names the group, and sudo', async () => {
+      const user = await sshd.user();
+      const group = (await runOrThrow(['getent', 'group', 'daemon'])).split(':');
+      const path = join(folder, 'theirs.sock');
+      const server = createServer().listen(path);
+      onTestFinished(() => void server.close());
+      await once(server, 'listening');
+      await chown(path, 0, Number(group[2]));
+      await chmod(path, 0o660);
+      const far = await enter(user);
+      await expect(far.host.dial({ socket: path }, soon())).rejects.toMatchObject({
+        code: 'unreachable.socket',
+        message: `${path} on far cannot be reached: permission denied. It belongs to root and the group daemon.`,
+        remedy: expect.stringMatching(/usermod -aG daemon .*sudo: true/),
+      });
+    });
+
+    it('whose path is longer than a socket can have', async () => {
+      const user = await sshd.user();
+      const deep = join(user.home, 'x'.repeat(100));
+      await mkdir(deep);
+      await chown(deep, user.uid, user.gid);
+      const child = spawn(process.execPath, ['-e', "require('net').createServer().listen('long.sock', () => console.log('on'))"], {
+        cwd: deep,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      await once(child.stdout, 'data');
+      await chmod(join(deep, 'long.sock'), 0o666);
+      const far = await enter(user);
+      await expect(far.host.dial({ socket: join(deep, 'long.sock') }, soon())).rejects.toMatchObject({
+        code: 'unreachable.socketPath',
+        message: expect.stringContaining('too long'),
+      });
+    });
+  });
+
+  describe('has a disk', () => {
+    it.each([
+      ['that is full', 'size=64k', 'no space is left on the filesystem', 'Make room there'],
+      ['that is read-only', 'ro', 'the filesystem is read-only', 'mounted for writing'],
+    ])('%s: the sentence names folder and host, and nothing is half written', async (_, option, reason, remedy) => {
+      const user = await sshd.user();
+      const disk = join(user.home, 'disk');
+      await mkdir(disk);
+      await runOrThrow(['mount', '-t', 'tmpfs', '-o', `${option},mode=777`, 'qd-sides', disk]);
+      onTestFinished(async () => void (await runOrThrow(['umount', '-l', disk])));
+      const far = await enter(user);
+      const grant = mintGrant('test', 'destroy', soon());
+      const small = new Uint8Array(3);
+      if (option !== 'ro') await far.host.files.write(grant, join(disk, 'file'), small, { mode: 0o600 });
+      for (const sizeBytes of [25_000, 300_000]) {
+        if (sizeBytes < 64_000 && option !== 'ro') continue;
+        await expect(far.host.files.write(grant, join(disk, 'file'), new Uint8Array(sizeBytes), { mode: 0o600 })).rejects.toMatchObject({
+          code: 'failed.file',
+          message: `${join(disk, 'file')} on far cannot be written: ${reason}.`,
+          remedy: expect.stringContaining(remedy),
+        });
+      }
+      expect(await readdir(disk)).toEqual(option === 'ro' ? [] : ['file']);
+      if (option === 'ro') {
+        await expect(far.host.files.makeFolder(grant, join(disk, 'new'), { mode: 0o700 })).rejects.toMatchObject({
+          message: `The folder ${join(disk, 'new')} cannot be made on far: ${reason}.`,
+        });
+      } else expect(await readFile(join(disk, 'file'))).toEqual(Buffer.from(small));
+    });
+  });
+});
