@@ -186,7 +186,11 @@ const sudoWords: Record<Surroundings['sudo'], string> = {
 
 function sayLimits({ sessions, sockets, ports }: Awaited<ReturnType<FarHost['limits']>>, say: Say): void {
   const problems = [
-    ...(sockets ? [] : ['engines cannot be reached: set AllowStreamLocalForwarding yes (and no DisableForwarding)']),
+    ...(sockets
+      ? []
+      : [
+          'engines cannot be reached: set AllowStreamLocalForwarding yes, AllowTcpForwarding yes, PermitOpen any (and no DisableForwarding)',
+        ]),
     ...(ports ? [] : ['pages of components cannot be reached: set AllowTcpForwarding yes, and PermitOpen any']),
     ...(sessions >= sessionsNeeded
       ? []
@@ -196,13 +200,15 @@ function sayLimits({ sessions, sockets, ports }: Awaited<ReturnType<FarHost['lim
   else say('sshd', 'warning', 'sshd', `${problems.join('; ')}. In /etc/ssh/sshd_config there.`);
 }
 
-function sayFolder(path: string, { folder, writable, freeBytes }: Surroundings, { sudo }: HostSettings, say: Say): void {
+function sayFolder(path: string, { folder, writable, readOnly, freeBytes }: Surroundings, { sudo }: HostSettings, say: Say): void {
   const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} free`;
   const is = folder === 'there' ? path : `${path}, not there yet`;
   if (!writable) {
-    const why = sudo
-      ? 'this user may not write there; sudo is used for the socket of the engine alone: choose a folder of the user (stackFolder)'
-      : 'this user may not write there: choose another folder (stackFolder), or another user';
+    const why = readOnly
+      ? 'its filesystem is mounted read-only: have it mounted for writing, or choose another folder (stackFolder)'
+      : sudo
+        ? 'this user may not write there; sudo is used for the socket of the engine alone: choose a folder of the user (stackFolder)'
+        : 'this user may not write there: choose another folder (stackFolder), or another user';
     say('stack', 'warning', 'Stack folder', `${is}${free}: ${why}`);
   } else if (freeBytes !== undefined && freeBytes < littleDiskBytes) say('stack', 'warning', 'Stack folder', `${is}: only${free.slice(1)}`);
   else say('stack', 'ok', 'Stack folder', `${is}${free}`);

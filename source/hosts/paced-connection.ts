@@ -42,6 +42,8 @@ export class PacedConnection extends Duplex {
   restMs: number;
   /** The other end is gone, or will say no more. */
   hasEnded = false;
+  /** It said something. */
+  hasSpoken = false;
 
   /** For `connect`. */
   readonly onread: OnReadOpts = {
@@ -77,6 +79,7 @@ export class PacedConnection extends Duplex {
   #take(sizeBytes: number): boolean {
     const chunk = Buffer.allocUnsafe(sizeBytes);
     shared.copy(chunk, 0, 0, sizeBytes);
+    this.hasSpoken = true;
     this.#isWanted = this.push(chunk);
     if (this.#isWanted && (sizeBytes >= muchBytes || this.restMs === 0)) return true;
     this.#rest ??= setTimeout(() => {

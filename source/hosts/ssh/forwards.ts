@@ -10,9 +10,10 @@ import { askProgram, controlArguments, type SshCommand } from './ssh-command.ts'
 const forwardLimitMs = 5_000;
 const longestPathBytes = 107;
 
-/** A connection that tells whether its other end is gone. */
+/** A connection that tells how its other end is. */
 export interface Led {
   readonly hasEnded: boolean;
+  readonly hasSpoken: boolean;
   destroy(): void;
 }
 
@@ -51,24 +52,29 @@ export class Forwards {
    * watched until it stands.
    * @param connect to the path here
    * @param roundTrip of the same ssh connection: what was asked before it is answered then
+   * @param listens is known to listen there
    * @throws Fault `refused.forwarding`, or `unreachable.*` where the other end is not this machine's and says no
    */
   async lead<T extends Led>(
     address: DialAddress,
     signal: AbortSignal,
-    { connect, roundTrip }: { connect: (path: string) => Promise<T>; roundTrip: () => Promise<void> },
+    {
+      connect,
+      roundTrip,
+      listens,
+    }: { connect: (path: string) => Promise<T>; roundTrip: () => Promise<void>; listens: (socket: string) => Promise<boolean> },
   ): Promise<T> {
     const path = await this.to(address, signal);
     if (this.#proven.has(path)) return connect(path);
-    const before = (await this.#refusals()).length;
+    const before = (await this.refusals()).length;
     const led = await connect(path);
     try {
       // The second one is asked when ssh has surely seen the connection; a third when it was not opened, or another one.
       await roundTrip();
       await roundTrip();
-      if ((await this.#refusals()).length > before && !led.hasEnded) await roundTrip();
-      const reason = (await this.#refusals()).slice(before).at(-1);
-      if (led.hasEnded && reason !== undefined) throw notLed(this.#host, address, reason);
+      if ((await this.refusals()).length > before && !led.hasEnded) await roundTrip();
+      const reason = (await this.refusals()).slice(before).at(-1);
+      if (led.hasEnded && !led.hasSpoken && reason !== undefined) throw await notLed(this.#host, address, { reason, listens });
       this.#proven.add(path);
       return led;
     } catch (thrown) {
@@ -78,7 +84,7 @@ export class Forwards {
   }
 
   /** Why ssh did not open a stream, one after the other, as it has them in its log. */
-  async #refusals(): Promise<string[]> {
+  async refusals(): Promise<string[]> {
     const log = await readFile(this.#command.log, 'utf8').catch(() => '');
     return [...log.matchAll(/^channel \d+: open failed: ([^\r\n]*)/gm)].map(([, reason]) => reason ?? '');
   }
@@ -97,21 +103,35 @@ export class Forwards {
   }
 }
 
-function notLed(host: string, address: DialAddress, reason: string): Fault {
-  const isSocket = 'socket' in address;
-  if (/administratively prohibited|unknown channel type/.test(reason)) {
-    return new Fault({
-      code: 'refused.forwarding',
-      message: `sshd on ${host} leads no connection to ${cleanLine(addressText(address))}: its configuration forbids it.`,
-      remedy: isSocket
-        ? 'Set AllowStreamLocalForwarding to local or yes in sshd_config there (DisableForwarding no).'
-        : 'Set AllowTcpForwarding to local or yes in sshd_config there, and see PermitOpen.',
-    });
-  }
+/** Of a socket sshd says the same whether it is forbidden or nobody listens; of a port it tells. */
+async function notLed(
+  host: string,
+  address: DialAddress,
+  { reason, listens }: { reason: string; listens: (socket: string) => Promise<boolean> },
+): Promise<Fault> {
   const said = cleanLine(reason.replace(/^connect failed: /, ''));
+  const isSocket = 'socket' in address;
+  if (/administratively prohibited|unknown channel type/.test(reason) || (isSocket && (await listens(address.socket))))
+    return forbidden(host, address);
+  if (isSocket) {
+    const says =
+      'nothing listens there, or the configuration of sshd forbids to lead there (AllowStreamLocalForwarding, AllowTcpForwarding, PermitOpen, DisableForwarding)';
+    return notReached(address, systemError('ECONNREFUSED', said), { host, says });
+  }
   if (/refused/i.test(said)) return notReached(address, systemError('ECONNREFUSED'), { host });
   if (/no route/i.test(said)) return notReached(address, systemError('EHOSTUNREACH'), { host });
   return notReached(address, systemError('ECONNRESET', said), { host, says: said });
+}
+
+function forbidden(host: string, address: DialAddress): Fault {
+  return new Fault({
+    code: 'refused.forwarding',
+    message: `sshd on ${host} leads no connection to ${cleanLine(addressText(address))}: its configuration forbids it.`,
+    remedy:
+      'socket' in address
+        ? 'In sshd_config there: AllowStreamLocalForwarding and AllowTcpForwarding local or yes, PermitOpen any, DisableForwarding no.'
+        : 'In sshd_config there: AllowTcpForwarding local or yes, PermitOpen any or with this address, DisableForwarding no.',
+  });
 }
 
 function targetOf(address: DialAddress): string {

@@ -8,6 +8,7 @@ import { Forwards, type Led } from './forwards.ts';
 import { SendWindow } from './send-window.ts';
 import { type LaneAnswer, laneCommand, linkLost, ShellLane } from './shell-lane.ts';
 import { laneLimitMs, ShellLanes } from './shell-lanes.ts';
+import { shellWord } from './shell-words.ts';
 import { askProgram, type KeptProgram, masterArguments, newerOptions, notStarted, type SshCommand, startKept } from './ssh-command.ts';
 import { brokenLink, type SshFailure, silentShell, sshFailure } from './ssh-failures.ts';
 
@@ -155,7 +156,23 @@ export class SshConnection {
 
   /** A connection to an address there, made by `connect` to the path here. As `Forwards.lead`. */
   async lead<T extends Led>(address: DialAddress, signal: AbortSignal, connect: (path: string) => Promise<T>): Promise<T> {
-    return this.forwards.lead(address, signal, { connect, roundTrip: () => this.proveStands() });
+    return this.forwards.lead(address, signal, {
+      connect,
+      roundTrip: () => this.proveStands(),
+      listens: async (socket) => (await this.listening(signal, socket)) !== undefined,
+    });
+  }
+
+  /**
+   * The path of a socket there that is known to listen, and that this user may use: this one, or any. The kernel's table has no sockets of other network
+   * namespaces, so none is no proof.
+   */
+  async listening(signal: AbortSignal, socket?: string): Promise<string | undefined> {
+    const isIt = socket === undefined ? '[ -S "$qd_f" ] && [ -w "$qd_f" ]' : `[ "$qd_f" -ef ${shellWord(socket)} ]`;
+    const script = `( sed -n 's/^[^ ]* [^ ]* [^ ]* 00010000 0001 .* \\(\\/[^ ]*\\)$/\\1/p' /proc/net/unix 2>/dev/null |
+while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; done )`;
+    const { stdout } = await this.control((number) => `${script}\nqd_end ${number} 0`, { signal, limitMs: laneLimitMs });
+    return Buffer.from(stdout).toString('utf8') || undefined;
   }
 
   close(): void {

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { limited } from '../../faults/waits.ts';
 import { sessionArguments, startJoined } from './ssh-command.ts';
@@ -21,14 +19,17 @@ const tryLimitMs = 10_000;
 
 /** Tries what a connection may do. Nothing of it stays. */
 export async function measureLimits(connection: SshConnection, signal: AbortSignal): Promise<SshLimits> {
-  const none = `/nonexistent-${randomBytes(4).toString('hex')}`;
-  const counting = countSessions(connection, signal);
-  counting.catch(() => undefined);
-  // One after the other: what ssh says of a refusal does not say which it was.
-  const sockets = await isAllowed(connection, { socket: none }, signal);
+  // One after the other: what ssh says of a refusal does not say what it was of.
+  const sessions = await countSessions(connection, signal);
+  // Of one that is not there sshd says the same as of one that is forbidden. Where none is known to listen, the first use will tell.
+  const socket = await connection.listening(signal);
+  const sockets = socket === undefined || (await isLed(connection, { socket }, { signal, refused: /./ }));
   // Nothing listens on the first port of a machine, and that is told apart from what is forbidden.
-  const ports = await isAllowed(connection, { host: '127.0.0.1', port: 1 }, signal);
-  const sessions = await counting;
+  const ports = await isLed(
+    connection,
+    { host: '127.0.0.1', port: 1 },
+    { signal, refused: /^(?:administratively prohibited|unknown channel type)/ },
+  );
   return { sessions, sockets, ports };
 }
 
@@ -62,29 +63,25 @@ async function countSessions({ command, env }: SshConnection, signal: AbortSigna
   }
 }
 
-/** ssh says in its log why a connection through it was not opened; only what is forbidden counts. */
-async function isAllowed(
+/** ssh says in its log why a connection through it was not opened, before it ends it; one that stands is ended here. */
+async function isLed(
   connection: SshConnection,
   address: Parameters<SshConnection['forward']>[0],
-  signal: AbortSignal,
+  { signal, refused }: { signal: AbortSignal; refused: RegExp },
 ): Promise<boolean> {
-  const before = await forbidden(connection);
   const path = await connection.forward(address, signal);
-  await limited(
-    signal,
-    tryLimitMs,
-    () =>
-      new Promise<void>((resolve) => {
-        const socket = connect(path);
-        socket.once('error', () => resolve());
-        socket.once('close', () => resolve());
-        socket.resume();
-      }),
-  ).catch(() => signal.throwIfAborted());
-  return (await forbidden(connection)) === before;
-}
-
-async function forbidden({ command }: SshConnection): Promise<number> {
-  const log = await readFile(command.log, 'utf8').catch(() => '');
-  return log.match(/open failed: (?:administratively prohibited|unknown channel type)/g)?.length ?? 0;
+  const before = (await connection.forwards.refusals()).length;
+  const socket = connect(path);
+  let isOver = false;
+  socket.on('error', () => undefined);
+  socket.once('close', () => {
+    isOver = true;
+  });
+  socket.resume();
+  try {
+    for (let trips = 0; trips < 3 && !isOver; trips++) await limited(signal, tryLimitMs, () => connection.proveStands());
+  } finally {
+    socket.destroy();
+  }
+  return !(await connection.forwards.refusals()).slice(before).some((reason) => refused.test(reason));
 }

@@ -1,0 +1,275 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openEngine } from '../../source/engine/dockerode-engine.ts';
+import type { Engine } from '../../source/engine/engine.ts';
+import { mintGrant } from '../../source/grants/mint.ts';
+import { type FarHost, openFar } from './far-host.ts';
+import { describeBeside } from './real-engines.ts';
+import { runOrThrow } from './scripts.ts';
+import { describeSshd, type Sshd, type SshdOptions, startSshd } from './sshd.ts';
+
+const soon = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
+const grant = () => mintGrant('test', 'operate', soon());
+
+/** An sshd that is set so, and a host at its end; both end with the test. */
+async function reach(
+  config: readonly string[],
+  client: Parameters<typeof openFar>[1] = {},
+  options: SshdOptions = {},
+): Promise<{ sshd: Sshd; far: FarHost }> {
+  const sshd = await startSshd({ ...options, config });
+  const far = await openFar(sshd, client);
+  onTestFinished(async () => {
+    await far.leave();
+    await sshd.leave();
+  });
+  return { sshd, far };
+}
+
+async function says(far: FarHost, words: string): Promise<string> {
+  const { stdout } = await far.host.exec(['echo', words], { signal: soon(), limitMs: 30_000 });
+  return Buffer.from(stdout).toString();
+}
+
+/** As a deploy does: a script over its input, larger than what a shell is told in passing. */
+async function appliesScript(far: FarHost, folder: string, name: string): Promise<void> {
+  const script = `${'# line of a script\n'.repeat(4_000)}echo applied >"$1"\n`;
+  const { exitCode, stderr } = await far.host.run(grant(), ['sh', '-s', 'sh', join(folder, name)], {
+    signal: soon(),
+    limitMs: 60_000,
+    stdin: script,
+  });
+  expect(Buffer.from(stderr).toString()).toBe('');
+  expect(exitCode).toBe(0);
+}
+
+describeBeside('docker', 'an engine behind an sshd with limits', (engine) => {
+  describeSshd('and many who look at it', () => {
+    const names = Array.from({ length: 30 }, (_, index) => `qd-limits-${String(index + 1).padStart(2, '0')}`);
+    const linesEach = 60;
+    let folder: string;
+    const docker = (...args: string[]) => runOrThrow(['docker', '--host', engine.url, ...args], { limitMs: 120_000 });
+    const remove = () => docker('rm', '--force', ...names);
+    /** They write when they are told to, and end. */
+    const tell = () => docker('kill', '--signal', 'USR1', ...names).catch(() => undefined);
+    let made: Promise<unknown> | undefined;
+
+    async function make(): Promise<void> {
+      await remove();
+      const script = `trap 'go=1' USR1; while [ -z "$go" ]; do sleep 5 & wait $!; done
+i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done`;
+      const waiting = [...names];
+      const next = async (): Promise<void> => {
+        for (let name = waiting.shift(); name !== undefined; name = waiting.shift())
+          await docker('run', '--detach', '--network', 'none', '--name', name, 'busybox', 'sh', '-c', script, name);
+      };
+      await Promise.all([next(), next(), next()]);
+    }
+
+    beforeAll(async () => {
+      folder = await mkdtemp('/tmp/qd-limits-');
+    });
+    afterAll(async () => {
+      await remove();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    /** Every line that a log brings, in order. */
+    async function linesOf(far: Engine, name: string): Promise<string[]> {
+      const lines: string[] = [];
+      for await (const batch of far.logs(name, { signal: soon(120_000), follow: true, tty: false }))
+        for (const { text } of batch) lines.push(text);
+      return lines;
+    }
+    const expected = (name: string) => Array.from({ length: linesEach }, (_, index) => `${name} ${index + 1}`);
+
+    /** What a console does besides. */
+    async function works(far: FarHost, there: Engine, name: string): Promise<void> {
+      const listed = await there.list(soon());
+      expect(listed.filter((one) => names.includes(one.name))).toHaveLength(names.length);
+      expect(await says(far, name)).toBe(`${name}\n`);
+      await appliesScript(far, folder, name);
+      const piped = await far.host.pipe(grant(), ['cat']);
+      piped.stdin.end(name);
+      const [chunk] = (await once(piped.stdout, 'data')) as [Buffer];
+      expect(chunk.toString()).toBe(name);
+      expect((await piped.ended).exitCode).toBe(0);
+    }
+
+    it('follows 30 logs under MaxSessions 10, each line once, while it lists, runs programs and applies a script', {
+      timeout: 180_000,
+    }, async () => {
+      const { far } = await reach(['MaxSessions 10']);
+      const there = openEngine({ url: engine.url, origin: 'test' }, far.host);
+      // A second try begins with none of the lines.
+      made = make();
+      await made;
+      let followed = 0;
+      const following = names.map((name) => linesOf(there, name).finally(() => followed++));
+      await tell();
+      let turns = 0;
+      for (; followed < names.length || turns < 3; turns++) {
+        await Promise.all([works(far, there, `one-${turns}`), works(far, there, `two-${turns}`)]);
+      }
+      const logs = await Promise.all(following);
+      expect(logs).toEqual(names.map(expected));
+      expect(far.states).toEqual(['connecting', 'connected']);
+    });
+
+    it.each([2, 1])('has all of it under MaxSessions %i where a second login needs no answer', { timeout: 180_000 }, async (most) => {
+      const { far } = await reach([`MaxSessions ${most}`]);
+      const there = openEngine({ url: engine.url, origin: 'test' }, far.host);
+      made ??= make();
+      await made;
+      const following = Promise.all(names.map((name) => linesOf(there, name)));
+      await tell();
+      await Promise.all([works(far, there, `few-${most}`), works(far, there, `least-${most}`)]);
+      expect(await following).toEqual(names.map(expected));
+      expect(await far.host.limits(soon())).toMatchObject({ sockets: true, ports: true });
+      expect(far.states).toEqual(['connecting', 'connected']);
+    });
+
+    it('looks around under MaxSessions 1 behind a password, and says what a program would need', { timeout: 180_000 }, async () => {
+      const sshd = await startSshd({ config: ['MaxSessions 1', 'PasswordAuthentication yes'], withoutKey: true });
+      const user = await sshd.user({ password: 'of the user', groups: [] });
+      const far = await openFar(sshd, {
+        user: user.name,
+        answer: async (question) => (question.kind === 'secret' ? 'of the user' : 'yes'),
+      });
+      onTestFinished(async () => {
+        await far.leave();
+        await sshd.leave();
+      });
+      expect((await far.host.facts(soon())).uid).toBe(user.uid);
+      expect(await far.host.files.list(user.home, soon())).toEqual([]);
+      for (const attempt of [() => says(far, 'here'), () => far.host.pipe(grant(), ['cat'])]) {
+        await expect(attempt()).rejects.toMatchObject({
+          code: 'unreachable.session',
+          message: 'sshd on far allows no further session on its connection, and a second connection cannot be made without asking.',
+          remedy: expect.stringContaining('MaxSessions to 10'),
+        });
+      }
+      // And stays, with what it can do.
+      expect((await far.host.facts(soon())).uid).toBe(user.uid);
+      expect(far.host.link.view.state).toBe('connected');
+    });
+  });
+});
+
+describeSshd('an sshd that forbids', () => {
+  /** Speaks first, as what listens behind a port or a socket of a machine may. */
+  async function greeter(where: { port: number; host: string } | { path: string }): Promise<{ port: number }> {
+    const server = createServer((socket) => socket.end('good morning'));
+    server.listen(where);
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return server.address() as { port: number };
+  }
+
+  async function greeting(far: FarHost, address: Parameters<FarHost['host']['dial']>[0]): Promise<string> {
+    const socket = await far.host.dial(address, soon());
+    let text = '';
+    for await (const chunk of socket) text += String(chunk);
+    return text;
+  }
+
+  describe('to lead connections', () => {
+    it.each([
+      { config: ['AllowStreamLocalForwarding no'], sockets: false, ports: true },
+      // Of sockets too, whatever its name.
+      { config: ['AllowTcpForwarding no'], sockets: false, ports: false },
+      { config: ['DisableForwarding yes'], sockets: false, ports: false },
+      { config: ['PermitOpen none'], sockets: false, ports: false },
+    ])('says so where $config, and does what is left', async ({ config, sockets, ports }) => {
+      const { sshd, far } = await reach(config);
+      const path = join(sshd.folder, 'greeter');
+      await greeter({ path });
+      const { port } = await greeter({ port: 0, host: '127.0.0.1' });
+      const [bySocket, byPort] = await Promise.allSettled([greeting(far, { socket: path }), greeting(far, { host: '127.0.0.1', port })]);
+      if (sockets) expect(bySocket).toMatchObject({ value: 'good morning' });
+      else {
+        expect(bySocket).toMatchObject({
+          reason: {
+            code: 'refused.forwarding',
+            message: `sshd on far leads no connection to ${path}: its configuration forbids it.`,
+            remedy: expect.stringContaining('AllowStreamLocalForwarding'),
+          },
+        });
+      }
+      if (ports) expect(byPort).toMatchObject({ value: 'good morning' });
+      else {
+        expect(byPort).toMatchObject({
+          reason: {
+            code: 'refused.forwarding',
+            message: `sshd on far leads no connection to 127.0.0.1:${port}: its configuration forbids it.`,
+            remedy: expect.stringContaining('AllowTcpForwarding'),
+          },
+        });
+      }
+      expect(await far.host.limits(soon())).toMatchObject({ sockets, ports });
+      expect(await says(far, 'here')).toBe('here\n');
+      expect(far.states).toEqual(['connecting', 'connected']);
+    });
+  });
+
+  it('terminals, which are not needed', async () => {
+    const { far } = await reach(['PermitTTY no']);
+    expect(await says(far, 'here')).toBe('here\n');
+  });
+
+  it('commands of our own: says what came instead, and does not try again by itself', async () => {
+    const { far } = await reach(['ForceCommand echo "only backups here"']);
+    await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+      code: 'refused.shell',
+      message: 'far gives this user no shell: the login ended with exit code 0, and said: only backups here.',
+      remedy: expect.stringContaining('forced command'),
+    });
+    expect(far.host.link.view.state).toBe('refused');
+  });
+
+  it('nothing, but runs its own command around ours', async () => {
+    const { far } = await reach(['ForceCommand exec sh -c "$SSH_ORIGINAL_COMMAND"']);
+    expect(await says(far, 'here')).toBe('here\n');
+  });
+
+  it('to try many keys', async () => {
+    const sshd = await startSshd({ config: ['MaxAuthTries 1'] });
+    onTestFinished(() => sshd.leave());
+    const other = join(sshd.folder, 'other-key');
+    await runOrThrow(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', other]);
+    const far = await openFar(sshd, { config: [`IdentityFile ${other}`] });
+    onTestFinished(() => far.leave());
+    await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+      code: 'refused.login',
+      message: 'far ended the login: too many keys were tried.',
+      remedy: expect.stringContaining('IdentitiesOnly'),
+    });
+    expect(far.host.link.view.state).toBe('refused');
+    // One that it takes is enough.
+    const right = await openFar(sshd);
+    onTestFinished(() => right.leave());
+    expect(await says(right, 'here')).toBe('here\n');
+  });
+
+  it('more than one login at a time: says why, and is let in when the other one is through', async () => {
+    const sshd = await startSshd({ config: ['MaxStartups 1:100:1', 'LoginGraceTime 600'] });
+    onTestFinished(() => sshd.leave());
+    const other = connect(sshd.port, sshd.address);
+    onTestFinished(() => void other.destroy());
+    await once(other, 'data');
+    const far = await openFar(sshd);
+    onTestFinished(() => far.leave());
+    await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+      code: 'unreachable.link',
+      message: 'far closed the connection.',
+      remedy: expect.stringContaining('too many logins at once'),
+    });
+    expect(far.host.link.view.state).toBe('away');
+    other.destroy();
+    await far.link('connected', 40_000);
+    expect(await says(far, 'here')).toBe('here\n');
+  });
+});
