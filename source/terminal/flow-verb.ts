@@ -13,6 +13,7 @@ import { TerminalOperator } from './terminal-operator.ts';
 import { todoLines } from './todo-text.ts';
 import { UnattendedOperator } from './unattended-operator.ts';
 import type { VerbContext } from './verb.ts';
+import { leftOutOf } from './way-text.ts';
 
 const stdinLimitBytes = 64 * 1024 * 1024;
 
@@ -52,6 +53,9 @@ export async function runFlowVerb(
     for (const place of placesOf(flow, snapshot)) inputs.push({ ...common, place, words });
   }
 
+  // What every host was to be asked for: those that cannot be asked are named.
+  const leftOut = inputs.length > 0 && !flow.offline && !subject ? leftOutOf(snapshot) : [];
+  const several = inputs.length > 1;
   const sink = options.json ? new JsonSink() : new TextSink(output);
   const operator = operatorOf(context, sink, answers);
   const outcomes: FlowOutcome[] = [];
@@ -60,7 +64,8 @@ export async function runFlowVerb(
     outcomes.push(outcome);
     if (outcome.lasts) return keep(context, flow, outcome, outcome.lasts);
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
-    else if (!options.json && !passesOutputOn(flow, outcome)) output.line(output.short(outcome.message));
+    else if (!options.json && !passesOutputOn(flow, outcome))
+      output.line(output.short(several ? `${cleanLine(input.place)}: ${outcome.message}` : outcome.message));
     if (outcome.todo && !options.json) {
       const confirm = `quarterdeck duty ${outcome.todo.component}`;
       const style = {
@@ -74,14 +79,16 @@ export async function runFlowVerb(
   output.endProgress();
   const unused = answers ? unasked(answers) : [];
   if (unused.length > 0) output.note(`Not asked for, and not used: ${unused.map(cleanLine).join(', ')}.`);
+  if (!options.json) for (const { host, message } of leftOut) output.note(`${cleanLine(host)} was left out: ${cleanLine(message)}`);
   if (sink instanceof JsonSink) {
     const [only] = outcomes;
-    const data = outcomes.length === 1 ? only?.data : outcomes.map((outcome) => outcome.data);
+    const data = several ? outcomes.map((outcome, index) => dataOn(inputs[index]?.place, outcome.data)) : only?.data;
     output.json({
       schema: 1,
       flow: flow.id,
-      message: outcomes.map(({ message }) => message).join(' '),
+      message: outcomes.map(({ message }, index) => (several ? `${inputs[index]?.place}: ${message}` : message)).join(' '),
       ...(data !== undefined && { data }),
+      ...(leftOut.length > 0 && { leftOut }),
       ...(options.rehearse && { rehearsed: sink.shown }),
     });
   }
@@ -161,6 +168,11 @@ function subjectOf(flow: Flow, words: readonly string[]): { name: string; words:
 }
 
 /** Looking is done everywhere, changing in one place that is named when there are several. */
+/** Told of one host among several. */
+function dataOn(host: string | undefined, data: unknown): unknown {
+  return typeof data === 'object' && data !== null && !Array.isArray(data) ? { host, ...data } : data;
+}
+
 function placesOf(flow: Flow, { places }: FleetSnapshot): string[] {
   if (flow.offline) return places.slice(0, 1).map(({ name }) => name);
   const connected = places.filter(({ engine }) => engine.reachable).map(({ name }) => name);

@@ -6,6 +6,7 @@ import { portsJson } from './status-json.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import { type TableColumn, tableLines } from './table.ts';
 import type { VerbContext } from './verb.ts';
+import { troubleOf } from './way-text.ts';
 
 const exposures: Record<PortView['exposure'], { word: string; tone: Tone }> = {
   loopback: { word: 'this host', tone: 'good' },
@@ -23,6 +24,11 @@ export async function runPortsVerb({ output, options, signal, deck }: VerbContex
       if (index > 0) output.line();
       if (snapshot.places.length > 1) output.line(output.paint('strong', cleanLine(place.name)));
       const ports = snapshot.ports.filter(({ host }) => host === place.name);
+      const trouble = place.engine.reachable || ports.length > 0 ? undefined : troubleOf(place);
+      if (trouble) {
+        for (const text of wrap(cleanLine(trouble.message), output.proseColumns)) output.line(text);
+        continue;
+      }
       for (const line of portLines(ports, output)) output.line(line);
       // Those of single ports say the same again, each for its row in the console.
       const notes = new Set([...place.notes, ...(options.verbose ? ports.flatMap(({ note }) => note ?? []) : [])]);

@@ -1,6 +1,7 @@
 import { notBack } from '../fleet/come-back.ts';
 import type { FleetSnapshot, ServiceView } from '../fleet/model.ts';
 import type { UnfinishedChange } from './unfinished-changes.ts';
+import { leftOutOf } from './way-text.ts';
 
 /** The documented shapes of `--json`: additions only (`schema` counts up when something goes). */
 
@@ -96,10 +97,13 @@ export function statusJson(
 }
 
 /** `ports --json`. */
-export function portsJson({ ports, components }: FleetSnapshot) {
+export function portsJson(snapshot: FleetSnapshot) {
+  const { ports, components } = snapshot;
+  const leftOut = leftOutOf(snapshot);
   const ids = new Map(components.map(({ key, id }) => [key, id]));
   return {
     schema: 1,
+    ...(leftOut.length > 0 && { leftOut }),
     ports: ports.map(
       ({ host, address, port, protocol, exposure, owner, component, service, containerPort, role, open, conflictWith, note }) => ({
         host,

@@ -1,4 +1,4 @@
-import type { PlaceView, Tone } from '../fleet/model.ts';
+import type { FleetSnapshot, PlaceView, Tone } from '../fleet/model.ts';
 import { durationText } from '../text/quantities.ts';
 
 /** Less than this is no difference that anybody would see. */
@@ -55,4 +55,11 @@ export function troubleOf({ way, link }: PlaceView): { message: string; remedy: 
     // The engine is asked again as soon as the machine is there, and not before.
     retryAtMs: way && way.state !== 'connected' ? way.retryAtMs : link.retryAtMs,
   };
+}
+
+/** Places that cannot be asked, and why: for whoever wanted to look at all of them. */
+export function leftOutOf({ places }: FleetSnapshot): { host: string; message: string }[] {
+  return places
+    .filter(({ engine }) => !engine.reachable)
+    .map((place) => ({ host: place.name, message: troubleOf(place)?.message ?? 'It is not connected.' }));
 }
