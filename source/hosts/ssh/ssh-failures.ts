@@ -162,6 +162,17 @@ export function sshFailure(
 
 function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
   const said = lastSaid(before);
+  // sshd's own words, where it has nobody to ask: only a login that asks question by question can change it.
+  if (/^Password change required but no TTY available/.test(said)) {
+    return {
+      fault: new Fault({
+        code: 'refused.passwordExpired',
+        message: `The password of this user on ${name} has expired, and must be changed first.`,
+        remedy: `Log in once in a terminal and change it: ssh ${name}`,
+      }),
+      needsOperator: true,
+    };
+  }
   return {
     fault: new Fault({
       code: 'refused.shell',
