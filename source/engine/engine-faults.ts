@@ -69,7 +69,11 @@ export function connectionFault(address: EngineAddress, thrown: unknown): Fault 
   if (has('EACCES', 'EPERM')) {
     return unreachable(
       `You may not use the engine at ${place}: permission denied.`,
-      'Join the group that owns the socket (sudo usermod -aG docker $USER, then log in again), or use a rootless engine: systemctl --user start podman.socket.',
+      `Join the group that owns the socket (sudo usermod -aG docker $USER, then log in again), ${
+        address.machine === undefined
+          ? 'or use a rootless engine: systemctl --user start podman.socket.'
+          : `or have it reached through sudo: sudo: true for ${cleanLine(address.machine)} in config.yaml.`
+      }`,
       thrown,
     );
   }

@@ -6,6 +6,7 @@ import { extract, type Headers, pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { componentOf } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { Fault } from '../faults/fault.ts';
 import { copy } from './copy.ts';
 
 let stage: FlowStage;
@@ -203,5 +204,46 @@ describe('the words of cp', () => {
       await expect(stage.run(copy, box(), { words })).rejects.toMatchObject({ code: 'refused.readOnly' });
     }
     expect(stage.engine.requests).toEqual([]);
+  });
+});
+
+describe('cp into a container whose disk is full', () => {
+  const full = () => {
+    const before = stage.engine.writer.bind(stage.engine);
+    stage.engine.writer = (grant) => ({
+      ...before(grant),
+      putArchive: async (_id, _folder, archive) => {
+        (archive as Readable).destroy();
+        throw new Fault({
+          code: 'engine.failed',
+          message: 'The engine failed: write /data/big: no space left on device.',
+          remedy: 'Look.',
+        });
+      },
+    });
+  };
+  beforeEach(async () => {
+    await writeFile(here('big'), 'x'.repeat(1_000));
+    stage.engine.archives.set('/data', await archiveOf([{ name: 'data/', type: 'directory' }]));
+  });
+
+  test('leaves nothing half written, and says where there is no room', async () => {
+    full();
+    await expect(stage.run(copy, box(), { words: [here('big'), ':/data/big'] })).rejects.toMatchObject({
+      code: 'failed.noRoom',
+      message: 'There is no room for it in /data of box on local. Nothing of it is left there.',
+    });
+    expect(stage.engine.requests.at(-1)).toBe('exec box rm -rf -- /data/big');
+  });
+
+  test('takes nothing away that was there before, and says that it is not whole', async () => {
+    stage.engine.archives.set('/data/big', await archiveOf([{ name: 'big', content: 'old' }]));
+    full();
+    for (const target of [':/data/big', ':/data']) {
+      await expect(stage.run(copy, box(), { words: [here('big'), target] })).rejects.toMatchObject({
+        message: 'There is no room for it in /data of box on local. What is at /data/big now is not whole.',
+      });
+    }
+    expect(stage.engine.requests.filter((line) => line.startsWith('exec'))).toEqual([]);
   });
 });

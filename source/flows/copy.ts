@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, EngineWriter } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import type { CopyCount } from '../hosts/local-archive.ts';
 import type { Session } from '../session/session.ts';
@@ -142,7 +142,7 @@ async function copyIn(
       remedy: usage,
     });
   }
-  const { folder, root } = await placeInside(engine, id, inside, nameOf(outside), kind, session.signal);
+  const { folder, root, isNew } = await placeInside(engine, id, inside, nameOf(outside), kind, session.signal);
   return session.act({
     id: 'copy',
     right: 'operate',
@@ -151,9 +151,47 @@ async function copyIn(
     limitMs,
     run: async (grant) => {
       const { archive, count } = packLocal(outside, root, grant.signal, onBytes);
-      await engine.writer(grant).putArchive(id, folder, archive);
+      const writer = engine.writer(grant);
+      try {
+        await writer.putArchive(id, folder, archive);
+      } catch (thrown) {
+        throw await brokenOff(thrown, writer, {
+          id,
+          where: `${folder} of ${name} on ${target.host}`,
+          path: posix.join(folder, root),
+          isNew,
+        });
+      }
       return count;
     },
+  });
+}
+
+/** The engine unpacks as it reads: what came before it failed lies there, and is taken away where nothing was before. */
+async function brokenOff(
+  thrown: unknown,
+  writer: EngineWriter,
+  { id, where, path, isNew }: { id: string; where: string; path: string; isNew: boolean },
+): Promise<unknown> {
+  // What was refused was not begun.
+  if (!(thrown instanceof Fault) || (thrown.kind === 'engine' && thrown.code !== 'engine.failed')) return thrown;
+  const isGone =
+    isNew &&
+    (await writer.exec(id, ['rm', '-rf', '--', path]).then(
+      ({ exitCode }) => exitCode === 0,
+      () => false,
+    ));
+  const left = isGone
+    ? 'Nothing of it is left there.'
+    : isNew
+      ? `What came of it lies at ${cleanLine(path)}.`
+      : `What is at ${cleanLine(path)} now is not whole.`;
+  const isFull = /no space left|quota exceeded/i.test(thrown.message);
+  return new Fault({
+    code: isFull ? 'failed.noRoom' : thrown.code,
+    message: `${isFull ? `There is no room for it in ${cleanLine(where)}.` : thrown.message} ${left}`,
+    remedy: isFull ? 'Make room there, then copy it again; quarterdeck df says what takes the disk space.' : thrown.remedy,
+    cause: thrown,
   });
 }
 
@@ -161,8 +199,11 @@ async function copyIn(
 async function placeInside(engine: Engine, id: string, inside: string, name: string, source: 'file' | 'folder', signal: AbortSignal) {
   const plain = posix.normalize(inside).replace(/(.)\/$/, '$1');
   const kind = await kindInside(engine, id, plain, signal);
-  if (kind === 'folder') return { folder: plain, root: name };
-  const parent = { folder: posix.dirname(plain), root: posix.basename(plain) };
+  if (kind === 'folder') {
+    const isNew = (await kindInside(engine, id, posix.join(plain, name), signal)) === 'missing';
+    return { folder: plain, root: name, isNew };
+  }
+  const parent = { folder: posix.dirname(plain), root: posix.basename(plain), isNew: kind === 'missing' };
   if (kind === 'file' && source === 'folder') {
     throw new Fault({
       code: 'usage.target',

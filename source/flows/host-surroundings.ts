@@ -11,6 +11,8 @@ export interface Surroundings {
   folder: 'there' | 'missing';
   /** May this user write there, or make it? */
   writable: boolean;
+  /** Nobody may, because of how it is mounted. */
+  readOnly: boolean;
   freeBytes: number | undefined;
 }
 
@@ -27,6 +29,9 @@ f=$1
 if [ -d "$f" ]; then echo 'folder there'; else echo 'folder missing'; fi
 while ! [ -e "$f" ] && [ "$f" != / ] && [ "$f" != . ]; do f=$(dirname -- "$f"); done
 if [ -d "$f" ] && [ -w "$f" ]; then echo 'writable yes'; else echo 'writable no'; fi
+# Root may write everywhere else; whoever is not root is told so by the kernel's table, where df names the mount.
+m=$(df -P -- "$f" 2>/dev/null | awk 'NR == 2 { print $6 }')
+if [ -r /proc/mounts ] && awk -v m="$m" '$2 == m { o = $4 } END { exit o ~ /(^|,)ro(,|$)/ ? 0 : 1 }' /proc/mounts; then echo 'readonly yes'; fi
 printf 'free %s\\n' "$(df -Pk -- "$f" 2>/dev/null | awk 'NR == 2 { print $4 }')"
 exit 0`;
 
@@ -54,6 +59,7 @@ export async function askAround(
     sudo: uid === 0 ? 'root' : sudo === 'free' || sudo === 'missing' ? sudo : 'password',
     folder: said.get('folder') === 'there' ? 'there' : 'missing',
     writable: said.get('writable') === 'yes',
+    readOnly: said.get('readonly') === 'yes',
     freeBytes: /^\d+$/.test(free) ? Number(free) * 1024 : undefined,
   };
 }

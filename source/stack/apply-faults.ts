@@ -1,11 +1,12 @@
 import { Fault } from '../faults/fault.ts';
+import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { runFolder } from './apply-script.ts';
 import type { Plan } from './model.ts';
 import type { RunOnHost } from './transaction.ts';
 
 /** How a run ended that did not end well. */
-export function endedFault({ transaction, state, entries, sentence, output }: RunOnHost): Fault {
+export function endedFault({ transaction, state, entries, sentence, output }: RunOnHost, host: Host): Fault {
   const last = output
     .split('\n')
     .filter((line) => line.trim() !== '')
@@ -13,12 +14,12 @@ export function endedFault({ transaction, state, entries, sentence, output }: Ru
     .join('\n');
   const where = runFolder(stackFolderOf(transaction.plans), transaction.run);
   if (/no space left on device|disk quota exceeded/i.test(last) && entries.at(-1)?.step.startsWith('place:')) {
-    return noRoom(stackFolderOf(transaction.plans), sentence);
+    return noRoom(stackFolderOf(transaction.plans), sentence, host);
   }
   return new Fault({
     code: state === 'failed' ? 'failed.apply' : 'failed.applyStopped',
     message: `${sentence}${last === '' ? '' : `\n${last}`}`,
-    remedy: `Finish it or take it back: quarterdeck recover. What its programs wrote is in ${where}/output.log.`,
+    remedy: `Finish it or take it back: quarterdeck recover. What its programs wrote is in ${where}/output.log${onHost(host)}.`,
   });
 }
 
@@ -54,10 +55,13 @@ export function goesOn(cause: unknown): Fault {
   });
 }
 
-export function noRoom(stackFolder: string, reason: string): Fault {
+/** Which machine it is, where that is not this one. */
+export const onHost = ({ link, name }: Host): string => (link ? ` on ${cleanLine(name)}` : '');
+
+export function noRoom(stackFolder: string, reason: string, host: Host): Fault {
   return new Fault({
     code: 'failed.noRoom',
-    message: `There is no room left on the filesystem of ${stackFolder}; the files there are as they were. ${reason}`,
+    message: `There is no room left on the filesystem of ${stackFolder}${onHost(host)}; the files there are as they were. ${reason}`,
     remedy: 'Make room there, then try again.',
   });
 }

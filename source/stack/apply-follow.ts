@@ -66,7 +66,7 @@ async function follow(
       for (const entry of found.entries.slice(told)) tell(eventOf(transaction, entry));
       const shown = { ...found, output: hide(found.output) };
       if (shown.state === 'applied' || shown.state === 'undone' || shown.state === 'verified') return shown;
-      throw endedFault(shown);
+      throw endedFault(shown, host);
     }
     await pauseFor(pauseMs, signal);
     pauseMs = Math.min(longestPauseMs, pauseMs * 1.5);

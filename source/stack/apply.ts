@@ -4,7 +4,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
-import { goesOn, lockedFault, noRoom, stackFolderOf, unchangedFault } from './apply-faults.ts';
+import { goesOn, lockedFault, noRoom, onHost, stackFolderOf, unchangedFault } from './apply-faults.ts';
 import { followRun } from './apply-follow.ts';
 import { imagePins, recordOf } from './apply-record.ts';
 import { type ScriptOptions, type SecretValues, scriptOf } from './apply-script.ts';
@@ -112,10 +112,12 @@ export async function startScript(grant: Grant, host: Host, transaction: Transac
     });
   }
   const reason = [cleanLine(answer.replace(/^failed /, '')), said].filter(Boolean).join(': ') || `the shell ended with ${outcome.exitCode}`;
-  if (/no space left|disk quota/i.test(reason)) throw noRoom(stackFolder, reason);
+  if (/no space left|disk quota/i.test(reason)) throw noRoom(stackFolder, reason, host);
   throw new Fault({
     code: 'failed.applyStart',
-    message: `Nothing was changed: the change could not be prepared in ${stackFolder}: ${reason}.`,
-    remedy: 'Check who may write there, then try again.',
+    message: `Nothing was changed: the change could not be prepared in ${stackFolder}${onHost(host)}: ${reason}.`,
+    remedy: /read-only/i.test(reason)
+      ? 'Have that filesystem mounted for writing, or name another folder for the stack (stackFolder).'
+      : 'Check who may write there, then try again.',
   });
 }
