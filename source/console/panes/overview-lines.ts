@@ -21,6 +21,8 @@ export interface OverviewOptions {
 }
 
 const labelColumns = 9;
+/** In such steps it is told when a component was asked: by the second, an idle console would draw once a second. */
+const askedStepMs = 10_000;
 const levelRoles: Readonly<Record<FindingView['level'], 'bad' | 'warn' | 'busy'>> = { error: 'bad', warning: 'warn', notice: 'busy' };
 
 function sentence(text: string): string {
@@ -57,7 +59,7 @@ export function overviewLines(options: OverviewOptions): string[] {
     lines.push(...paragraph(`${glyphs.tone.unknown} Could not be asked: ${cleanLine(probe.failure)}`, '   ', 'unknown'));
   const since = component.sinceMs === undefined ? '' : sinceText(component.state, nowMs - component.sinceMs);
   const restarts = component.restarts > 0 ? countText(component.restarts, 'restart') : '';
-  const asked = probe ? `asked ${agoText(nowMs - probe.atMs)}` : '';
+  const asked = probe ? `asked ${agoText(Math.floor((nowMs - probe.atMs) / askedStepMs) * askedStepMs)}` : '';
   const facts = [since, restarts, asked].filter(Boolean).join(`, `);
   if (facts) lines.push(...paragraph(facts, '   ', 'faint'));
 
