@@ -232,6 +232,26 @@ qd_exec() {
   done
 }
 
+# qd_containers PROJECT: ids of its containers, for who works with podman.
+qd_containers() { ( qd_reach; podman ps -aq --filter "label=io.podman.compose.project=$1" ) </dev/null | tr '\n' ' '; }
+
+# qd_left_over PROJECT IDS: those of them that are still there.
+qd_left_over() {
+  for qd_id_ in $(qd_containers "$1"); do
+    case " $2 " in *" $qd_id_ "*) printf '%s ' "$qd_id_" ;; esac
+  done
+}
+
+# qd_sweep PROJECT IDS: takes them away whatever they do. One that others need goes after them.
+qd_sweep() {
+  for qd_try_ in 1 2 3; do
+    qd_left_=$(qd_left_over "$1" "$2")
+    [ -n "$qd_left_" ] || return 0
+    ( qd_reach; podman rm -f $qd_left_ ) </dev/null
+  done
+  [ -z "$(qd_left_over "$1" "$2")" ] || { printf 'podman does not remove the containers of before: %s\n' "$qd_left_"; return 1; }
+}
+
 # A folder in memory for the env files of podman-compose, which name what it passes on.
 qd_make_secrets() {
   qd_drop_secrets

@@ -126,17 +126,29 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
   // What is restored gets its data before it runs.
   const up = ['up', plan.kind === 'restore' && options.mode === 'apply' ? '--no-start' : '-d', '--remove-orphans'];
   const podman = tool.kind === 'podman-compose';
+  const project = shellWord(plan.project);
+  let anew = false;
   if (podman) {
     // It compares little (older ones nothing) of what a container was made from, and never an env file.
-    const started =
-      options.mode === 'undo' || options.seenLines > 0 || plan.services.some(({ change }) => !['create', 'keep'].includes(change));
-    if (started) up.push('--force-recreate');
+    anew = options.mode === 'undo' || options.seenLines > 0 || plan.services.some(({ change }) => !['create', 'keep'].includes(change));
+    if (anew) up.push('--force-recreate');
     lines.push(`qd_make_secrets && qd_files_${index} || return 1`);
+    if (anew) lines.push(`qd_before_=$(qd_containers ${project})`);
   }
   lines.push(compose('qd_secrets', up), 'qd_status=$?');
+  if (anew) {
+    // What ends and is started again all the time slips through between its stop and its rm; podman-compose then goes on with what is there.
+    lines.push(
+      `if [ -n "$(qd_left_over ${project} "$qd_before_")" ]; then
+qd_sweep ${project} "$qd_before_" || { qd_drop_secrets; return 1; }
+${compose('qd_secrets', up)}
+qd_status=$?
+fi`,
+    );
+  }
   if (podman) lines.push('qd_drop_secrets');
   lines.push('[ "$qd_status" = 0 ] || return "$qd_status"');
-  if (podman && options.mode === 'apply' && plan.kind !== 'restore') lines.push(...podmanLines(plan));
+  if (podman && options.mode === 'apply') lines.push(...podmanLines(plan));
   // compose sees no difference in a mounted file.
   const restarted = plan.services.filter(({ change }) => change === 'restart').map(({ name }) => name);
   if (restarted.length > 0) lines.push(`${compose('qd_bare', ['restart', ...restarted])} || return`);
@@ -144,13 +156,15 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
 }
 
 /** podman-compose 1.0 says that all is well whatever happened, and leaves services that are no longer in the file. */
-function podmanLines({ project, services }: Plan): string[] {
+function podmanLines({ project, services, kind }: Plan): string[] {
+  const notYet = kind === 'restore' ? "''" : "'' | [Cc]reated* | [Cc]onfigured*";
+  const failure = `was not ${kind === 'restore' ? 'made' : 'started'}`;
   const of = ({ name }: PlannedService) =>
     shellCommand(['--filter', `label=io.podman.compose.project=${project}`, '--filter', `label=com.docker.compose.service=${name}`]);
   return services.map((service) =>
     service.change === 'remove'
       ? `( qd_reach; for qd_id in $(podman ps -aq ${of(service)}); do podman rm -f "$qd_id" || exit 1; done ) </dev/null || return 1`
-      : `case $( ( qd_reach; podman ps -a --format '{{.State}}' ${of(service)} ) </dev/null | head -n 1) in '' | [Cc]reated* | [Cc]onfigured*) printf '%s was not started\\n' ${shellWord(service.name)}; return 1 ;; esac`,
+      : `case $( ( qd_reach; podman ps -a --format '{{.State}}' ${of(service)} ) </dev/null | head -n 1) in ${notYet}) printf '%s ${failure}\\n' ${shellWord(service.name)}; return 1 ;; esac`,
   );
 }
 
