@@ -66,8 +66,9 @@ export function readSecret(
       reject(signal.reason as Error);
       return;
     }
-    output.write(prompt);
+    // First: who sees the prompt may type, and what comes before would be shown.
     input.setRawMode?.(true);
+    output.write(prompt);
     input.on('data', onData);
     input.once('end', onEnd);
     signal.addEventListener('abort', onAbort, { once: true });

@@ -49,6 +49,19 @@ describe('a secret', () => {
     expect(input.listenerCount('data')).toBe(0);
   });
 
+  test('is not shown by the terminal either to who types as soon as the prompt is there', async () => {
+    let rawAtPrompt: boolean | undefined;
+    const write = stderr.write.bind(stderr);
+    stderr.write = ((text: string) => {
+      rawAtPrompt ??= input.rawModes.at(-1);
+      return write(text);
+    }) as typeof stderr.write;
+    const reading = read();
+    input.write('kX9\r');
+    await reading;
+    expect(rawAtPrompt).toBe(true);
+  });
+
   test('can be corrected and pasted, in pieces too', async () => {
     const reading = read();
     input.write('ab\x7fc');
