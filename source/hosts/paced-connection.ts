@@ -7,12 +7,14 @@ export const usualRestMs = 1;
 const muchBytes = 16 * 1024;
 /** All read into the same memory, one after the other, and copy out of it. */
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
-/** Lets what is sent go when there is room for it. */
+/** Watches over a line that several share: lets what is sent go when there is room for it. */
 export interface SendGate {
   /** How much to ask room for at once. */
   readonly pieceBytes: number;
   /** Calls `go` when there is room. */
   admit(sizeBytes: number, go: () => void): void;
+  /** Told of what comes in. */
+  received(sizeBytes: number): void;
 }
 
 /** Writes a piece when it is let go, and the next one when that was taken. */
@@ -80,6 +82,7 @@ export class PacedConnection extends Duplex {
     const chunk = Buffer.allocUnsafe(sizeBytes);
     shared.copy(chunk, 0, 0, sizeBytes);
     this.hasSpoken = true;
+    this.#gate?.received(sizeBytes);
     this.#isWanted = this.push(chunk);
     if (this.#isWanted && (sizeBytes >= muchBytes || this.restMs === 0)) return true;
     this.#rest ??= setTimeout(() => {

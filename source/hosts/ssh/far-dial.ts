@@ -11,8 +11,8 @@ import type { SshConnection } from './ssh-connection.ts';
 const lookLimitMs = 15_000;
 /** An address there that answered is not looked at again for a while. */
 const lookedMs = 5_000;
-/** What says nothing for longer might be closed by the engine in the moment when it is used. */
-const spareMs = 4_000;
+/** What says nothing for longer might be closed by the engine in the moment when it is used: none does within 20 s. */
+const spareMs = 12_000;
 /** On a line this short nobody notices what a spare saves. */
 const shortMs = 5;
 
@@ -41,9 +41,10 @@ export class FarDial {
   async dial(connection: SshConnection, address: DialAddress, signal: AbortSignal, { paced = false } = {}): Promise<Duplex> {
     const key = JSON.stringify(address);
     const ending = new AbortController();
-    const opening = this.#take(connection, key) ?? this.#open(connection, address, AbortSignal.any([signal, ending.signal]));
-    // Asked together with the connection, so that both cost one round trip.
-    const looking = Date.now() - (this.#looked.get(key) ?? 0) <= lookedMs ? undefined : this.#look(address, signal);
+    const spare = this.#take(connection, key);
+    const opening = spare ?? this.#open(connection, address, AbortSignal.any([signal, ending.signal]));
+    // Asked together with the connection, so that both cost one round trip. One that stands needs no look.
+    const looking = spare || Date.now() - (this.#looked.get(key) ?? 0) <= lookedMs ? undefined : this.#look(address, signal);
     Promise.resolve(opening).catch(() => undefined);
     try {
       await looking;

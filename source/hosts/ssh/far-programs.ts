@@ -205,6 +205,7 @@ export async function pipeFar(
   const stdout = new PassThrough();
   if (stdoutRest.length > 0) stdout.write(stdoutRest);
   child.stdout.pipe(stdout);
+  child.stdout.on('data', (chunk: Buffer) => connection.sending.received(chunk.length));
   stdout.once('close', () => child.stdout.destroy());
   let said = stderrRest;
   child.stderr.on('data', (chunk: Buffer) => {

@@ -24,6 +24,8 @@ interface Waiting {
  * with what is sent, and by the time that its answer takes the room grows to what the line carries, and no further.
  */
 export class SendWindow implements SendGate {
+  /** Over this connection, of what is large or lasts. */
+  receivedBytes = 0;
   readonly #roundTrip: () => Promise<unknown>;
   #roomBytes = leastBytes;
   /** Let go, known to have arrived, and behind how much the last question was asked: bytes since the beginning. */
@@ -56,6 +58,10 @@ export class SendWindow implements SendGate {
   admit(sizeBytes: number, go: () => void): void {
     this.#waiting.push({ sizeBytes, go });
     this.#letGo();
+  }
+
+  received(sizeBytes: number): void {
+    this.receivedBytes += sizeBytes;
   }
 
   /** Tells how long an answer takes, whatever else is under way. */

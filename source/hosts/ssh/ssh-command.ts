@@ -23,8 +23,11 @@ export const newerOptions: Readonly<Record<string, string>> = {
   forkafterauthentication: 'ForkAfterAuthentication=no',
 };
 
-/** Seconds without an answer of the far side, asked every second, and one more: a cut link is noticed within 5 s. */
-const silentSeconds = 3;
+/**
+ * Seconds without anything from the far side, which is asked every second, and one more: a cut link is noticed within 5 s. No less, since what is lost on a bad
+ * line takes seconds to come a second time.
+ */
+const silentSeconds = 4;
 export const connectLimitSeconds = 10;
 
 /** What the operator's own configuration must not switch on: ports, agents and screens of this machine that the far side could reach. */

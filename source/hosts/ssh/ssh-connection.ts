@@ -16,6 +16,8 @@ const configLimitMs = 5_000;
 /** From the login to the shell. sshd itself may take 25 s: so long it waits for a login service that does not answer. */
 const shellLimitMs = 40_000;
 const shellLookMs = 250;
+/** A line that is full for longer, in times of `laneLimitMs`, does not explain that a shell is silent. */
+const fullLineWaits = 6;
 /** Between two looks at how long a round trip takes. */
 const pulseMs = 5_000;
 
@@ -184,20 +186,34 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
     this.#kept.end();
   }
 
+  /** Where a line is full the answer stands behind what else comes: that is waited for. */
+  async #pulseBeat(): Promise<void> {
+    const { signal } = this.#closing;
+    const asked = this.#control.ask((number) => `qd_end ${number} 0`, 1024);
+    for (let waits = 1; ; waits++) {
+      const before = this.sending.receivedBytes;
+      try {
+        await limited(signal, laneLimitMs, () => asked);
+        return;
+      } catch (thrown) {
+        if (signal.aborted || !isAbort(thrown) || this.sending.receivedBytes === before || waits >= fullLineWaits) throw thrown;
+      }
+    }
+  }
+
   async #pulse(): Promise<void> {
     const { signal } = this.#closing;
     for (;;) {
       try {
         const startedMs = performance.now();
-        await this.#nothing();
+        await this.#pulseBeat();
         this.roundTripMs = performance.now() - startedMs;
         this.sending.heard(this.roundTripMs);
         this.#onRoundTrip?.(this.roundTripMs);
         await pauseFor(pulseMs, signal);
       } catch {
         if (signal.aborted) return;
-        // ssh itself gets answers, or it would have ended: the line is full of what we send, or the shell is held, by a disk that does not answer, say. Then
-        // another one takes its place.
+        // ssh itself gets answers, or it would have ended: the shell is held, by a disk that does not answer, say. Another one takes its place.
         const next = await this.lanes.openJoined();
         if (signal.aborted || (!next && this.#control.isClosed)) {
           next?.close();
