@@ -58,6 +58,21 @@ function engineWithReader(): LiveEngine {
 }
 
 describe('the fleet', () => {
+  test('follows a place that is added, and knows nothing more of a host that is dropped', async () => {
+    const fleet = await fleetOn(engineWithReader());
+    const other = new LiveEngine();
+    other.add('proxy', { image: 'caddy', labels: composeLabels('edge', 'caddy'), startedMs: Date.now() });
+    const place = { ...placeOf(other, { ...hostDouble(), name: 'nas' }), name: 'nas' };
+    fleet.add([place]);
+    await sees(fleet, 'reverse-proxy', { host: 'nas' });
+    expect(fleet.snapshot().places.map(({ name }) => name)).toEqual(['local', 'nas']);
+    expect(fleet.drop(place.host)).toEqual(['nas']);
+    await vi.waitFor(() => expect(fleet.snapshot().components.map(({ id }) => id)).toEqual(['rss-reader']));
+    expect(fleet.snapshot().places.map(({ name }) => name)).toEqual(['local']);
+    expect(fleet.place('nas')).toBeUndefined();
+    expect(fleet.isEmpty()).toBe(false);
+  });
+
   test('shows what runs, matched with the catalog', async () => {
     const fleet = await fleetOn(engineWithReader());
     expect(fleet.snapshot().components).toMatchObject([
