@@ -49,6 +49,18 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
   }
 }
 
+/** Where procedures find the API that they drive. */
+export function* checkSpeaks({ component, compose }: Draft): Generator<RuleFinding> {
+  const { speaks } = component;
+  if (!speaks) return;
+  const ports = Object.keys(component.ports);
+  if (speaks.port !== undefined && !ports.includes(speaks.port)) yield unknown(['speaks', 'port'], 'port', speaks.port, ports);
+  if (speaks.service !== undefined && !compose?.services.has(speaks.service))
+    yield unknown(['speaks', 'service'], 'service', speaks.service, compose?.services.keys() ?? []);
+  if (speaks.port === undefined && speaks.service === undefined)
+    yield inComponent(['speaks'], 'It does not say where.', 'Name the port of the API, or the service whose command is run.');
+}
+
 /** What the proxy is told about a component. */
 export function* checkSite({ component }: Draft): Generator<RuleFinding> {
   const { site } = component;

@@ -12,7 +12,7 @@ import {
   unknown,
   variableOf,
 } from './draft.ts';
-import { checkExchange, checkReach, checkSite } from './exchange-references.ts';
+import { checkExchange, checkReach, checkSite, checkSpeaks } from './exchange-references.ts';
 import { checkExpressions } from './expression-references.ts';
 import { placeholdersIn } from './placeholders.ts';
 import type { ComponentCall } from './schema.ts';
@@ -30,6 +30,7 @@ export const referenceRules: readonly LintRule[] = [
   { id: 'expressions', check: checkExpressions },
   { id: 'exchange', check: checkExchange },
   { id: 'site', check: checkSite },
+  { id: 'speaks', check: checkSpeaks },
   { id: 'R14', check: checkReach },
 ];
 

@@ -348,6 +348,10 @@ export const componentSchema = z.strictObject({
       portal: z.string().optional(),
     })
     .optional(),
+  /** An API for which there are procedures with questions (`source/products/`), and where: a port, or the service whose own command is run. */
+  speaks: z
+    .strictObject({ api: z.enum(['vault', 'headscale', 'crowdsec', 'authelia']), port: name.optional(), service: name.optional() })
+    .optional(),
   auth: z.string().default('none'),
   calls: z.record(name, call).default({}),
   probe: probe.optional(),

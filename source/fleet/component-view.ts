@@ -141,6 +141,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     group: entry?.group ?? 'other',
     kind: entry?.kind ?? '',
     product: entry?.product.name ?? '',
+    speaks: entry?.speaks?.api,
     state: summary.state,
     tone: spoken
       ? summary.tone === 'good' || summary.tone === 'busy'

@@ -108,6 +108,8 @@ export interface ComponentView {
   group: string;
   kind: string;
   product: string;
+  /** The API that procedures drive, as component.yaml says (`speaks`). */
+  speaks: string | undefined;
   state: StateName;
   tone: Tone;
   /** What the row says: the probe's word, or the state's. */

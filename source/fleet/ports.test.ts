@@ -42,6 +42,7 @@ function component(id: string, ports: ServiceView['ports'], state: ServiceView['
     group: 'security',
     kind: '',
     product: '',
+    speaks: undefined,
     state,
     tone: 'good',
     word: state,

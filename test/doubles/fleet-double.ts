@@ -33,6 +33,7 @@ export function componentView(id: string, overrides: Partial<ComponentView> = {}
     group: 'security',
     kind: '',
     product: id,
+    speaks: undefined,
     state: 'running',
     tone: 'good',
     word: 'running',

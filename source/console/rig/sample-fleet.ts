@@ -41,6 +41,7 @@ interface Sample {
   group: string;
   kind: string;
   product: string;
+  speaks?: string;
   image: string;
   state: StateName;
   agoMs: number;
@@ -101,6 +102,7 @@ export function sampleComponent(sample: Sample): ComponentView {
     group: sample.group,
     kind: sample.kind,
     product: sample.product,
+    speaks: sample.speaks,
     state: sample.state,
     tone,
     word: probe?.word || sample.state,
@@ -186,6 +188,7 @@ const components: Sample[] = [
     group: 'security',
     kind: 'Secrets manager with path-based access',
     product: 'OpenBao',
+    speaks: 'vault',
     image: 'openbao/openbao:2.6.2',
     state: 'running',
     agoMs: 2 * minute,

@@ -1,0 +1,25 @@
+import type { FlowAbout } from './flow.ts';
+
+/* What flows about the path-addressed secrets manager are called and take. The procedures are loaded when they run. */
+
+export const unsealAbout: FlowAbout = {
+  id: 'unseal',
+  verb: 'unseal',
+  title: 'Unseal the secrets manager',
+  summary:
+    'Takes key shares, one at a time and never shown, until the secrets manager has as many as it needs. Who holds only one of them gives that one and leaves: the others go on, here or at another console.',
+  right: 'operate',
+  about: 'component',
+  offered: ({ speaks, word }) => speaks === 'vault' && word.startsWith('sealed'),
+};
+
+export const sealAbout: FlowAbout = {
+  id: 'seal',
+  verb: 'seal',
+  title: 'Seal the secrets manager',
+  summary:
+    'Closes the secrets manager at once: nobody reads a secret until enough key shares are given again. Asks for a token that may do it.',
+  right: 'destroy',
+  about: 'component',
+  offered: ({ speaks, word }) => speaks === 'vault' && /^(?:healthy|unsealed)/.test(word),
+};

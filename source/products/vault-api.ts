@@ -1,0 +1,139 @@
+import type { PortAddress } from '../calls/find-address.ts';
+import { bodyLimitBytes, type HttpArrival, sendRequest } from '../calls/http-call.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
+import { limited } from '../faults/waits.ts';
+import type { Host } from '../hosts/host.ts';
+import { cleanLine } from '../text/clean.ts';
+
+const limitMs = 10_000;
+
+/** Where a secrets manager answers, and from which machine it is dialled. */
+export interface VaultPlace {
+  host: Host;
+  address: PortAddress;
+  tls: boolean;
+  /** Before `/v1`, mostly empty. */
+  basePath: string;
+  /** For sentences. */
+  shown: string;
+}
+
+export interface VaultAnswer {
+  status: number;
+  /** Undefined where the body is none. */
+  json: unknown;
+  /** Its own words, cleaned: `permission denied`. Empty where there are none. */
+  words: string;
+}
+
+/**
+ * The HTTP API of HashiCorp Vault and OpenBao (reference/openbao-vault.md). A token goes into a header, and neither it nor a key share ever over plain HTTP to another
+ * machine. Throws `unreachable.store` and `failed.store`; a status is an answer.
+ */
+export class VaultApi {
+  readonly place: VaultPlace;
+  readonly #token: string | undefined;
+
+  /** Throws `usage.token` and `refused.clear`. */
+  constructor(place: VaultPlace, token?: string) {
+    if (!place.tls && !place.address.near) {
+      throw new Fault({
+        code: 'refused.clear',
+        message: `${place.shown} is plain HTTP to another machine: the token and every secret could be read on the way.`,
+        remedy: 'Take its https address.',
+      });
+    }
+    if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+      throw new Fault({
+        code: 'usage.token',
+        message: 'That is no token: it holds a space or a character that no header can.',
+        remedy: 'Copy it again.',
+      });
+    }
+    this.place = place;
+    this.#token = token;
+  }
+
+  /** `path` is below `/v1/`. */
+  async send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, json: unknown, signal: AbortSignal): Promise<VaultAnswer> {
+    const { host, address, tls, basePath, shown } = this.place;
+    const request = {
+      method,
+      path: `${basePath}/v1/${path}`,
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'x-vault-request': 'true',
+        ...(this.#token !== undefined && { 'x-vault-token': this.#token }),
+      },
+      body: json === undefined ? undefined : Buffer.from(JSON.stringify(json)),
+    };
+    let arrival: HttpArrival;
+    try {
+      arrival = await limited(signal, limitMs, async (both) => {
+        const stream = await host.dial({ host: address.host, port: address.port }, both);
+        return sendRequest(stream, { request, address, tls, signal: both, arrival: () => {} });
+      });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw new Fault({
+        code: 'unreachable.store',
+        message: `The secrets manager at ${shown} does not answer: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
+        remedy: 'Check the address, and that it is running.',
+        cause: thrown,
+      });
+    }
+    if (!arrival.whole) {
+      throw new Fault({
+        code: 'failed.store',
+        message: `The secrets manager answered with more than ${bodyLimitBytes / 1024} KiB.`,
+        remedy: 'Spread the secrets over several paths.',
+      });
+    }
+    const parsed = parsedJson(arrival.body);
+    return {
+      status: arrival.status,
+      json: parsed,
+      words: wordsOf(parsed) || cleanLine(parsed === undefined ? arrival.body.toString('utf8').slice(0, 200) : ''),
+    };
+  }
+}
+
+/** Of an address that an operator wrote. Throws `usage.address`. */
+export function vaultPlaceAt(host: Host, address: string): VaultPlace {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
+    throw new Fault({
+      code: 'usage.address',
+      message: 'That is no address of a secrets manager.',
+      remedy: 'For example https://vault.lan or http://127.0.0.1:8200',
+    });
+  }
+  const tls = url.protocol === 'https:';
+  const name = url.hostname.replace(/^\[|\]$/g, '');
+  const near = name === 'localhost' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
+  return {
+    host,
+    address: { host: name, port: Number(url.port) || (tls ? 443 : 80), near },
+    tls,
+    basePath: url.pathname.replace(/\/$/, ''),
+    shown: cleanLine(url.origin),
+  };
+}
+
+function parsedJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function wordsOf(json: unknown): string {
+  const errors = (json as { errors?: unknown } | undefined)?.errors;
+  if (!Array.isArray(errors)) return '';
+  return errors
+    .filter((error) => typeof error === 'string')
+    .map(cleanLine)
+    .join('; ');
+}
