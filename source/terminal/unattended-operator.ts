@@ -27,7 +27,7 @@ export class UnattendedOperator implements Operator {
       message: `Nobody is there to answer: ${cleanLine(question.label)}`,
       remedy:
         question.kind === 'secret'
-          ? 'Run it in a terminal: secrets are not taken from the command line.'
+          ? `Run it in a terminal, or pipe it in: --answers - takes {"${cleanLine(question.id)}": "..."}. Secrets are not taken from the command line.`
           : `Run it in a terminal, or say it on the command line${'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : ''}.`,
     });
   }
