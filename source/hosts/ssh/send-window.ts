@@ -39,6 +39,7 @@ export class SendWindow implements SendGate {
   #roomBefore = leastBytes;
   #paceBefore = 0;
   #tookBefore = 0;
+  #longestMs = 0;
   #changed = 0;
   #nextTrialMs = 0;
   #waiting: Waiting[] = [];
@@ -112,35 +113,36 @@ export class SendWindow implements SendGate {
    */
   #learn(tookMs: number, { since, pace }: { since: number; pace: number }): void {
     this.heard(tookMs);
+    this.#longestMs = Math.max(this.#longestMs, tookMs);
+    // A change shows in what was sent after it; then the slowest answer of the whole round counts.
+    if (since < this.#changed) return;
+    const longestMs = this.#longestMs;
+    const filledMs = longestMs - this.#idleMs;
+    const before = this.#roomBefore;
     // Where nobody sends as much as there is room for, nothing is learnt about more.
     const isWanted = this.#waiting.length > 0;
-    const filledMs = tookMs - this.#idleMs;
-    if (filledMs < roomyMs) {
-      if (isWanted) this.#change(this.#roomBytes * 2, pace, tookMs);
-      return;
-    }
-    // A change shows in what was sent after it.
-    if (since < this.#changed) return;
-    const before = this.#roomBefore;
-    this.#roomBefore = this.#roomBytes;
-    if (before > this.#roomBytes && tookMs > this.#tookBefore * noSooner) {
+    if (filledMs <= fullMs) {
+      const pays = filledMs < roomyMs || (before < this.#roomBytes && pace > worthIt * this.#paceBefore);
+      this.#change(isWanted && pays ? this.#roomBytes * 2 : this.#roomBytes, { pace, longestMs });
+    } else if (before > this.#roomBytes && tookMs > this.#tookBefore * noSooner) {
       // With half as much under way a full line would answer sooner: it is the machine there that takes so long.
       this.#idleMs = tookMs;
-      this.#change(before, pace, tookMs);
-    } else if (before < this.#roomBytes && pace > worthIt * this.#paceBefore) this.#change(this.#roomBytes * 2, pace, tookMs);
-    else if (filledMs > fullMs && this.#roomBytes > leastBytes) this.#change(Math.min(pace * fullMs, this.#roomBytes / 2), pace, tookMs);
-    else if (isWanted && filledMs > fullMs && performance.now() >= this.#nextTrialMs) {
+      this.#change(before, { pace, longestMs });
+    } else if (before < this.#roomBytes && pace > worthIt * this.#paceBefore) this.#change(this.#roomBytes * 2, { pace, longestMs });
+    else if (this.#roomBytes > leastBytes) this.#change(Math.min(pace * fullMs, this.#roomBytes / 2), { pace, longestMs });
+    else if (isWanted && performance.now() >= this.#nextTrialMs) {
       this.#nextTrialMs = performance.now() + trialMs;
-      this.#change(this.#roomBytes * 2, pace, tookMs);
-    }
+      this.#change(this.#roomBytes * 2, { pace, longestMs });
+    } else this.#change(this.#roomBytes, { pace, longestMs });
   }
 
-  #change(roomBytes: number, pace: number, tookMs: number): void {
-    this.#tookBefore = tookMs;
+  #change(roomBytes: number, { pace, longestMs }: { pace: number; longestMs: number }): void {
     this.#roomBefore = this.#roomBytes;
+    this.#tookBefore = longestMs;
     // A moment in which little was sent must not look like a line that carries little.
     this.#paceBefore = Math.max(pace, this.#paceBefore * 0.9);
     this.#changed = this.#sent;
+    this.#longestMs = 0;
     this.#roomBytes = Math.min(mostBytes, Math.max(leastBytes, roomBytes));
   }
 }

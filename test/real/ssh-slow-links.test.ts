@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { mintGrant } from '../../source/grants/mint.ts';
+import { type FarHost, openFar } from './far-host.ts';
+import { openRelay, type Relay } from './relay.ts';
+import { describeSshd, type Sshd, startSshd } from './sshd.ts';
+
+const soon = (limitMs = 120_000) => AbortSignal.timeout(limitMs);
+const grant = () => mintGrant('test', 'operate', soon());
+
+describeSshd('a line that is slow and stumbles', () => {
+  let sshd: Sshd;
+  let folder: string;
+  beforeAll(async () => {
+    sshd = await startSshd();
+    folder = await mkdtemp('/tmp/qd-slow-');
+  });
+  afterAll(async () => {
+    await sshd.leave();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function connect(bytesPerSecond: number): Promise<{ far: FarHost; relay: Relay; says: (words: string) => Promise<string> }> {
+    const relay = await openRelay(sshd);
+    relay.delay(50);
+    relay.pace(bytesPerSecond);
+    const far = await openFar(sshd, { port: relay.port });
+    onTestFinished(async () => {
+      await far.leave();
+      await relay.close();
+    });
+    const says = async (words: string) => {
+      const { stdout } = await far.host.exec(['echo', words], { signal: soon(), limitMs: 60_000 });
+      return Buffer.from(stdout).toString();
+    };
+    expect(await says('here')).toBe('here\n');
+    return { far, relay, says };
+  }
+
+  const content = randomBytes(400_000);
+
+  /** What takes everything at the other end of a socket, and says how much it was. */
+  async function openSink(): Promise<string> {
+    const path = join(folder, 'sink');
+    const server = createServer({ allowHalfOpen: true }, async (socket) => {
+      socket.on('error', () => undefined);
+      const chunks: Buffer[] = [];
+      for await (const chunk of socket) chunks.push(chunk as Buffer);
+      socket.end(Buffer.concat(chunks).equals(content) ? 'whole' : 'other');
+    });
+    server.listen(path);
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return path;
+  }
+
+  const uploads = {
+    async 'into a file'(far: FarHost): Promise<string> {
+      await far.host.files.write(grant(), join(folder, 'file'), content, { mode: 0o600 });
+      return (await readFile(join(folder, 'file'))).equals(content) ? 'whole' : 'other';
+    },
+    // As a copy into a container, or an image.
+    async 'into a socket'(far: FarHost): Promise<string> {
+      const socket = await far.host.dial({ socket: await openSink() }, soon());
+      socket.end(content);
+      let answer = '';
+      for await (const chunk of socket) answer += String(chunk);
+      return answer;
+    },
+  };
+
+  it.each(Object.keys(uploads) as (keyof typeof uploads)[])(
+    'is not taken for a dead one during an upload %s, and other things go on beside it',
+    { timeout: 120_000 },
+    async (where) => {
+      const { far, relay, says } = await connect(50_000);
+      let isOver = false;
+      const uploading = uploads[where](far).finally(() => {
+        isOver = true;
+      });
+      let answers = 0;
+      for (; !isOver; answers++) {
+        expect(await says(`number ${answers}`)).toBe(`number ${answers}\n`);
+        if (answers === 1) relay.stall(3_000);
+      }
+      expect(await uploading).toBe('whole');
+      // ssh by itself would take all of the upload at once, and whatever is asked would wait behind it to its end.
+      expect(answers).toBeGreaterThan(3);
+      expect(far.states).toEqual(['connecting', 'connected']);
+    },
+  );
+
+  it('is not taken for a dead one while a log comes as fast as it can', { timeout: 180_000 }, async () => {
+    const { far, relay, says } = await connect(200_000);
+    const sessions = () => sshd.log.match(/Starting session/g)?.length;
+    const flood = await far.host.pipe(grant(), ['yes', 'a line of a log, as long as the lines of logs are']);
+    flood.ended.catch(() => undefined);
+    let receivedBytes = 0;
+    flood.stdout.on('data', (chunk: Buffer) => {
+      receivedBytes += chunk.length;
+    });
+    const before = sessions();
+    // Waits behind what sshd has taken already: longer than a shell that is silent is waited for.
+    const asked = says('behind all that');
+    await expect.poll(() => receivedBytes, { timeout: 60_000 }).toBeGreaterThan(1_000_000);
+    relay.stall(3_000);
+    expect(await asked).toBe('behind all that\n');
+    await expect.poll(() => receivedBytes, { timeout: 60_000 }).toBeGreaterThan(3_000_000);
+    expect(far.states).toEqual(['connecting', 'connected']);
+    expect(sessions()).toBe(before);
+  });
+
+  it('is not taken for a dead one when nothing comes through for 3 s', { timeout: 60_000 }, async () => {
+    const { far, relay, says } = await connect(50_000);
+    for (let turn = 0; turn < 3; turn++) {
+      relay.stall(3_000);
+      expect(await says('behind it')).toBe('behind it\n');
+    }
+    expect(far.states).toEqual(['connecting', 'connected']);
+  });
+});
