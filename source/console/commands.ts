@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import type { ComponentView, ServiceView } from '../fleet/model.ts';
+import type { ComponentView, PlaceView, ServiceView } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -15,7 +15,7 @@ import type { LogHub } from './log-hub.ts';
 import { createLogMoves, type LogMoves } from './log-moves.ts';
 import { firstMeasures, type Measured } from './measured.ts';
 import { createMoves } from './moves.ts';
-import { flowOf, isOffered, placeFor } from './offers.ts';
+import { flowOf, isOffered } from './offers.ts';
 import { contextsOf, filterTarget, selectedComponent, serviceShown } from './selection.ts';
 import { fieldOf } from './text-field.ts';
 import { createTyping } from './typing.ts';
@@ -37,7 +37,7 @@ export interface Commands {
   /** About the selected component, or about another one; a flow of the host with words that say what it is about. */
   startFlow(flow: Flow, component?: ComponentView, words?: readonly string[]): void;
   /** Of a flow about the catalog: with an entry that need not be there yet. */
-  startWith(flow: Flow, entry: CatalogEntry): void;
+  startWith(flow: Flow, entry: CatalogEntry, place: PlaceView): void;
   run(id: CommandId): void;
 }
 
@@ -131,12 +131,12 @@ export function createCommands(options: Options): Commands {
     });
   }
 
-  /** On the host that is looked at; a component that is there already is changed. */
-  function startWith(flow: Flow, entry: CatalogEntry): void {
-    const { components } = deck.fleet.snapshot();
-    const place = placeFor(deck, selected());
+  /** A component that is there already is changed. */
+  function startWith(flow: Flow, entry: CatalogEntry, { name }: PlaceView): void {
+    const { components, places } = deck.fleet.snapshot();
+    const place = places.find((one) => one.name === name && one.engine.reachable);
     if (deck.options.readOnly && flow.right !== 'read') say('warn', `This session is read-only: "${flow.title}" is not available.`);
-    else if (!place) say('warn', 'No engine is connected.');
+    else if (!place) say('warn', `${cleanLine(name)} is not connected now.`);
     else {
       const component = components.find(({ id, host, known }) => known && id === entry.id && host === place.name);
       runs.start(flow, { place: place.name, entry, ...(component && { component }), words: [], options: {} });

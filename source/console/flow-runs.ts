@@ -249,10 +249,15 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       ?.stop.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }));
   const front = () => frontRun(store.get().runs);
 
-  function begin(id: number, title: string): void {
+  function whereOf(flow: Flow, { place }: FlowInput): string {
+    return flow.offline || deck.fleet.snapshot().places.length < 2 ? '' : ` on ${cleanLine(place)}`;
+  }
+
+  function begin(id: number, title: string, where = ''): void {
     const view: RunView = {
       id,
-      title: cleanLine(title),
+      title: cleanLine(title) + where,
+      where,
       state: 'running',
       dialog: undefined,
       shown: [],
@@ -275,7 +280,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       const about = input.component ?? input.entry;
       const named = about ? [about.id] : flow.about === 'host' ? input.words : [];
       const subject = named.length > 0 ? `: ${named.join(' ')}` : '';
-      begin(id, `${flow.title}${subject}`);
+      begin(id, `${flow.title}${subject}`, whereOf(flow, input));
       void run(id, flow, input);
     },
     async ask(title, put, signal) {

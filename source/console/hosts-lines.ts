@@ -39,7 +39,9 @@ export interface HostsContext {
   destinations: Readonly<Record<string, { ssh: string }>>;
 }
 
+/** Empty where it was never there. */
 function engineText({ engine }: PlaceView): string {
+  if (engine.kind === undefined && !engine.reachable) return '';
   return [engine.kind ?? 'engine', cleanLine(engine.version), engine.rootless ? 'rootless' : ''].filter(Boolean).join(' ');
 }
 
@@ -50,13 +52,13 @@ function toneOf(place: PlaceView): Tone {
 
 function upText(place: PlaceView, components: readonly ComponentView[]): string {
   const here = components.filter(({ host }) => host === place.name);
-  if (here.length === 0) return 'nothing there';
+  if (here.length === 0) return place.engine.reachable ? 'nothing there' : '';
   return place.engine.reachable
     ? `${here.filter(isWell).length} of ${here.length} well`
     : `${countText(here.length, 'component')}, as last seen`;
 }
 
-function placeLine(place: PlaceView, columns: number, { theme, nowMs, components }: HostsContext): string {
+function placeLine(place: PlaceView, columns: number, engineColumns: number, { theme, nowMs, components }: HostsContext): string {
   const way = wayText(place, nowMs);
   const tone = toneOf(place);
   const state = way.text === '' ? (place.hostKind === 'local' ? 'this machine' : 'connected') : way.text;
@@ -64,7 +66,7 @@ function placeLine(place: PlaceView, columns: number, { theme, nowMs, components
   return [
     `${theme.paint(tone, theme.glyphs.tone[tone])} ${pad(cleanLine(place.name), columns, 'left', theme.glyphs.ellipsis)}`,
     theme.paint(tone, pad(state, 24)),
-    pad(engineText(place), 20, 'left', theme.glyphs.ellipsis),
+    pad(engineText(place), engineColumns, 'left', theme.glyphs.ellipsis),
     upText(place, components),
     skew === '' ? '' : theme.paint('warn', skew),
   ]
@@ -115,6 +117,10 @@ export function hostsLines(items: readonly HostItem[], cursor: number, context: 
     20,
     Math.max(4, ...items.flatMap((item) => (item.kind === 'place' ? [textWidth(cleanLine(item.place.name))] : []))),
   );
+  const engineColumns = Math.min(
+    width >= 100 ? 34 : 20,
+    Math.max(6, ...items.flatMap((item) => (item.kind === 'place' ? [textWidth(engineText(item.place))] : []))),
+  );
   const add = (line: string, index: number) => {
     const here = index === cursor;
     if (here) at = lines.length;
@@ -122,7 +128,7 @@ export function hostsLines(items: readonly HostItem[], cursor: number, context: 
     lines.push(here ? theme.paint('selected', row) : row);
   };
   for (const [index, item] of items.entries()) {
-    if (item.kind === 'place') add(placeLine(item.place, columns, context), index);
+    if (item.kind === 'place') add(placeLine(item.place, columns, engineColumns, context), index);
     else {
       if (items[index - 1]?.kind === 'place') lines.push('', ` ${theme.paint('heading', 'Tunnels from this machine')}`);
       add(tunnelLine(item.tunnel, context), index);

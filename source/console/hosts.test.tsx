@@ -23,7 +23,9 @@ const far = (name: string, view: WayView, more: Partial<PlaceView> = {}): PlaceV
   machine: name,
   hostKind: 'ssh',
   way: view,
-  ...(view.state === 'connected' ? {} : { link: { ...samplePlace.link, state: 'away' as const } }),
+  ...(view.state === 'connected'
+    ? {}
+    : { link: { ...samplePlace.link, state: 'away' as const }, engine: { ...samplePlace.engine, reachable: false } }),
   ...more,
 });
 const asleep = way('asleep', { message: 'attic does not answer.', remedy: 'Check the cable.', retryAtMs: sampleNowMs + 7000 });
@@ -147,4 +149,29 @@ test('on this machine o copies the address and opens nothing', async () => {
   await rig.press('o');
   expect(deck.started).toEqual([]);
   expect(rig.copied).toHaveLength(1);
+});
+
+test('where something new goes is chosen by what is typed, the host that is looked at first', async () => {
+  const deck = severalHosts();
+  Object.assign(deck.catalog, { entries: [{ id: 'recipe-box', deploy: 'compose', kind: 'Recipes', product: { name: 'Recipes' } }] });
+  const rig = await openRig({ deck });
+  await rig.press(':');
+  await rig.type('deploy recipe');
+  await rig.sees(/▸ do .*recipe-box on nas/, 'recipe-box on vps');
+  await rig.misses('recipe-box on attic');
+  await rig.type(' vps');
+  await rig.sees(/▸ do .*recipe-box on vps/);
+  await rig.press('enter');
+  await rig.misses('▸ do');
+  expect(deck.started).toMatchObject([{ flow: 'deploy', input: { place: 'vps', entry: { id: 'recipe-box' } } }]);
+});
+
+test('what a flow shows says on which host, where there are several', async () => {
+  const stop: FlowBody = async (operator) => {
+    operator.show({ kind: 'text', text: 'What came of it.' });
+    return 'Stopped.';
+  };
+  const rig = await openRig({ deck: severalHosts({ flows: { stop } }), start: { selected: 'vps/rss-reader/rss-reader' } });
+  await rig.press('s');
+  await rig.sees(/Stop.*rss-reader on vps/);
 });

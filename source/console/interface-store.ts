@@ -45,8 +45,10 @@ export type Dialog =
 /** A flow that was started here, until its outcome has been read. */
 export interface RunView {
   id: number;
-  /** `Stop the component: media-server`. */
+  /** `Stop the component: media-server`, with several hosts `Stop the component: media-server on nas`. */
   title: string;
+  /** ` on nas`, where there are several hosts: for titles that say what, and not where. */
+  where: string;
   state: 'running' | 'done' | 'failed';
   dialog: Dialog | undefined;
   shown: readonly Shown[];

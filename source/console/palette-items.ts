@@ -18,6 +18,8 @@ export interface PaletteItem {
   words?: string;
   detail: string;
   key: string;
+  /** Of the host that is looked at. */
+  near?: boolean;
   choose(commands: Commands): void;
 }
 
@@ -46,6 +48,8 @@ const general: readonly CommandId[] = [
 
 const detailWeight = 0.6;
 const begunWeight = 0.5;
+/** Decides where nothing else does. */
+const nearWeight = 0.02;
 
 interface Options {
   deck: Deck;
@@ -127,7 +131,11 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
   // A verb and what it is for: with one word alone, every verb times every component would stand there.
   if (words.length > 1) items.push(...flowsOfOthers({ deck, component, names, words }));
   // Behind what can be done with what is there: people who look for these type a word of theirs.
-  items.push(...flowsOfCatalog(deck, placeFor(deck, component)));
+  const place = placeFor(deck, component);
+  items.push(...flowsOfCatalog(deck, place).map((item) => ({ ...item, near: true })));
+  // Where else it can go stands there as soon as it is known what.
+  if (words.length > 0)
+    for (const other of snapshot.places) if (other !== place && other.engine.reachable) items.push(...flowsOfCatalog(deck, other));
   if (words.length === 0) return items;
   return fuzzysort
     .go(words.join(' '), items, {
@@ -142,7 +150,8 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
         const [title, verb, known, detail] = result;
         return (
           Math.max(title?.score ?? 0, verb?.score ?? 0, known?.score ?? 0, detailWeight * (detail?.score ?? 0)) +
-          begunWeight * shareBegun(result.obj, words)
+          begunWeight * shareBegun(result.obj, words) +
+          (result.obj.near ? nearWeight : 0)
         );
       },
       threshold: 0.45,
@@ -207,10 +216,10 @@ function flowsOfCatalog(deck: Deck, place: PlaceView | undefined): PaletteItem[]
       entries.map((entry) => ({
         kind: 'do',
         title: `${flow.title}: ${entry.id}${where}`,
-        words: `${flow.verb} ${entry.id} ${entry.product.name}`,
+        words: `${flow.verb} ${entry.id} ${entry.product.name}${where}`,
         detail: [entry.kind, entry.product.name].join(', '),
         key: '',
-        choose: (commands: Commands) => commands.startWith(flow, entry),
+        choose: (commands: Commands) => commands.startWith(flow, entry, place),
       })),
     );
 }

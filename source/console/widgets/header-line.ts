@@ -136,8 +136,9 @@ export function bannerLines(snapshot: FleetSnapshot, theme: Theme, columns: numb
   const name = place.way && place.way.state !== 'connected' ? place.machine : place.name;
   const reason = [trouble.message, trouble.remedy].filter(Boolean).map(cleanLine).join(' ');
   // The countdown moves: it keeps its place, and its room, so that nothing else does.
-  const tailColumns = 20;
-  const wrapped = wrap(reason.startsWith(`${cleanLine(name)} `) ? reason : `${cleanLine(name)}: ${reason}`, columns - tailColumns - 5);
+  const tailColumns = machines.size > 1 ? 27 : 20;
+  const named = reason.split(/[\s:.,]+/).includes(cleanLine(name));
+  const wrapped = wrap(named ? reason : `${cleanLine(name)}: ${reason}`, columns - tailColumns - 5);
   const rows =
     wrapped.length > mostBannerRows ? [...wrapped.slice(0, mostBannerRows - 1), wrapped.slice(mostBannerRows - 1).join(' ')] : wrapped;
   return rows.map((row, index) =>
