@@ -12,7 +12,7 @@ function largeDeck() {
   const components = Array.from({ length: 130 }, (_, index) => {
     const like = base.components[index % base.components.length];
     if (!like) throw new Error('the sample has no components');
-    return { ...like, known: true, key: `key-${index}`, id: `component-${index}` };
+    return { ...like, known: true, deployed: true, key: `key-${index}`, id: `component-${index}` };
   });
   return createFakeDeck({ snapshot: { ...base, components } });
 }
