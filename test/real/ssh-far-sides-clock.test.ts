@@ -15,7 +15,7 @@ describeSshd('a machine with another clock', () => {
   describe.runIf(isReady).each([
     ['ahead', '+1h'],
     ['behind', '-1h'],
-  ])('an hour %s', (word, shift) => {
+  ])(`an hour %s${isReady ? '' : ` (skipped: there is no ${library})`}`, (word, shift) => {
     let folder: string;
     let sshd: Sshd | undefined;
     let operator: Operator | undefined;

@@ -11,6 +11,7 @@ import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 import { findFreePort } from './stack.ts';
 
 const isReady = existsSync(busyboxProgram) || process.env.QUARTERDECK_REQUIRE_REAL === '1';
+const without = isReady ? '' : ` (skipped: there is no ${busyboxProgram})`;
 
 describeReal('docker', 'a far side that is not like others', (engine) => {
   describeSshd('over ssh', () => {
@@ -115,7 +116,7 @@ describeReal('docker', 'a far side that is not like others', (engine) => {
       await isUntouched();
     });
 
-    it.runIf(isReady)('that has busybox alone does all that others do', { timeout: 240_000 }, async () => {
+    it.runIf(isReady)(`that has busybox alone does all that others do${without}`, { timeout: 240_000 }, async () => {
       const works = async (...words: string[]) => {
         const { code, text } = await said('box', ...words);
         expect(code, `${words.join(' ')}: ${text}`).toBe(0);
