@@ -51,11 +51,15 @@ export function volumeArchive(
       await new Promise<void>((resolve, reject) => writer.entry(inside, (error) => (error ? reject(error) : resolve())));
       return;
     }
-    const sink = writer.entry(inside);
+    // The writer takes the next one when this callback has been called, a moment after the content has ended.
+    const taken = Promise.withResolvers<void>();
+    taken.promise.catch(() => undefined);
+    const sink = writer.entry(inside, (error) => (error ? taken.reject(error) : taken.resolve()));
     if ((header.size ?? 0) === 0) {
       content.resume();
       sink.end();
     } else await pipeline(content, sink, { signal });
+    await taken.promise;
     count.files += 1;
     count.bytes += header.size ?? 0;
     told(count);
