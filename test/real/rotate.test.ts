@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import { appendFile, glob, readFile } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { type DeployStage, setStage } from './deploy-stage.ts';
 import { describeReal, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
-import { llmProxy, makeStandIn, modelRuntime } from './stand-ins.ts';
+import { asInTheCatalog, llmProxy, makeStandIn, modelRuntime } from './stand-ins.ts';
 
 const ways: readonly { kind: RealEngineKind; composer: Composer; whole: boolean }[] = [
   { kind: 'docker', composer: 'compose-2', whole: true },
@@ -23,7 +22,7 @@ for (const { kind, composer, whole } of ways) {
     beforeAll(async () => {
       await Promise.all([makeStandIn(engine, modelRuntime), makeStandIn(engine, llmProxy)]);
       stage = await setStage(engine, composer);
-      for (const id of ids) await stage.catalog(await asInTheCatalog(id));
+      for (const id of ids) await stage.catalog(await asInTheCatalog('ai', id));
       port = await findFreePort();
     });
     afterAll(async () => {
@@ -54,6 +53,17 @@ for (const { kind, composer, whole } of ways) {
       return code === 0;
     };
 
+    /** Kills the rotation of the database's password, and its script, when the database has been told and no container has changed. */
+    const breakOff = async () => {
+      const hold = await stage.holdCompose();
+      const rotating = stage.begin(['secrets', 'rotate', 'llm-proxy', 'DB_PASSWORD', '--yes']);
+      await hold.reached();
+      rotating.kill();
+      await stage.killScript();
+      await hold.release();
+      await rotating.ended;
+    };
+
     it('are deployed, and a chat reaches the runtime by its name and the database with its password (R14)', async () => {
       await yes('deploy', 'model-runtime', '--set', `API_PORT=${await findFreePort()}`, '--set', 'DRI_DEVICE=/dev/null');
       await yes('deploy', 'llm-proxy', '--set', `API_PORT=${port}`);
@@ -73,22 +83,6 @@ for (const { kind, composer, whole } of ways) {
       expect([await letsIn(now), await letsIn(old)]).toEqual([true, false]);
       expect((await asked('/health/readiness', '')).status).toBe(200);
     });
-    if (!whole) return;
-
-    it('go back to the old password with a rollback, in the database too', async () => {
-      const old = await environment('db', 'POSTGRES_PASSWORD');
-      await yes('rollback', 'llm-proxy');
-      const now = await environment('db', 'POSTGRES_PASSWORD');
-      expect([await letsIn(now), await letsIn(old)]).toEqual([true, false]);
-      expect((await asked('/health/readiness', '')).status).toBe(200);
-      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('nothing to change');
-      const { Id } = await container('litellm');
-      // What was put back is what counts from now on.
-      await yes('deploy', 'llm-proxy', '--set', 'NUM_WORKERS=2');
-      expect((await container('litellm')).Id).not.toBe(Id);
-      expect(await environment('db', 'POSTGRES_PASSWORD')).toBe(now);
-      expect((await asked('/health/readiness', '')).status).toBe(200);
-    });
 
     it('a key that it does not start with is taken back: the old one is in force, and nothing is left to settle', async () => {
       const old = await key();
@@ -106,15 +100,40 @@ for (const { kind, composer, whole } of ways) {
       expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('nothing to change');
     });
 
+    it('a rotation that was killed half way is finished: the new password is in force everywhere, and tried (R26)', async () => {
+      const old = await environment('db', 'POSTGRES_PASSWORD');
+      await breakOff();
+      expect(await environment('db', 'POSTGRES_PASSWORD')).toBe(old);
+      await yes('recover', '--finish');
+      const now = await environment('db', 'POSTGRES_PASSWORD');
+      expect(now).not.toBe(old);
+      expect(await environment('litellm', 'DATABASE_URL')).toContain(`:${now}@`);
+      expect([await letsIn(now), await letsIn(old)]).toEqual([true, false]);
+      expect((await asked('/health/readiness', '')).status).toBe(200);
+      expect((await run('recover')).stdout).toContain('Nothing broke off');
+      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('nothing to change');
+    });
+
+    if (!whole) return;
+
+    it('go back to the old password with a rollback, in the database too', async () => {
+      const old = await environment('db', 'POSTGRES_PASSWORD');
+      await yes('rollback', 'llm-proxy');
+      const now = await environment('db', 'POSTGRES_PASSWORD');
+      expect([await letsIn(now), await letsIn(old)]).toEqual([true, false]);
+      expect((await asked('/health/readiness', '')).status).toBe(200);
+      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('nothing to change');
+      const { Id } = await container('litellm');
+      // What was put back is what counts from now on.
+      await yes('deploy', 'llm-proxy', '--set', 'NUM_WORKERS=2');
+      expect((await container('litellm')).Id).not.toBe(Id);
+      expect(await environment('db', 'POSTGRES_PASSWORD')).toBe(now);
+      expect((await asked('/health/readiness', '')).status).toBe(200);
+    });
+
     it('a rotation that was killed half way says what each choice means, and is taken back in the database too', async () => {
       const old = await environment('db', 'POSTGRES_PASSWORD');
-      const hold = await stage.holdCompose();
-      const rotating = stage.begin(['secrets', 'rotate', 'llm-proxy', 'DB_PASSWORD', '--yes']);
-      await hold.reached();
-      rotating.kill();
-      await stage.killScript();
-      await hold.release();
-      await rotating.ended;
+      await breakOff();
       expect(await letsIn(old)).toBe(false);
 
       const words = (await run('recover')).stderr.replaceAll(/\s+/g, ' ');
@@ -126,14 +145,4 @@ for (const { kind, composer, whole } of ways) {
       expect((await asked('/health/readiness', '')).status).toBe(200);
     });
   });
-}
-
-async function asInTheCatalog(id: string): Promise<Record<string, string>> {
-  const folder = fileURLToPath(new URL('../../catalog/ai/', import.meta.url));
-  const files: Record<string, string> = {};
-  for await (const entry of glob(`${id}/**`, { cwd: folder, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (entry.isFile()) files[path.slice(folder.length)] = await readFile(path, 'utf8');
-  }
-  return files;
 }

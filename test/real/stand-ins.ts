@@ -1,5 +1,8 @@
+import { glob, readFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { pack } from 'tar-stream';
 import { ask } from './ask.ts';
 import type { RealEngine } from './real-engines.ts';
@@ -105,3 +108,55 @@ say '500 Internal Server Error' '{}'
   },
   changes: ['ENTRYPOINT ["/litellm.sh"]', 'CMD []'],
 };
+
+/**
+ * Speaks as the recipe manager does, as far as what it tells everybody: waits for its database, makes its tables and the account that every new one has, keeps pictures
+ * beside it, and fails with 500 where the database does not let it in.
+ */
+export const recipeManager: StandIn = {
+  name: 'ghcr.io/mealie-recipes/mealie',
+  tag: 'latest',
+  from: 'postgres:16-alpine',
+  files: {
+    'mealie.sh': `#!/bin/sh
+[ "$DB_ENGINE" = postgres ] || { echo "no database engine $DB_ENGINE" >&2; exit 1; }
+until /ask.sh 'select 1' >/dev/null 2>&1; do sleep 0.2; done
+/ask.sh "create table if not exists users (email text)" "create table if not exists recipes (name text)" || exit 1
+[ -e /app/data/.secret ] || { /ask.sh "insert into users values ('changeme@example.com')" && echo secret >/app/data/.secret; } || exit 1
+trap 'exit 0' TERM
+nc -ll -p 9000 -e /answer.sh &
+wait
+`,
+    'ask.sh': `#!/bin/sh
+export PGPASSWORD=$POSTGRES_PASSWORD
+for statement; do
+  psql --no-password --no-psqlrc --quiet -v ON_ERROR_STOP=1 -h "$POSTGRES_SERVER" -U "$POSTGRES_USER" -d "$POSTGRES_DB" -Atc "$statement" 2>/dev/null || exit 1
+done
+`,
+    'answer.sh': `#!/bin/sh
+end=$(printf '\\r')
+read -r method path rest
+while read -r line && line=\${line%"$end"} && [ -n "$line" ]; do :; done
+say() { printf 'HTTP/1.1 %s\\r\\nContent-Type: application/json\\r\\nContent-Length: %s\\r\\nConnection: close\\r\\n\\r\\n%s' "$1" "\${#2}" "$2"; exit; }
+first=$(/ask.sh "select count(*) > 0 from users where email = 'changeme@example.com'") || say '500 Internal Server Error' '{"detail":"Internal Server Error"}'
+[ "$first" = t ] && first=true || first=false
+case $path in
+  /api/app/about) say '200 OK' "{\\"production\\":true,\\"version\\":\\"v3.5.0\\",\\"demoStatus\\":false,\\"allowSignup\\":$ALLOW_SIGNUP}" ;;
+  /api/app/about/startup-info) say '200 OK' "{\\"isFirstLogin\\":$first,\\"isDemo\\":false}" ;;
+esac
+say '404 Not Found' '{"detail":"Not Found"}'
+`,
+  },
+  changes: ['ENTRYPOINT ["/mealie.sh"]', 'CMD []'],
+};
+
+/** The catalog's own files of a component, as a folder of one's own would have them. */
+export async function asInTheCatalog(group: string, id: string): Promise<Record<string, string>> {
+  const folder = fileURLToPath(new URL(`../../catalog/${group}/`, import.meta.url));
+  const files: Record<string, string> = {};
+  for await (const entry of glob(`${id}/**`, { cwd: folder, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile()) files[path.slice(folder.length)] = await readFile(path, 'utf8');
+  }
+  return files;
+}
