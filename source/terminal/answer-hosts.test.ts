@@ -25,7 +25,7 @@ beforeEach(() => {
 const sees = (text: string) => vi.waitFor(() => expect(stderr.text).toContain(text));
 
 test('a connection that is made anew asks when the flow has its answer, and takes none of it', async () => {
-  const confirmed = operator.confirm({ title: 'Delete all of it?', consequences: [] }, never);
+  const confirmed = operator.confirm({ id: 'delete', title: 'Delete all of it?', consequences: [] }, never);
   await sees('Go on? [y/N]');
   const given = questions.ask('nas', password, never);
   input.write('n');
@@ -68,7 +68,7 @@ test('fields of a form are asked one by one, and a password comes between two of
 });
 
 test('a question that ssh withdraws while it waits for its turn is never put', async () => {
-  const confirmed = operator.confirm({ title: 'Delete all of it?', consequences: [] }, never);
+  const confirmed = operator.confirm({ id: 'delete', title: 'Delete all of it?', consequences: [] }, never);
   await sees('Go on? [y/N]');
   const leaving = new AbortController();
   const given = questions.ask('nas', password, leaving.signal);
@@ -77,4 +77,19 @@ test('a question that ssh withdraws while it waits for its turn is never put', a
   input.write('y\r');
   expect(await confirmed).toBe(true);
   expect(stderr.text).not.toContain('password');
+});
+
+test('a question that ssh withdraws while it is answered says so', async () => {
+  const leaving = new AbortController();
+  const given = questions.ask('nas', password, leaving.signal);
+  await sees("op@nas's password:");
+  input.write('geh');
+  leaving.abort();
+  expect(await given).toBeUndefined();
+  await sees('nas: ssh no longer waits for that.');
+  const next = questions.ask('nas', password, never);
+  await vi.waitFor(() => expect(stderr.text.match(/op@nas's password:/g)).toHaveLength(2));
+  input.write('geheim\r');
+  expect(await next).toBe('geheim');
+  expect(stderr.text.match(/no longer waits/g)).toHaveLength(1);
 });

@@ -62,6 +62,7 @@ async function placesBack({ fleet, world }: Deck, signal: AbortSignal): Promise<
 export function answerOnTerminal(questions: HostQuestions, terminal: Terminal, signal: AbortSignal): () => void {
   let current: HostQuestion | undefined;
   let withdrawn = new AbortController();
+  let isPut = false;
   const touched = new WeakSet<HostQuestion>();
   const look = () => {
     for (const question of questions.waiting) {
@@ -71,22 +72,28 @@ export function answerOnTerminal(questions: HostQuestions, terminal: Terminal, s
       terminal.output.note(`${question.host}: ${question.lines.join(' ')}`);
     }
     const { first } = questions;
-    if (current && !questions.waiting.includes(current)) withdrawn.abort(new DOMException('no longer asked', 'AbortError'));
+    if (current && !questions.waiting.includes(current) && !withdrawn.signal.aborted) {
+      withdrawn.abort(new DOMException('no longer asked', 'AbortError'));
+      if (isPut) terminal.output.note(`${current.host}: ssh no longer waits for that.`);
+    }
     if (current || !first || first.kind === 'touch') return;
     current = first;
     withdrawn = new AbortController();
     const asked = first;
     const limit = AbortSignal.any([signal, withdrawn.signal]);
     // A flow may be asking just now: its answer is not this one's.
-    void inTurn(terminal.stdin, limit, () => put(asked, terminal, limit))
-      .then(
-        (answer) => asked.answer(answer),
-        () => asked.answer(undefined),
-      )
-      .finally(() => {
-        current = undefined;
-        look();
-      });
+    isPut = false;
+    const ask = () => {
+      isPut = true;
+      return put(asked, terminal, limit);
+    };
+    const done = (answer: string | undefined) => {
+      // Before it is answered: that calls back here, and is no withdrawal.
+      current = undefined;
+      asked.answer(answer);
+      look();
+    };
+    void inTurn(terminal.stdin, limit, ask).then(done, () => done(undefined));
   };
   return questions.subscribe(look);
 }

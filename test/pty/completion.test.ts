@@ -57,7 +57,7 @@ for (const [shell, { argv, load }] of Object.entries(shells)) {
       if (shell === 'fish') started.type('function fish_prompt; echo -n "ready> "; end\r');
       await started.sees(/ready> $/m, tabMs);
       started.type(`${load}; echo loaded-$((1+1))\r`.replace('$((1+1))', shell === 'fish' ? '(math 1+1)' : '$((1+1))'));
-      await started.sees(/loaded-2\s+ready> $/, tabMs);
+      await started.sees(/loaded-2\s+ready>\s*$/, tabMs);
       return started;
     }
     /** Empties the line. */

@@ -28,6 +28,13 @@ const known: readonly Known[] = [
     needsOperator: true,
   },
   {
+    shape: /REVOKED HOST KEY DETECTED|host key for \S+ is marked as revoked/,
+    code: 'refused.hostKeyRevoked',
+    says: (name) => `${name} shows a host key that is marked as revoked here: whoever shows it may have stolen it.`,
+    remedy: (name) => `Give that machine a new host key, compare it there, and connect again: quarterdeck hosts check ${name}`,
+    needsOperator: true,
+  },
+  {
     shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
     code: 'refused.hostKey',
     says: (name) => `The host key of ${name} was not accepted.`,
