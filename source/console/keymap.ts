@@ -33,6 +33,7 @@ const paneBindings = paneIds.map((pane, index) => ({
 /** The one table of keys. The help screen, the footers and the README's table come from here; the operator's settings can change the keys. */
 const bindings = [
   { id: 'unseal', keys: ['u'], context: 'component', label: 'unseal', flow: 'unseal' },
+  { id: 'initialise', keys: ['u'], context: 'component', label: 'initialise', flow: 'initialise' },
   { id: 'start', keys: ['S'], context: 'component', label: 'start', flow: 'start' },
   { id: 'stop', keys: ['s'], context: 'component', label: 'stop', flow: 'stop' },
   { id: 'restart', keys: ['r'], context: 'component', label: 'restart', flow: 'restart' },

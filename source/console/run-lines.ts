@@ -140,11 +140,37 @@ function confirmParts(
   return { scrolled: lost, ask: [...confirmHead(dialog, theme, room, 1), '', ...keys] };
 }
 
-function questionLines(dialog: Extract<Dialog, { kind: 'question' }>, theme: Theme, room: number, height: number): string[] {
+/** A secret that stands as long as its question does. */
+function revealedLines(
+  { label, value, code }: Pick<ShownSecret, 'label' | 'value' | 'code'>,
+  theme: Theme,
+  room: number,
+  drawn: boolean,
+): string[] {
+  const head = wrap(cleanLine(label), room);
+  if (!drawn)
+    return [
+      ...head,
+      theme.glyphs.mask.repeat(8),
+      ...wrap('What is spoken stays where it was said: ask for it in a terminal, with the verb.', room),
+    ];
+  return [
+    ...head,
+    ...cleanLines(value).flatMap((line) => wrap(line, room).map((part) => theme.paint('accent', part))),
+    ...(code ? ['', ...codeLines(code, theme, room)] : []),
+  ];
+}
+
+function questionLines(
+  dialog: Extract<Dialog, { kind: 'question' }>,
+  theme: Theme,
+  { room, height, drawn }: { room: number; height: number; drawn: boolean },
+): string[] {
   const { question, field, cursor, picked, problem } = dialog;
   const { glyphs } = theme;
   const lines = wrap(cleanLine(question.label), room).map((line) => theme.paint('strong', line));
   if (question.help) lines.push(...wrap(cleanLine(question.help), room).map((line) => theme.paint('faint', line)));
+  if (question.reveals) lines.push('', ...revealedLines(question.reveals, theme, room, drawn));
   lines.push('');
   if (question.kind === 'choice' || question.kind === 'several') {
     const most = Math.max(3, height - lines.length - 2);
@@ -211,7 +237,7 @@ export function runScreen(
   const { scrolled, ask } =
     run.dialog?.kind === 'confirm'
       ? confirmParts(run.dialog, theme, keymap, room, height)
-      : { scrolled: [], ask: run.dialog?.kind === 'question' ? questionLines(run.dialog, theme, room, height) : [] };
+      : { scrolled: [], ask: run.dialog?.kind === 'question' ? questionLines(run.dialog, theme, { room, height, drawn }) : [] };
   const end = run.fault
     ? [
         ...wrap(`${theme.glyphs.tone.bad} ${run.fault.message}`, room).map((line) => theme.paint('bad', line)),

@@ -2,6 +2,17 @@ import type { FlowAbout } from './flow.ts';
 
 /* What flows about the path-addressed secrets manager are called and take. The procedures are loaded when they run. */
 
+export const initialiseAbout: FlowAbout = {
+  id: 'initialise',
+  verb: 'init',
+  title: 'Initialise the secrets manager',
+  summary:
+    'Makes the key shares and the root token of a new secrets manager, and hands them out one at a time: each holder sees their share alone, writes it down, and proves that by typing it. They are shown this once, and kept nowhere.',
+  right: 'reveal',
+  about: 'component',
+  offered: ({ speaks, word }) => speaks === 'vault' && word === 'not initialised',
+};
+
 export const unsealAbout: FlowAbout = {
   id: 'unseal',
   verb: 'unseal',

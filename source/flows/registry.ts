@@ -21,7 +21,7 @@ import {
 } from './about-secrets.ts';
 import { composeAbout, deployAbout, dutyAbout, editAbout, recoverAbout, rollbackAbout, upAbout, updateAbout } from './about-stack.ts';
 import { tunnelAbout } from './about-tunnel.ts';
-import { sealAbout, unsealAbout } from './about-vault.ts';
+import { initialiseAbout, sealAbout, unsealAbout } from './about-vault.ts';
 import { copy } from './copy.ts';
 import { diskUsage } from './disk-usage.ts';
 import { exec } from './exec.ts';
@@ -66,6 +66,7 @@ export const flows: readonly Flow[] = [
   later(backupScheduleAbout, async () => (await import('./backup-schedule.ts')).backupSchedule),
   later(backupUnscheduleAbout, async () => (await import('./backup-schedule.ts')).backupUnschedule),
   later(restoreAbout, async () => (await import('./restore.ts')).restore),
+  later(initialiseAbout, async () => (await import('./initialise.ts')).initialise),
   later(unsealAbout, async () => (await import('./unseal.ts')).unseal),
   later(sealAbout, async () => (await import('./seal.ts')).seal),
   later(secretsListAbout, async () => (await import('./secrets-list.ts')).secretsList),

@@ -23,6 +23,13 @@ export interface SealStatus {
   migration: boolean;
 }
 
+/** What initialising makes. It is told once, and kept nowhere by the server. */
+export interface NewKeys {
+  /** Hex. Of a seal that opens by itself they are for recovery. */
+  shares: readonly string[];
+  rootToken: string;
+}
+
 /** What came of a share that was given. The server cannot tell a right share from a wrong one before the threshold. */
 export type ShareOutcome =
   | { kind: 'taken'; status: SealStatus }
@@ -69,6 +76,41 @@ export class SecretsManager {
     const answer = await this.#api.send('PUT', 'sys/unseal', { reset: true }, grant.signal);
     if (answer.status === 200 || (answer.status === 400 && /vault is unsealed/i.test(answer.words))) return;
     throw refusedSeal(answer, 'drop the shares');
+  }
+
+  /**
+   * Makes the keys. Throws `failed.initialise`; `refused.initialised` where somebody was faster. What is thrown holds no key.
+   * @param recovery the seal opens by itself, and the shares are for recovery
+   */
+  async initialise(
+    grant: Grant,
+    { shares, threshold, recovery }: { shares: number; threshold: number; recovery: boolean },
+  ): Promise<NewKeys> {
+    const counts = recovery
+      ? { recovery_shares: shares, recovery_threshold: threshold }
+      : { secret_shares: shares, secret_threshold: threshold };
+    const answer = await this.#api.send('PUT', 'sys/init', counts, grant.signal);
+    const body = (answer.json ?? {}) as Record<string, unknown>;
+    if (answer.status !== 200) {
+      const isThere = /already initialized/i.test(answer.words);
+      throw new Fault({
+        code: isThere ? 'refused.initialised' : 'failed.initialise',
+        message: isThere
+          ? 'It was initialised already, by somebody else: the keys are theirs.'
+          : `It was not initialised: ${answer.words || `it answered with status ${answer.status}`}.`,
+        remedy: isThere ? 'If nobody has them, remove its data and begin anew.' : 'Look at its log.',
+      });
+    }
+    const made = (recovery ? body['recovery_keys'] : body['keys']) as unknown;
+    const rootToken = body['root_token'];
+    if (!Array.isArray(made) || made.length !== shares || !made.every((one) => typeof one === 'string') || typeof rootToken !== 'string') {
+      throw new Fault({
+        code: 'failed.initialise',
+        message: 'It was initialised, but its answer holds other keys than were asked for.',
+        remedy: 'Remove its data and begin anew: nobody has the keys of this one.',
+      });
+    }
+    return { shares: made, rootToken };
   }
 
   /** Seals it: nobody reads a secret until it is unsealed again. */

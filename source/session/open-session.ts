@@ -47,7 +47,8 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
   async function ask(question: Question): Promise<string | readonly string[]> {
     signal.throwIfAborted();
     const secret = question.kind === 'secret' || question.sensitive === true;
-    const journaled = secret ? undefined : journal.replay(question.id);
+    if (question.reveals) masking.add(question.reveals.value);
+    const journaled = secret || question.reveals ? undefined : journal.replay(question.id);
     const answer = journaled ?? (await operator.ask(question, signal));
     // An operator that is no person may not look at `check`, and a journal can be older than it.
     for (const part of typeof answer === 'string' ? [answer] : answer) {
@@ -65,7 +66,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       ...(answers.get(question.id) ?? []),
       ...(secret ? [hiddenMark] : typeof answer === 'string' ? [answer] : answer),
     ]);
-    if (!secret && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
+    if (!secret && !question.reveals && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
     return answer;
   }
 

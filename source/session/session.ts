@@ -6,6 +6,8 @@ export interface QuestionBase {
   label: string;
   /** One more sentence, shown with the question. */
   help?: string;
+  /** A secret that is seen for as long as the question stands, and nowhere afterwards. A person answers it, nothing that was written before. */
+  reveals?: Pick<ShownSecret, 'label' | 'value' | 'code'>;
   /** May hold a secret although it is seen while it is typed: a command line. Kept out of journal and audit. */
   sensitive?: true;
   /** Returns what is wrong, or undefined. */

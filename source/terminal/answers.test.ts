@@ -50,6 +50,13 @@ describe('answers that were written down', () => {
     expect(JSON.stringify(refused)).not.toContain('hvs.abc');
   });
 
+  test('never answer a question that reveals something: somebody has to see it', async () => {
+    const person = new OperatorDouble();
+    person.answers = { written: ['seen'] };
+    const operator = withAnswers(person, await piped('{"written": "yes"}'));
+    expect(await operator.ask({ ...question('written'), reveals: { label: 'Share', value: 'beef' } }, signal)).toBe('seen');
+  });
+
   test('fill a form by its fields, and what nobody asked for is told', async () => {
     const field = (id: string, kind: 'text' | 'secret') => ({ id, label: id, kind, value: 'before', required: true, section: '' });
     const form: Form = { id: 'form', title: 'Form', fields: [field('NAME', 'text'), field('PORT', 'text')] };

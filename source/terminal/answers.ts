@@ -51,7 +51,8 @@ function textOf(where: string, step: string, value: unknown): string {
 export function withAnswers(operator: Operator, answers: Answers): Operator {
   const take = (question: Question): Answer | undefined => {
     const left = answers.steps.get(question.id);
-    if (!left || left.length === 0) return undefined;
+    // What it reveals would be seen by nobody.
+    if (!left || left.length === 0 || question.reveals) return undefined;
     if (question.kind === 'secret' && !answers.secret) throw secretInFile(question);
     // `several` is one answer of many parts, unless each time it is asked has a list of its own.
     if (question.kind === 'several' && left.every((part) => typeof part === 'string')) {

@@ -189,6 +189,17 @@ describe('a confirmation', () => {
   });
 });
 
+test('what a question reveals stands on a screen of its own, which is gone with the answer, also when it is walked away from', async () => {
+  const question = { id: 'share', label: 'Written down?', kind: 'text', reveals: { label: 'Share 1', value: 'beef' } } as const;
+  for (const keys of ['yes\r', '\x03']) {
+    stderr.text = '';
+    const asking = operatorWith().ask(question, never);
+    await types(['Written down?', keys]);
+    await asking.catch(() => {});
+    expect(stderr.text).toMatch(/^\x1b\[\?1049h.*Share 1:\n\n {2}beef\n.*\x1b\[\?1049l$/s);
+  }
+});
+
 test('a terminal is lent only where there is one', async () => {
   expect(await operatorWith().lend(async ({ input: lent }) => lent === (input as never))).toBe(true);
   stdout.isTTY = undefined;

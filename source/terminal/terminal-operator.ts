@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Fault } from '../faults/fault.ts';
 import type { Choice, Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
-import { cleanLine } from '../text/clean.ts';
+import { cleanLine, cleanLines } from '../text/clean.ts';
 import { cut, wrap } from '../text/width.ts';
 import type { Output } from './output.ts';
 import { cancelled, readSecret } from './secret-entry.ts';
@@ -23,6 +23,8 @@ export interface TerminalOperatorOptions {
   typed?: string;
 }
 
+const ownScreen = { enter: '\x1b[?1049h\x1b[2J\x1b[H', leave: '\x1b[2J\x1b[?1049l' };
+
 /** Who borrows the terminal ends by itself. */
 const unending = new AbortController().signal;
 
@@ -38,7 +40,24 @@ export class TerminalOperator implements Operator {
   }
 
   ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
-    return inTurn(this.#options.stdin, signal, () => this.#ask(question, signal));
+    return inTurn(this.#options.stdin, signal, () => this.#revealing(question, () => this.#ask(question, signal)));
+  }
+
+  /** On a screen of its own, which leaves nothing behind in what can be scrolled back. */
+  async #revealing<T>({ reveals }: Question, ask: () => Promise<T>): Promise<T> {
+    const { output, stderr } = this.#options;
+    if (!reveals) return ask();
+    output.endProgress();
+    stderr.write(ownScreen.enter);
+    try {
+      output.note(output.paintError('strong', `${cleanLine(reveals.label)}:`));
+      output.note('');
+      for (const line of cleanLines(reveals.value)) output.note(`  ${line}`);
+      output.note('');
+      return await ask();
+    } finally {
+      stderr.write(ownScreen.leave);
+    }
   }
 
   async #ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
