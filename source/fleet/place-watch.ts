@@ -208,8 +208,9 @@ export class PlaceWatch {
 
   #goAway(thrown: unknown, attempt: number): void {
     const [first, longest] = this.#limits.retryMs;
-    const fault = thrown instanceof Fault ? thrown : undefined;
     const late = isAbort(thrown);
+    // What the way to the machine waits for is why its engine does not answer.
+    const fault = thrown instanceof Fault ? thrown : late ? this.host.link?.view.fault : undefined;
     this.link = {
       state: 'away',
       sinceMs: this.link.state === 'away' ? this.link.sinceMs : Date.now(),

@@ -113,7 +113,7 @@ export interface HostLinkView {
   sinceMs: number;
   /** Of a command that does nothing, measured every few seconds. */
   roundTripMs?: number;
-  /** Why it is away or refused, and what to do. */
+  /** Why it is away or refused, or what a connection that takes long waits for, and what to do. */
   fault?: Fault;
   retryAtMs?: number;
 }

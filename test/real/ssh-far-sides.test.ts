@@ -162,12 +162,18 @@ describeSshd('the far side', () => {
     ])('that %s is given up in a sentence, and not tried again', async (_, bashrc, message) => {
       const user = await bash(bashrc);
       const far = await enter(user, { shellLimitMs: 3_000 });
+      const told = new Set<string>();
+      far.host.link.subscribe(() => {
+        const { state, fault } = far.host.link.view;
+        if (state === 'connecting' && fault) told.add(fault.code);
+      });
       await expect(far.host.link.ready(soon())).rejects.toMatchObject({
         code: 'refused.shell',
         message: expect.stringContaining(message),
         remedy: expect.stringContaining('.bashrc'),
       });
       expect(far.host.link.view.state).toBe('refused');
+      expect([...told]).toEqual(['unreachable.shell']);
       for (const pid of await processesOf(user.uid)) end(pid);
     });
 

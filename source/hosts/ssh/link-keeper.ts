@@ -78,6 +78,11 @@ export class LinkKeeper implements HostLink {
     if (this.#attempt) this.#say({ state: isAsking ? 'asking' : 'connecting', sinceMs: Date.now() });
   }
 
+  /** What keeps the attempt that is under way from coming to its end. */
+  slow(fault: Fault): void {
+    if (this.#attempt && this.view.state === 'connecting') this.#say({ ...this.view, fault });
+  }
+
   close(): void {
     this.#closing.abort();
     clearTimeout(this.#timer);

@@ -10,11 +10,13 @@ import { type LaneAnswer, laneCommand, linkLost, ShellLane } from './shell-lane.
 import { laneLimitMs, ShellLanes } from './shell-lanes.ts';
 import { shellWord } from './shell-words.ts';
 import { askProgram, type KeptProgram, masterArguments, newerOptions, notStarted, type SshCommand, startKept } from './ssh-command.ts';
-import { brokenLink, type SshFailure, silentShell, sshFailure } from './ssh-failures.ts';
+import { brokenLink, type SshFailure, silentShell, slowShell, sshFailure } from './ssh-failures.ts';
 
 const configLimitMs = 5_000;
 /** From the login to the shell. sshd itself may take 25 s: so long it waits for a login service that does not answer. */
-const shellLimitMs = 40_000;
+const shellLimitMs = 30_000;
+/** Then whoever waits is told what for. */
+const slowShellMs = 5_000;
 const shellLookMs = 250;
 /** A line that is full for longer, in times of `laneLimitMs`, does not explain that a shell is silent. */
 const fullLineWaits = 6;
@@ -35,6 +37,8 @@ export interface SshConnectionOptions {
   onRoundTrip?: (ms: number) => void;
   /** Until a shell has to answer behind the login. */
   shellLimitMs?: number;
+  /** The login was let in a while ago, and no shell has answered yet. */
+  onSlowShell?: (fault: Fault) => void;
 }
 
 /**
@@ -81,7 +85,7 @@ export class SshConnection {
     signal.addEventListener('abort', stop, { once: true });
     const patience = new AbortController();
     try {
-      void connection.#watchShell(options.shellLimitMs ?? shellLimitMs, patience);
+      void connection.#watchShell(options, patience);
       await connection.#first.open(AbortSignal.any([signal, patience.signal]));
     } catch (thrown) {
       connection.close();
@@ -228,13 +232,18 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
   }
 
   /** Gives up on a login behind which no shell answers: a profile that asks something, or does not end. Before the login ssh has its own limit. */
-  async #watchShell(limitMs: number, patience: AbortController): Promise<void> {
+  async #watchShell({ shellLimitMs: limitMs = shellLimitMs, onSlowShell }: SshConnectionOptions, patience: AbortController): Promise<void> {
     let sinceMs: number | undefined;
+    let isTold = false;
     while (!this.#isShellThere && !this.#closing.signal.aborted) {
       // ssh makes its socket as soon as it is let in.
       if (sinceMs === undefined && (await stat(this.command.control).catch(() => undefined))) sinceMs = performance.now();
-      if (sinceMs !== undefined && performance.now() - sinceMs >= limitMs)
-        return patience.abort(new DOMException('no shell', 'TimeoutError'));
+      const waitedMs = sinceMs === undefined ? 0 : performance.now() - sinceMs;
+      if (waitedMs >= limitMs) return patience.abort(new DOMException('no shell', 'TimeoutError'));
+      if (!isTold && waitedMs >= Math.min(slowShellMs, limitMs / 2)) {
+        isTold = true;
+        onSlowShell?.(slowShell(this.name, this.#first.before));
+      }
       await pauseFor(shellLookMs, this.#closing.signal).catch(() => undefined);
     }
   }

@@ -191,6 +191,19 @@ function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
   };
 }
 
+const profileRemedy =
+  'A profile there (.bashrc, .profile) waits for something: what asks or starts a program belongs behind [ -t 0 ] || return.';
+
+/** While a shell is waited for. */
+export function slowShell(name: string, before: Greeting): Fault {
+  const said = lastSaid(before);
+  return new Fault({
+    code: 'unreachable.shell',
+    message: ended(`${name} has let this user in, and no shell answers there yet${said && `; the last it said was: ${said}`}`),
+    remedy: `If it stays so: ${profileRemedy.charAt(0).toLowerCase()}${profileRemedy.slice(1)}`,
+  });
+}
+
 /** Behind a login that was let in nothing answers. Not tried again by itself: what hangs there would become more with each login. */
 export function silentShell(name: string, before: Greeting): SshFailure {
   const said = lastSaid(before);
@@ -198,8 +211,7 @@ export function silentShell(name: string, before: Greeting): SshFailure {
     fault: new Fault({
       code: 'refused.shell',
       message: ended(`${name} let this user in, and then no shell answered${said && `; the last it said was: ${said}`}`),
-      remedy:
-        'A profile there (.bashrc, .profile) waits for something: what asks or starts a program belongs behind [ -t 0 ] || return. Then connect again.',
+      remedy: `${profileRemedy} Then connect again.`,
     }),
     needsOperator: true,
   };

@@ -98,6 +98,7 @@ export function openSshHost({
           program: env['QUARTERDECK_SSH'] || 'ssh',
           env: { ...env, ...socket.env, QUARTERDECK_NODE: process.execPath },
           onRoundTrip: (ms) => keeper.roundTrip(ms),
+          onSlowShell: (fault) => keeper.slow(fault),
           ...(shellLimitMs !== undefined && { shellLimitMs }),
         },
         AbortSignal.any([signal, declined.signal]),
