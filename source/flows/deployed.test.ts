@@ -154,4 +154,12 @@ describe('remove', () => {
     const volumes = await stage.deck.world.engineOf('practice').volumes(AbortSignal.timeout(5_000));
     expect(volumes.map(({ name }) => name)).toContain('media-server_config');
   });
+
+  test('and what was removed with its data is deployed anew, services that only prepare something included', async () => {
+    await stage.run('remove', 'secrets-manager-path', { options: { data: 'secrets-manager-path' } });
+    expect(await stage.containers('secrets-manager-path')).toEqual({});
+    const outcome = await stage.run('deploy', 'secrets-manager-path');
+    expect(outcome.message).toMatch(/^secrets-manager-path is deployed/);
+    expect(Object.keys(await stage.containers('secrets-manager-path')).sort()).toEqual(['openbao', 'storage']);
+  });
 });

@@ -4,6 +4,7 @@ import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from '../engine/container.ts';
 import { familiar } from '../engine/images.ts';
 import type { Machine } from '../engine/machine.ts';
+import type { Program } from '../engine/program.ts';
 import type { DeployedPart, PracticeProduct } from '../practice.ts';
 import { days, type Part, type Play } from './part.ts';
 import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './parts/applications.ts';
@@ -89,8 +90,11 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
   };
 }
 
+/** Makes something ready for the others, and ends: in an instant, and well. */
+const preparation: Program = { start: (run) => setImmediate(() => run.signal.aborted || run.exit(0)) };
+
 /** What a catalog component's container plays, known by its image and its compose service: whoever deploys it meets it as it is. */
-function castOf(machine: Machine, catalog: Catalog, parts: readonly Part[], spec: ContainerSpec): PlayedProgram | undefined {
+function castOf(machine: Machine, catalog: Catalog, parts: readonly Part[], spec: ContainerSpec): Program | undefined {
   const wanted = spec.labels['com.docker.compose.service'];
   for (const part of parts) {
     const entry = catalog.get(part.component);
@@ -99,7 +103,8 @@ function castOf(machine: Machine, catalog: Catalog, parts: readonly Part[], spec
       ({ name, image }) => name === wanted && repositoryOf(interpolate(image)) === repositoryOf(spec.image),
     );
     const play = service && part.plays[service.name];
-    if (!service || !play || play.finished) continue;
+    if (!service || !play) continue;
+    if (play.finished) return preparation;
     return new PlayedProgram(play, {
       seed: spec.name,
       product: service.main ? part.product : undefined,
