@@ -8,8 +8,10 @@ export interface ComposeTool {
   kind: 'docker-compose' | 'podman-compose';
   generation: 1 | 2;
   version: string;
-  /** `['docker', 'compose']`, `['docker-compose']`, `['podman-compose']`. */
+  /** `['docker', 'compose']`, `['docker-compose']`, `['podman-compose']`; behind `sudo` where only that may use the engine. */
   argv: readonly string[];
+  /** Why it cannot be used there, although it is there. */
+  refused?: { message: string; remedy: string };
   /** What it needs to reach the right engine: `DOCKER_HOST`, ... */
   env: Readonly<Record<string, string>>;
 }

@@ -102,3 +102,34 @@ test('a program that hangs does not count; a lost host is said', async () => {
   expect(await findComposeTool(failing(late), { facts: facts('docker', '28.0.0'), address }, signal())).toBeUndefined();
   await expect(findComposeTool(failing(gone), { facts: facts('docker', '28.0.0'), address }, signal())).rejects.toBe(gone);
 });
+
+test.each([
+  ['may use the socket', { 'test -w /run/user/1000/podman/podman.sock': '' }, 'docker-compose', undefined],
+  [
+    'is let through by sudo',
+    { 'test -w /run/user/1000/podman/podman.sock': 1, 'sudo -n -E -- true': '' },
+    'sudo -n -E -- docker-compose',
+    undefined,
+  ],
+  [
+    'is asked for a password',
+    { 'test -w /run/user/1000/podman/podman.sock': 1, 'sudo -n -E -- true': 1 },
+    'docker-compose',
+    'docker-compose cannot reach the engine of nas: the login user may not use /run/user/1000/podman/podman.sock, and sudo there asks for a password.',
+  ],
+  [
+    'has no sudo',
+    { 'test -w /run/user/1000/podman/podman.sock': 1 },
+    'docker-compose',
+    expect.stringContaining('cannot reach the engine of nas'),
+  ],
+] as const)('on a machine whose engine only root may use, the login user %s', async (_, programs, argv, refused) => {
+  const { host, asked } = hostWith({ ...programs, [standalone]: '2.26.1\n' });
+  const find = (one: Host) => findComposeTool(one, { facts: facts('podman', '5.8.0'), address }, signal());
+  const tool = await find({ ...host, name: 'nas', sudo: true });
+  expect(tool?.argv.join(' ')).toBe(argv);
+  expect(tool?.refused?.message).toEqual(refused);
+  asked.length = 0;
+  expect((await find(host))?.argv).toEqual(['docker-compose']);
+  expect(asked.filter((command) => /sudo|test/.test(command))).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
+import { cleanLine } from '../text/clean.ts';
 import type { ComposeTool } from './compose-tool.ts';
 import { ComposeVersions, type Printed } from './compose-versions.ts';
 import type { EngineAddress, EngineFacts } from './engine.ts';
@@ -73,9 +74,29 @@ export async function findComposeTool(
     const generation = version.startsWith('1.') && kind === 'docker-compose' ? 1 : 2;
     // For exec it would call the docker command, which need not be there.
     const env = { ...environmentFor(kind, address), ...(generation === 1 && { COMPOSE_INTERACTIVE_NO_CLI: '1' }) };
-    return { kind, generation, version, argv, env };
+    return throughSudo(host, address, { kind, generation, version, argv, env }, signal);
   }
   return undefined;
+}
+
+/**
+ * A compose command is a program of the login user, and lasts when the connection breaks: it cannot use the way that was made to a socket of root's for us. Where
+ * sudo asks for nothing it is run by sudo, which leaves it what its environment says.
+ */
+async function throughSudo(host: Host, { url }: EngineAddress, tool: ComposeTool, signal: AbortSignal): Promise<ComposeTool> {
+  const socket = /^unix:\/\/(.*)$/.exec(url)?.[1];
+  if (!host.sudo || socket === undefined) return tool;
+  const works = async (argv: readonly string[]) => (await outputOf(host, argv, signal)).text !== undefined;
+  if (await works(['test', '-w', socket])) return tool;
+  const viaSudo = ['sudo', '-n', '-E', '--'];
+  if (await works([...viaSudo, 'true'])) return { ...tool, argv: [...viaSudo, ...tool.argv] };
+  return {
+    ...tool,
+    refused: {
+      message: `${tool.argv.join(' ')} cannot reach the engine of ${cleanLine(host.name)}: the login user may not use ${cleanLine(socket)}, and sudo there asks for a password.`,
+      remedy: 'Add the user to the group that owns the socket (docker), or let it use sudo without a password there (NOPASSWD in sudoers).',
+    },
+  };
 }
 
 /** Without text where there is no such program, or where it fails or hangs. */

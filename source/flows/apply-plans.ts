@@ -17,7 +17,7 @@ import { variablesOf } from '../stack/variables.ts';
 import type { FlowWorld } from './flow.ts';
 import type { ReadyPlan } from './plan-component.ts';
 import { secretValues } from './secret-values.ts';
-import { noCompose, type StackFacts, secretName } from './stack-facts.ts';
+import { noCompose, type StackFacts, secretName, usable } from './stack-facts.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
 export interface Applied {
@@ -111,6 +111,7 @@ export async function applyRemoval(
 ): Promise<string> {
   const { host, engine, tool, place } = facts;
   if (!tool) throw blocked([]);
+  usable(tool);
   const run = newRun();
   const { user, machine } = identityOf();
   const transaction: Transaction = { schema: 1, run, by: `${user}@${machine}`, startedAt: new Date().toISOString(), plans: [plan] };

@@ -73,17 +73,23 @@ export function composeToolOf(world: FlowWorld, place: string, signal: AbortSign
   tools.set(engine, finding);
   // What was missing may be installed by now.
   finding.then(
-    (tool) => tool ?? tools.delete(engine),
+    (tool) => (tool && !tool.refused) || tools.delete(engine),
     () => tools.delete(engine),
   );
   return finding;
 }
 
-/** The same, where nothing can be done without one. Throws `refused.noCompose`. */
+/** The same, where nothing can be done without one. Throws `refused.noCompose`, `refused.sudo`. */
 export async function neededComposeTool(world: FlowWorld, place: string, signal: AbortSignal): Promise<ComposeTool> {
   const tool = await composeToolOf(world, place, signal);
-  if (tool) return tool;
+  if (tool) return usable(tool);
   throw noCompose();
+}
+
+/** @throws Fault `refused.sudo` */
+export function usable(tool: ComposeTool): ComposeTool {
+  if (tool.refused) throw new Fault({ code: 'refused.sudo', ...tool.refused });
+  return tool;
 }
 
 export function noCompose(): Fault {

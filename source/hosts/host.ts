@@ -140,6 +140,8 @@ export interface Host {
   readonly kind: 'local' | 'ssh';
   /** Missing for the machine that the console runs on. */
   readonly link?: HostLink;
+  /** The operator lets sudo be used there, for what the login user may not do. */
+  readonly sudo?: boolean;
   facts(signal: AbortSignal): Promise<HostFacts>;
   readonly files: HostFiles;
   /** Runs a program that only reads. Throws `unreachable.*` when it cannot be started. */

@@ -18,6 +18,7 @@ export const hostChecks: readonly PreflightCheck[] = [
 ];
 
 function checkCompose({ composeTool, facts }: PreflightContext): Finding[] {
+  if (composeTool?.refused) return [blocking('compose-sudo', composeTool.refused.message, composeTool.refused.remedy)];
   if (composeTool) return [];
   return [
     blocking(

@@ -51,6 +51,7 @@ export function withSudo(host: SshHost, { connection, answer }: SudoOptions): Ss
 
   return {
     ...host,
+    sudo: true,
     openSockets: async (signal) => {
       await open(signal);
     },
