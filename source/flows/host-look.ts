@@ -189,9 +189,11 @@ function sayLimits({ sessions, sockets, ports }: Awaited<ReturnType<FarHost['lim
     ...(sockets
       ? []
       : [
-          'engines cannot be reached: set AllowStreamLocalForwarding yes, AllowTcpForwarding yes, PermitOpen any (and no DisableForwarding)',
+          'it leads no connections to sockets, so each question to an engine needs a session and perl or python3 there: set AllowStreamLocalForwarding yes, AllowTcpForwarding yes, PermitOpen any (and no DisableForwarding)',
         ]),
-    ...(ports ? [] : ['pages of components cannot be reached: set AllowTcpForwarding yes, and PermitOpen any']),
+    ...(ports
+      ? []
+      : ['it leads no connections to ports, so each one to a component needs the same: set AllowTcpForwarding yes, and PermitOpen any']),
     ...(sessions >= sessionsNeeded
       ? []
       : [`it allows ${sessions} more sessions on one connection, so copies and compose wait for each other: set MaxSessions 10`]),

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -125,10 +126,25 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
       made ??= make();
       await made;
       const following = Promise.all(names.map((name) => linesOf(there, name)));
+      following.catch(() => undefined);
       await tell();
       await Promise.all([works(far, there, `few-${most}`), works(far, there, `least-${most}`)]);
       expect(await following).toEqual(names.map(expected));
       expect(await far.host.limits(soon())).toMatchObject({ sockets: true, ports: true });
+      expect(far.states).toEqual(['connecting', 'connected']);
+    });
+
+    it('follows several logs and works where sshd leads no connections', { timeout: 180_000 }, async () => {
+      const { far } = await reach(['DisableForwarding yes']);
+      const there = openEngine({ url: engine.url, origin: 'test' }, far.host);
+      made ??= make();
+      await made;
+      const some = names.slice(0, 4);
+      const following = Promise.all(some.map((name) => linesOf(there, name)));
+      following.catch(() => undefined);
+      await tell();
+      await works(far, there, 'forbidden');
+      expect(await following).toEqual(some.map(expected));
       expect(far.states).toEqual(['connecting', 'connected']);
     });
 
@@ -177,20 +193,35 @@ describeSshd('an sshd that forbids', () => {
   }
 
   describe('to lead connections', () => {
-    it.each([
-      { config: ['AllowStreamLocalForwarding no'], sockets: false, ports: true },
+    const forbidding = [
+      { config: 'AllowStreamLocalForwarding no', sockets: false, ports: true },
       // Of sockets too, whatever its name.
-      { config: ['AllowTcpForwarding no'], sockets: false, ports: false },
-      { config: ['DisableForwarding yes'], sockets: false, ports: false },
-      { config: ['PermitOpen none'], sockets: false, ports: false },
-    ])('says so where $config, and does what is left', async ({ config, sockets, ports }) => {
-      const { sshd, far } = await reach(config);
-      const path = join(sshd.folder, 'greeter');
-      await greeter({ path });
-      const { port } = await greeter({ port: 0, host: '127.0.0.1' });
-      const [bySocket, byPort] = await Promise.allSettled([greeting(far, { socket: path }), greeting(far, { host: '127.0.0.1', port })]);
-      if (sockets) expect(bySocket).toMatchObject({ value: 'good morning' });
-      else {
+      { config: 'AllowTcpForwarding no', sockets: false, ports: false },
+      { config: 'DisableForwarding yes', sockets: false, ports: false },
+      { config: 'PermitOpen none', sockets: false, ports: false },
+    ];
+
+    // What stands before it may be scripts that need more.
+    const systemPath = '/usr/bin:/bin';
+    /** A machine that has these programs alone. */
+    async function programsOnly(...names: readonly string[]): Promise<Record<string, string>> {
+      const folder = await mkdtemp('/tmp/qd-programs-');
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      for (const name of names)
+        await symlink((await runOrThrow(['which', name], { env: { PATH: systemPath } })).trim(), join(folder, name));
+      return { PATH: folder };
+    }
+
+    const needed = ['sh', 'sed', 'cat', 'grep', 'ls', 'stat', 'setsid', 'echo'];
+
+    it.each(forbidding)(
+      'says so where $config and nothing there could do it instead, and does what is left',
+      async ({ config, sockets, ports }) => {
+        const { sshd, far } = await reach([config], {}, { env: await programsOnly(...needed) });
+        const path = join(sshd.folder, 'greeter');
+        await greeter({ path });
+        const { port } = await greeter({ port: 0, host: '127.0.0.1' });
+        const [bySocket, byPort] = await Promise.allSettled([greeting(far, { socket: path }), greeting(far, { host: '127.0.0.1', port })]);
         expect(bySocket).toMatchObject({
           reason: {
             code: 'refused.forwarding',
@@ -198,19 +229,47 @@ describeSshd('an sshd that forbids', () => {
             remedy: expect.stringContaining('AllowStreamLocalForwarding'),
           },
         });
-      }
-      if (ports) expect(byPort).toMatchObject({ value: 'good morning' });
-      else {
-        expect(byPort).toMatchObject({
-          reason: {
-            code: 'refused.forwarding',
-            message: `sshd on far leads no connection to 127.0.0.1:${port}: its configuration forbids it.`,
-            remedy: expect.stringContaining('AllowTcpForwarding'),
-          },
-        });
-      }
-      expect(await far.host.limits(soon())).toMatchObject({ sockets, ports });
+        if (ports) expect(byPort).toMatchObject({ value: 'good morning' });
+        else {
+          expect(byPort).toMatchObject({
+            reason: {
+              code: 'refused.forwarding',
+              message: `sshd on far leads no connection to 127.0.0.1:${port}: its configuration forbids it.`,
+              remedy: expect.stringContaining('AllowTcpForwarding'),
+            },
+          });
+        }
+        expect(await far.host.limits(soon())).toMatchObject({ sockets, ports });
+        expect(await says(far, 'here')).toBe('here\n');
+        expect(far.states).toEqual(['connecting', 'connected']);
+      },
+    );
+
+    it.each(['perl', 'python3'])('goes through %s there, several at once and both ways', async (carrier) => {
+      const { sshd, far } = await reach(['DisableForwarding yes'], {}, { env: await programsOnly(...needed, carrier) });
+      const path = join(sshd.folder, 'greeter');
+      await greeter({ path });
+      const { port } = await greeter({ port: 0, host: '127.0.0.1' });
+      const content = randomBytes(300_000);
+      const echo = createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket));
+      echo.listen(join(sshd.folder, 'echo'));
+      await once(echo, 'listening');
+      onTestFinished(() => void echo.close());
+      const echoed = async () => {
+        const socket = await far.host.dial({ socket: join(sshd.folder, 'echo') }, soon());
+        socket.end(content);
+        const chunks: Buffer[] = [];
+        for await (const chunk of socket) chunks.push(chunk as Buffer);
+        return Buffer.concat(chunks).equals(content);
+      };
+      expect(await Promise.all([greeting(far, { socket: path }), greeting(far, { host: '127.0.0.1', port }), echoed(), echoed()])).toEqual([
+        'good morning',
+        'good morning',
+        true,
+        true,
+      ]);
       expect(await says(far, 'here')).toBe('here\n');
+      await expect(greeting(far, { host: '127.0.0.1', port: 1 })).rejects.toMatchObject({ code: 'unreachable.port' });
       expect(far.states).toEqual(['connecting', 'connected']);
     });
   });

@@ -1,9 +1,11 @@
 import type { Duplex } from 'node:stream';
+import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { dialFromHere } from '../dial-from-here.ts';
 import type { DialAddress } from '../host.ts';
 import { notReached, systemError } from '../not-reached.ts';
 import { PacedConnection, usualRestMs } from '../paced-connection.ts';
+import { type Carrier, carry, findCarrier } from './carried.ts';
 import type { FarShell } from './far-files.ts';
 import { shellWord } from './shell-words.ts';
 import type { SshConnection } from './ssh-connection.ts';
@@ -31,6 +33,8 @@ export class FarDial {
   readonly #looked = new Map<string, number>();
   readonly #spares = new Map<string, Spare>();
   readonly #preparing = new Set<string>();
+  /** Addresses that sshd does not lead to, and what does it instead. */
+  readonly #carried = new WeakMap<SshConnection, Map<string, Carrier>>();
 
   constructor(name: string, shell: FarShell) {
     this.#name = name;
@@ -50,6 +54,7 @@ export class FarDial {
       await looking;
       const through = await opening;
       this.#looked.set(key, Date.now());
+      if (!(through instanceof PacedConnection)) return through;
       through.restMs = paced ? usualRestMs : 0;
       if ('socket' in address && (connection.roundTripMs ?? 0) > shortMs) void this.#prepare(connection, address, key);
       return through;
@@ -70,7 +75,24 @@ export class FarDial {
     this.#spares.clear();
   }
 
-  async #open(connection: SshConnection, address: DialAddress, signal: AbortSignal): Promise<PacedConnection> {
+  async #open(connection: SshConnection, address: DialAddress, signal: AbortSignal): Promise<Duplex> {
+    const key = JSON.stringify(address);
+    const carried = this.#carried.get(connection) ?? new Map<string, Carrier>();
+    this.#carried.set(connection, carried);
+    const known = carried.get(key);
+    if (known) return carry(connection, known, address, signal);
+    try {
+      return await this.#lead(connection, address, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || thrown.code !== 'refused.forwarding') throw thrown;
+      const found = await findCarrier(connection, signal);
+      if (!found) throw thrown;
+      carried.set(key, found);
+      return carry(connection, found, address, signal);
+    }
+  }
+
+  #lead(connection: SshConnection, address: DialAddress, signal: AbortSignal): Promise<PacedConnection> {
     return connection.lead(address, signal, async (socket) => {
       const through = new PacedConnection({ gate: connection.sending });
       await dialFromHere({ socket }, signal, {
@@ -93,7 +115,7 @@ export class FarDial {
     if (this.#spares.has(key) || this.#preparing.has(key)) return;
     this.#preparing.add(key);
     try {
-      const through = await this.#open(connection, address, AbortSignal.timeout(spareMs));
+      const through = await this.#lead(connection, address, AbortSignal.timeout(spareMs));
       const spare: Spare = { connection, through };
       this.#spares.set(key, spare);
       const drop = (): void => {

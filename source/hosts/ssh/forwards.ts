@@ -73,7 +73,7 @@ export class Forwards {
       await roundTrip();
       await roundTrip();
       if ((await this.refusals()).length > before && !led.hasEnded) await roundTrip();
-      const reason = (await this.refusals()).slice(before).at(-1);
+      const reason = (await this.refusals()).slice(before).findLast((one) => ofSocket.test(one) === 'socket' in address);
       if (led.hasEnded && !led.hasSpoken && reason !== undefined) throw await notLed(this.#host, address, { reason, listens });
       this.#proven.add(path);
       return led;
@@ -103,6 +103,9 @@ export class Forwards {
   }
 }
 
+/** What ssh says of a socket, and never of a port. */
+const ofSocket = /^connect failed: open failed$/;
+
 /** Of a socket sshd says the same whether it is forbidden or nobody listens; of a port it tells. */
 async function notLed(
   host: string,
@@ -129,8 +132,8 @@ function forbidden(host: string, address: DialAddress): Fault {
     message: `sshd on ${host} leads no connection to ${cleanLine(addressText(address))}: its configuration forbids it.`,
     remedy:
       'socket' in address
-        ? 'In sshd_config there: AllowStreamLocalForwarding and AllowTcpForwarding local or yes, PermitOpen any, DisableForwarding no.'
-        : 'In sshd_config there: AllowTcpForwarding local or yes, PermitOpen any or with this address, DisableForwarding no.',
+        ? 'In sshd_config there: AllowStreamLocalForwarding and AllowTcpForwarding local or yes, PermitOpen any, DisableForwarding no. Or install perl or python3.'
+        : 'In sshd_config there: AllowTcpForwarding local or yes, PermitOpen any or with this address, DisableForwarding no. Or install perl or python3.',
   });
 }
 
