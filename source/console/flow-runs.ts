@@ -3,6 +3,7 @@ import type { Flow, FlowInput } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
+import { commandOf } from './command-of.ts';
 import { ConsoleOperator } from './console-operator.ts';
 import { pasteForm, pressForm } from './form-dialog.ts';
 import { homeOf } from './hosts-lines.ts';
@@ -253,11 +254,12 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     return flow.offline || deck.fleet.snapshot().places.length < 2 ? '' : ` on ${cleanLine(place)}`;
   }
 
-  function begin(id: number, title: string, where = ''): void {
+  function begin(id: number, title: string, { where = '', command = '' } = {}): void {
     const view: RunView = {
       id,
       title: cleanLine(title) + where,
       where,
+      command,
       state: 'running',
       dialog: undefined,
       shown: [],
@@ -280,7 +282,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       const about = input.component ?? input.entry;
       const named = about ? [about.id] : flow.about === 'host' ? input.words : [];
       const subject = named.length > 0 ? `: ${named.join(' ')}` : '';
-      begin(id, `${flow.title}${subject}`, whereOf(flow, input));
+      begin(id, `${flow.title}${subject}`, { where: whereOf(flow, input), command: commandOf(deck, flow, input) });
       void run(id, flow, input);
     },
     async ask(title, put, signal) {

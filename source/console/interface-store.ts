@@ -49,6 +49,8 @@ export interface RunView {
   title: string;
   /** ` on nas`, where there are several hosts: for titles that say what, and not where. */
   where: string;
+  /** What does the same from a shell; empty where nothing does. */
+  command: string;
   state: 'running' | 'done' | 'failed';
   dialog: Dialog | undefined;
   shown: readonly Shown[];

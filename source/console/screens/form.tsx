@@ -12,6 +12,7 @@ import { PaneFrame } from '../widgets/pane-frame.tsx';
 export function Form({ rectangle, dialog }: { rectangle: Rectangle; dialog: FormDialog }) {
   const { theme, keymap, commands } = useParts();
   const where = useInterface((state) => frontRun(state.runs)?.where ?? '');
+  const command = useInterface((state) => frontRun(state.runs)?.command ?? '');
   const top = useRef(0);
   const { width, height } = rectangle;
   const screen = formScreen(dialog, theme, keymap, { width: width - 2, height: height - 2, previousTop: top.current });
@@ -23,6 +24,7 @@ export function Form({ rectangle, dialog }: { rectangle: Rectangle; dialog: Form
       height={height}
       title={cleanLine(dialog.form.title) + where}
       aside={changedText(dialog, theme)}
+      below={command}
       focused
       edgeRole={dialog.leaving ? 'warn' : undefined}
       rows={screen.rows}

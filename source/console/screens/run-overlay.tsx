@@ -35,6 +35,7 @@ export function RunOverlay({ size }: { size: Size }) {
       edgeRole={edgeRole}
       title={run.title}
       foot={foot}
+      below={run.command}
       rows={['', ...lines.map((line) => `  ${line}`), '']}
     />
   );

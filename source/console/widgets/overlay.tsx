@@ -10,12 +10,14 @@ interface OverlayProps {
   width: number;
   title: string;
   foot?: string;
+  /** On the left of its lower edge. */
+  below?: string;
   edgeRole?: Role | undefined;
   rows: readonly string[];
 }
 
 /** A box over the panes, in the middle of the screen. Its rows are filled up, so that nothing shines through. */
-export function Overlay({ size, width, title, foot = '', edgeRole, rows }: OverlayProps) {
+export function Overlay({ size, width, title, foot = '', below = '', edgeRole, rows }: OverlayProps) {
   const height = Math.min(size.rows - 2, rows.length + 2);
   return (
     <Box
@@ -28,6 +30,7 @@ export function Overlay({ size, width, title, foot = '', edgeRole, rows }: Overl
         height={height}
         title={title}
         foot={foot}
+        below={below}
         focused
         edgeRole={edgeRole}
         rows={rows.map((row) => padStyled(row, width - 2))}

@@ -12,6 +12,8 @@ interface FrameProps {
   aside?: string;
   /** On the right of the lower edge. */
   foot?: string;
+  /** On the left of the lower edge. */
+  below?: string;
   focused: boolean;
   /** Of the edge, instead of what the focus decides. */
   edgeRole?: Role | undefined;
@@ -42,7 +44,7 @@ export function edge(
 }
 
 /** A pane: an edge with its title, rows, an edge. Sides are texts of their own, so that a row of plain ASCII stays one. */
-export function PaneFrame({ width, height, title, aside = '', foot = '', focused, edgeRole, rows }: FrameProps) {
+export function PaneFrame({ width, height, title, aside = '', foot = '', below = '', focused, edgeRole, rows }: FrameProps) {
   const { theme } = useParts();
   const inner = Math.max(0, height - 2);
   const role = edgeRole ?? (focused ? 'focused' : 'border');
@@ -59,7 +61,9 @@ export function PaneFrame({ width, height, title, aside = '', foot = '', focused
         </Box>
         <Text>{sides}</Text>
       </Box>
-      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: '', aside: foot, focused, role, top: false }))}</Text>
+      <Text wrap="truncate">
+        {theme.finish(edge(theme, { width, title: theme.paint('faint', below), aside: foot, focused, role, top: false }))}
+      </Text>
     </Box>
   );
 }
