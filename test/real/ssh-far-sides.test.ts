@@ -6,9 +6,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
-import type { Host } from '../../source/hosts/host.ts';
 import { type FarHost, openFar } from './far-host.ts';
 import { end, type FarUser, processesOf } from './far-users.ts';
+import { text, works } from './far-works.ts';
 import { runOrThrow } from './scripts.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 import { findFreePort } from './stack.ts';
@@ -33,31 +33,6 @@ function isThere(file: string): boolean {
 }
 
 const without = (file: string) => (isThere(file) ? '' : ` (skipped: there is no ${file})`);
-
-const odd = [
-  '',
-  ' two  spaces ',
-  "it's",
-  '"q"',
-  '$HOME',
-  '`id`',
-  '$(id)',
-  '*',
-  'a\\nb',
-  'a\nb',
-  '-n',
-  '!x',
-  '%s',
-  '~',
-  '{a,b}',
-  'é€😀',
-  ';|&<>#',
-];
-
-async function text(host: Host, argv: readonly string[], env?: Readonly<Record<string, string>>): Promise<string> {
-  const { stdout } = await host.exec(argv, { signal: soon(), limitMs: 30_000, ...(env && { env }) });
-  return Buffer.from(stdout).toString();
-}
 
 describeSshd('the far side', () => {
   let sshd: Sshd;
@@ -84,28 +59,6 @@ describeSshd('the far side', () => {
     const path = join(folder, name);
     await writeFile(path, `#!/bin/sh\n${lines}\nexec /bin/sh "$@"\n`, { mode: 0o755 });
     return path;
-  }
-
-  /** All that a host can do, once. */
-  async function works({ host }: FarHost, home: string): Promise<void> {
-    const said = await text(host, ['sh', '-c', `for a; do printf '%s\\000' "$a"; done`, 'sh', ...odd]);
-    expect(said.split('\0').slice(0, -1)).toEqual(odd);
-    expect(await text(host, ['printenv', 'ODD'], { ODD: `'"$HOME\`\\ é\n!x` })).toBe(`'"$HOME\`\\ é\n!x\n`);
-    const path = join(home, `it's $HOME\n"Größe"`);
-    const grant = mintGrant('test', 'destroy', soon());
-    await host.files.makeFolder(grant, path, { mode: 0o700 });
-    const bytes = Uint8Array.from({ length: 70_000 }, (_, at) => at % 256);
-    await host.files.write(grant, join(path, '-file'), bytes, { mode: 0o600 });
-    expect(await host.files.list(path, soon())).toEqual(['-file']);
-    expect(Buffer.from((await host.files.read(join(path, '-file'), { signal: soon() })) ?? []).equals(Buffer.from(bytes))).toBe(true);
-    expect(await host.files.facts(join(path, '-file'), soon())).toMatchObject({ kind: 'file', sizeBytes: bytes.length });
-    const piped = await host.pipe(grant, ['tr', 'a-c', 'A-C']);
-    piped.stdin.end('abcd');
-    let heard = '';
-    for await (const chunk of piped.stdout) heard += String(chunk);
-    expect(heard).toBe('ABCd');
-    expect(await piped.ended).toMatchObject({ exitCode: 0 });
-    expect((await host.facts(soon())).home).toBe(home);
   }
 
   describe('has a login shell', () => {
