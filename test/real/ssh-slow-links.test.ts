@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
@@ -121,5 +121,34 @@ describeSshd('a line that is slow and stumbles', () => {
       expect(await says('behind it')).toBe('behind it\n');
     }
     expect(far.states).toEqual(['connecting', 'connected']);
+  });
+
+  it('has the next connection to an engine ready, and does without where that was closed meanwhile', async () => {
+    const { far, says } = await connect(1_000_000);
+    const path = join(folder, 'engine');
+    const connections: Socket[] = [];
+    const server = createServer((socket) => {
+      const number = connections.push(socket);
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(`answer ${number}`));
+    });
+    server.listen(path);
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const ask = async () => {
+      const socket = await far.host.dial({ socket: path }, soon());
+      socket.write('question');
+      let answer = '';
+      for await (const chunk of socket) answer += String(chunk);
+      return answer;
+    };
+    expect(await ask()).toBe('answer 1');
+    await expect.poll(() => connections.length, { timeout: 15_000 }).toBe(2);
+    expect(await ask()).toBe('answer 2');
+    await expect.poll(() => connections.length, { timeout: 15_000 }).toBe(3);
+    connections[2]?.destroy();
+    // Its end is on the way before this is asked.
+    for (const words of ['one', 'two']) await says(words);
+    expect(await ask()).toBe('answer 4');
   });
 });
