@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -637,6 +637,48 @@ describe('several engines', () => {
     const { exitCode, stderr, ran } = await run(['prune'], { facts });
     expect([exitCode, ran.length]).toEqual([2, 0]);
     expect(stderr).toContain('--host');
+  });
+});
+
+describe('run', () => {
+  test('a flow by its name or its verb, with its own arguments and options', async () => {
+    const facts = { ...fleetFacts };
+    for (const argv of [
+      ['run', 'stop', 'password-vault'],
+      ['run', 'backup', 'list', 'password-vault', '--json'],
+      ['--rehearse', 'run', 'deploy', 'password-vault', '--set', 'DOMAIN=vault.lan'],
+    ]) {
+      const { ran, exitCode, stderr } = await run(argv, { facts });
+      expect(stderr).toBe('');
+      expect(exitCode).toBe(0);
+      expect(ran).toHaveLength(1);
+    }
+    const { ran } = await run(['run', 'deploy', 'password-vault', '--set', 'DOMAIN=vault.lan']);
+    expect(ran[0]?.input.options).toMatchObject({ set: ['DOMAIN=vault.lan'] });
+  });
+
+  test('what is no flow, and an option that it does not have, are refused with a remedy', async () => {
+    const unknown = await run(['run', 'stopp', 'password-vault']);
+    expect([unknown.exitCode, unknown.ran.length]).toEqual([2, 0]);
+    expect(unknown.stderr).toMatch(/no flow "stopp"[\s\S]*stop/);
+    const option = await run(['run', 'stop', 'password-vault', '--sudden']);
+    expect([option.exitCode, option.ran.length]).toEqual([2, 0]);
+    expect(option.stderr).toContain('--sudden');
+  });
+
+  test('answers from a file are given, and those of no use are told', async () => {
+    const path = join(folder, 'answers.json');
+    await writeFile(path, '{"reason": "too loud", "colour": "red"}');
+    const asked: unknown[] = [];
+    const { stderr, exitCode } = await run(['stop', 'password-vault', '--answers', path], {
+      behave: async ({ operator }) => {
+        asked.push(await operator.ask({ id: 'reason', label: 'Why', kind: 'text' }, new AbortController().signal));
+        return { message: 'Done.' };
+      },
+    });
+    expect(asked).toEqual(['too loud']);
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/not used: colour/);
   });
 });
 
