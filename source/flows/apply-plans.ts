@@ -62,7 +62,6 @@ export async function applyPlans(
     plans,
     ...(Object.keys(backups).length > 0 && { backups }),
   };
-  const sinceMs = Date.now();
   await session.act({
     // Several transactions may be applied in one session: a deploy in the middle of another.
     id: `apply ${run}`,
@@ -79,6 +78,8 @@ export async function applyPlans(
   });
   world.fleet.refresh();
   await meanwhile?.();
+  // What answered while the script was at work may have been the container of before.
+  const sinceMs = Date.now();
 
   let component: ComponentView | undefined;
   for (const { facts } of ready) {

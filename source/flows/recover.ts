@@ -95,7 +95,6 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
     secrets[plan.component] = await secretValues(session, world, place, plan.component, versions);
   }
   const rotated = await rotatedIn(world, host, transaction, signal);
-  const sinceMs = Date.now();
   const components = transaction.plans.map(({ component }) => component);
   const target = { host: place, ...(components.length === 1 && { component: components[0] ?? '' }) };
   const options = { tool, secrets, engine, networkLabels: labelsOfNetwork };
@@ -110,6 +109,7 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   });
   world.fleet.refresh();
   if (session.rehearsing) return;
+  const sinceMs = Date.now();
   await tellRotated(session, world, place, rotated, how === 'finish' ? 'after' : 'before');
   if (how === 'undo') await makeNewest(session, world, place, rotated);
   const there = transaction.plans.filter(({ files, component }) => {

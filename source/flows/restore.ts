@@ -99,7 +99,6 @@ async function restoreStanding(
   backup: BackupFacts,
 ): Promise<FlowOutcome> {
   const { id, host: place } = component;
-  const sinceMs = Date.now();
   const { manifest, items, homeless } = await restoreData(session, world, { component, store, backup });
   if (items.length === 0) {
     throw new Fault({
@@ -109,7 +108,7 @@ async function restoreStanding(
     });
   }
   if (session.rehearsing) return { message: 'Rehearsed: nothing was restored.' };
-  const seen = component.project === id ? await waitUntilHealthy(session, world, place, id, { sinceMs }) : undefined;
+  const seen = component.project === id ? await waitUntilHealthy(session, world, place, id) : undefined;
   const notRestored = homeless.length === 0 ? '' : ` Not restored: ${homeless.join(' ')}`;
   return {
     message: `${id} is restored to ${manifest.startedAt}${seen ? `, and is ${seen.word}` : ''}.${notRestored}`,

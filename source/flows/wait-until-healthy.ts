@@ -19,6 +19,8 @@ type Seen = 'healthy' | 'waiting' | 'failing';
 function seenOf(component: ComponentView, sinceMs: number): Seen {
   const { services, probe } = component;
   if (services.some(({ state }) => state === 'failed' || state === 'restarting' || state === 'unhealthy')) return 'failing';
+  // Podman starts again at once what ends: it is mostly seen running, for a moment.
+  if (services.some((service) => service.restarts > 0 && hasJustBegun(service))) return 'failing';
   if (!services.every(({ state }) => isUpState(state) || state === 'finished')) return 'waiting';
   // An engine first looks after a whole interval, and Podman without systemd never: the probe has looked by then.
   if (!probe) return services.some((service) => service.state === 'starting' || hasJustBegun(service)) ? 'waiting' : 'healthy';

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { componentView, FleetDouble, serviceView } from '../../test/doubles/fleet-double.ts';
+import type { ComponentView } from '../fleet/model.ts';
+import type { Session } from '../session/session.ts';
+import type { FlowWorld } from './flow.ts';
+import { waitUntilHealthy } from './wait-until-healthy.ts';
+
+const session = { signal: new AbortController().signal, show: () => {}, progress: () => {} } as unknown as Session;
+let look: (elapsedMs: number) => Partial<ComponentView>;
+let world: FlowWorld;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  const beganMs = Date.now();
+  const fleet = new FleetDouble();
+  const listeners = new Set<() => void>();
+  Object.assign(fleet, {
+    subscribe(listener: () => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  });
+  fleet.refresh = () => {
+    for (const listener of [...listeners]) listener();
+  };
+  fleet.snapshot = () => ({
+    ...fleet.current,
+    components: [componentView('box', { project: 'box', ...look(Date.now() - beganMs) })],
+  });
+  world = { fleet, engineOf: () => ({ async *logs() {} }) } as unknown as FlowWorld;
+});
+afterEach(() => vi.useRealTimers());
+
+/** How long it took to say so; -1 while it has not. */
+async function told(promise: Promise<unknown>, stepMs: number, limitMs: number): Promise<{ afterMs: number; says: string }> {
+  let says = '';
+  promise.then(
+    () => {
+      says = 'healthy';
+    },
+    (thrown: { code?: string }) => {
+      says = thrown.code ?? 'bug';
+    },
+  );
+  for (let afterMs = 0; afterMs <= limitMs; afterMs += stepMs) {
+    if (says !== '') return { afterMs, says };
+    await vi.advanceTimersByTimeAsync(stepMs);
+  }
+  return { afterMs: -1, says };
+}
+
+it('what ends and is started again at once fails after half a minute, though it is mostly seen running', async () => {
+  const restarted = () => serviceView('box', { state: 'running', restarts: 7, sinceMs: Date.now() - 200, main: true });
+  look = (elapsedMs) => ({
+    services: [elapsedMs % 4_000 < 2_000 ? restarted() : serviceView('box', { state: 'restarting', restarts: 8, main: true })],
+  });
+  const { afterMs, says } = await told(waitUntilHealthy(session, world, 'local', 'box'), 1_000, 170_000);
+  expect(says).toBe('failed.unhealthy');
+  expect(afterMs).toBeLessThan(60_000);
+});
+
+it('one that was restarted once and then runs is healthy', async () => {
+  const beganMs = Date.now();
+  look = () => ({ services: [serviceView('box', { state: 'running', restarts: 1, sinceMs: beganMs, main: true })] });
+  expect((await told(waitUntilHealthy(session, world, 'local', 'box'), 1_000, 60_000)).says).toBe('healthy');
+});
+
+it('what its probe said before counts for nothing', async () => {
+  const sinceMs = Date.now();
+  look = (elapsedMs) => ({
+    services: [serviceView('box', { main: true })],
+    probe: {
+      word: 'ready',
+      tone: 'good',
+      detail: '',
+      atMs: elapsedMs < 10_000 ? sinceMs - 1 : Date.now(),
+      version: undefined,
+      failure: undefined,
+    },
+  });
+  const { afterMs, says } = await told(waitUntilHealthy(session, world, 'local', 'box', { sinceMs }), 1_000, 60_000);
+  expect([says, afterMs >= 10_000]).toEqual(['healthy', true]);
+});
