@@ -55,6 +55,7 @@ export class ShellLane {
   readonly #asked: Asked[] = [];
   #closed: unknown;
   #isClosed = false;
+  readonly #host: string;
   readonly #before = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
   /** Has `setsid`: what a command started can be ended with it. */
   hasGroups = false;
@@ -62,8 +63,10 @@ export class ShellLane {
   readonly gone: Promise<void>;
 
   /** @param kept whose streams lead to `laneCommand`; its stderr may carry what ssh itself says until the shell is there */
-  constructor(kept: KeptProgram) {
+  /** `host`: what the operator calls the machine. */
+  constructor(kept: KeptProgram, host: string) {
     const { child } = kept;
+    this.#host = host;
     this.#kept = kept;
     for (const name of ['stdout', 'stderr'] as const) {
       const marked = new MarkedOutput(this.#token, {
@@ -176,15 +179,15 @@ export class ShellLane {
   }
 
   #lost(): unknown {
-    return this.#closed ?? linkLost();
+    return this.#closed ?? linkLost(this.#host);
   }
 }
 
 /** To whoever waits for an answer when the connection breaks. */
-export function linkLost(): Fault {
+export function linkLost(host: string): Fault {
   return new Fault({
     code: 'unreachable.link',
-    message: 'The connection to the host broke.',
+    message: `The connection to ${host} broke.`,
     remedy: 'It comes back by itself; what was under way may have gone on there.',
   });
 }

@@ -82,7 +82,7 @@ export class ShellLanes {
   }
 
   close(): void {
-    this.#closing.abort(linkLost());
+    this.#closing.abort(linkLost(this.#host));
     for (const lane of this.#all) lane.close();
     for (const wake of this.#waiting.splice(0)) wake();
   }
@@ -138,7 +138,7 @@ export class ShellLanes {
   }
 
   async #tried(kept: KeptProgram): Promise<ShellLane | undefined> {
-    const lane = new ShellLane(kept);
+    const lane = new ShellLane(kept, this.#host);
     try {
       await limited(this.#closing.signal, laneLimitMs, (limit) => lane.open(limit));
       return lane;

@@ -110,7 +110,7 @@ export class SshConnection {
     this.#onRoundTrip = onRoundTrip;
     this.forwards = new Forwards(name, command, folder, prefix, env);
     this.lanes = new ShellLanes(name, command, env);
-    this.#first = new ShellLane(kept);
+    this.#first = new ShellLane(kept, name);
     this.#control = this.#first;
     this.ended = new Promise((resolve) => {
       kept.child.once('error', (cause) => resolve({ fault: notStarted('/bin/sh', cause), needsOperator: true }));
@@ -183,7 +183,7 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
 
   close(): void {
     if (this.#closing.signal.aborted) return;
-    this.#closing.abort(linkLost());
+    this.#closing.abort(linkLost(this.name));
     this.sending.close();
     this.lanes.close();
     this.#control.close();
