@@ -236,6 +236,9 @@ function asked(argv: readonly string[], program: Command): readonly string[] {
   return [group.name(), second ?? '', '--help'];
 }
 
+/** Options before a verb whose word is not the verb. */
+const takesWord: ReadonlySet<string> = new Set(['--host', '--answers', '--confirm']);
+
 /** Commander's message, with its suggestion as the remedy. */
 function usageFault(error: CommanderError, argv: readonly string[]): Fault {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
@@ -243,7 +246,7 @@ function usageFault(error: CommanderError, argv: readonly string[]): Fault {
     .join(' ')
     .trim()
     .replace(/^\((.*)\)$/, '$1');
-  const verb = argv.find((word) => /^[a-z]/.test(word));
+  const verb = argv.find((word, index) => /^[a-z]/.test(word) && !takesWord.has(argv[index - 1] ?? ''));
   const inside = verb === 'exec' ? 'Put "--" before the program: quarterdeck exec COMPONENT -- PROGRAM --its-option' : '';
   const sentence = cleanLine(first);
   return new Fault({

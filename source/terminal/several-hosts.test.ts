@@ -75,3 +75,9 @@ test('what changes something is for one host, and says which there are', async (
   expect(stderr).toContain('--host all is for looking, and "restart" changes something.');
   expect(stderr).toContain('--host nas');
 });
+
+test('the help that a wrong option points at is that of the verb, not of the host', async () => {
+  const { exitCode, stderr } = await run('--host', 'nas', 'restart', 'password-vault', '--nonsense');
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('quarterdeck help restart');
+});
