@@ -15,7 +15,7 @@ import type { LogHub } from './log-hub.ts';
 import { createLogMoves, type LogMoves } from './log-moves.ts';
 import { firstMeasures, type Measured } from './measured.ts';
 import { createMoves } from './moves.ts';
-import { flowOf, isOffered } from './offers.ts';
+import { flowOf, isOffered, isOurs } from './offers.ts';
 import { contextsOf, filterTarget, selectedComponent, serviceShown } from './selection.ts';
 import { fieldOf } from './text-field.ts';
 import { createTyping } from './typing.ts';
@@ -104,7 +104,7 @@ export function createCommands(options: Options): Commands {
     if (flow.about === 'catalog' && !component.known)
       return `${component.id} is not in the catalog: "${flow.title}" is for those that are.`;
     if (component.state === 'unknown') return `The engine is away: "${flow.title}" has to wait until it is back.`;
-    if (flow.ours && component.known && !component.deployed)
+    if (flow.ours && component.known && !isOurs(deck, component))
       return `${component.id} was not deployed from here: ${keymap.keyOf('deploy')} takes it over, and shows first what that would change.`;
     return isOffered(deck, flow, component) ? undefined : `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`;
   }

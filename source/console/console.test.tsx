@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { Fault } from '../faults/fault.ts';
+import type { PracticeAccess } from '../terminal/practice-access.ts';
 import { createFakeDeck } from './rig/fake-deck.ts';
 import { colourTheme, openRig } from './rig/rig.tsx';
 import { hour, minute, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
@@ -603,6 +604,14 @@ describe('flows', () => {
     await screen.press(':');
     await screen.type('deploy ldap');
     await screen.sees('▸ do    Take over, and change from here: ldap-directory');
+  });
+
+  test('in practice everything is offered as what was deployed from here, before that is written down', async () => {
+    const practice = { folder: '/practice' } as unknown as PracticeAccess;
+    const screen = await openRig({ deck: createFakeDeck({ deck: { practice } }) });
+    await screen.press('j', 'j', 'j', 'j', 'j');
+    await screen.sees(/▸○ ldap-directory/);
+    expect(screen.row('q quit')).toMatch(/U update/);
   });
 
   test('paths below the home of this machine begin with ~ in what went wrong', async () => {

@@ -7,15 +7,20 @@ import type { KeyBinding, Keymap } from './keymap.ts';
 export function isOffered(deck: Deck, flow: Flow, component: ComponentView | undefined): boolean {
   if (deck.options.readOnly && flow.right !== 'read') return false;
   if (flow.far && component && deck.fleet.snapshot().places.find(({ name }) => name === component.host)?.hostKind !== 'ssh') return false;
-  if (flow.ours && component?.deployed === false) return false;
+  if (flow.ours && component && !isOurs(deck, component)) return false;
   if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0;
   if (flow.about === 'catalog') return component?.known === true && (flow.offered?.(component) ?? true);
   return component !== undefined && (flow.offered?.(component) ?? true);
 }
 
+/** Was it deployed from here? In practice all is, and written down when it is first needed. */
+export function isOurs(deck: Deck, { deployed, known }: ComponentView): boolean {
+  return deployed || (known && deck.options.practice !== undefined);
+}
+
 /** What a flow is called for this component. */
-export function titleOf(flow: Flow, component: ComponentView | undefined): string {
-  return component?.deployed === false && component.known ? (flow.titleForOthers ?? flow.title) : flow.title;
+export function titleOf(deck: Deck, flow: Flow, component: ComponentView | undefined): string {
+  return component?.known && !isOurs(deck, component) ? (flow.titleForOthers ?? flow.title) : flow.title;
 }
 
 /** Where something new goes: to the host that is looked at, or to the first one that answers. */

@@ -82,7 +82,8 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
     const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
     items.push({
       kind: 'do',
-      title: flow.about !== 'host' && component ? `${titleOf(flow, component)}: ${names.get(component.key) ?? component.id}` : flow.title,
+      title:
+        flow.about !== 'host' && component ? `${titleOf(deck, flow, component)}: ${names.get(component.key) ?? component.id}` : flow.title,
       verb: flow.verb,
       words: flow.about !== 'host' && component ? `${flow.verb} ${component.id} ${component.product}` : flow.verb,
       detail: flow.summary,
@@ -195,7 +196,7 @@ function flowsOfOthers(options: {
       if (flow.about === 'host' || other === component || !isOffered(deck, flow, other)) return [];
       return {
         ...item,
-        title: `${titleOf(flow, other)}: ${name}`,
+        title: `${titleOf(deck, flow, other)}: ${name}`,
         words: `${flow.verb} ${other.id} ${other.product}`,
         choose: startWith(),
       };
