@@ -5,6 +5,7 @@ import { componentFiles, type DeployStage, setStage } from './deploy-stage.ts';
 import { realEngine } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
 import { runOrThrow } from './scripts.ts';
+import { inTurn } from './turns.ts';
 
 const id = 'careful';
 /** An engine keeps the images of an earlier run. */
@@ -40,6 +41,8 @@ probe: {call: there, says: [{when: ok, word: healthy, tone: good}, {when: 'true'
 `;
 
 describeWithRegistry('an update takes a backup first', (registry) => {
+  // Images of other tests may come and go meanwhile: these have a name of their own.
+  inTurn('docker', 'beside');
   let stage: DeployStage;
   let backups: string;
 
