@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import type { DialAddress, PipedProgram } from '../host.ts';
-import { pipeFar } from './far-programs.ts';
+import { pipeFar } from './far-pipes.ts';
 import { laneLimitMs } from './shell-lanes.ts';
 import type { SshConnection } from './ssh-connection.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { AnswerSsh } from './ask-socket.ts';
-import { pipeFar } from './far-programs.ts';
+import { pipeFar } from './far-pipes.ts';
 import { shellWord } from './shell-words.ts';
 import type { SshConnection } from './ssh-connection.ts';
 import { relayPrograms } from './sudo-relay-programs.ts';
