@@ -7,7 +7,7 @@ import type { Form, Question } from '../session/session.ts';
 import { readAnswers, unasked, withAnswers } from './answers.ts';
 
 const signal = new AbortController().signal;
-const piped = (text: string) => readAnswers('-', async () => Buffer.from(text));
+const piped = (text: string) => readAnswers('-', async () => Buffer.from(text), signal);
 const nobody = async () => new Uint8Array();
 
 async function filed(text: string) {
@@ -15,7 +15,7 @@ async function filed(text: string) {
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, 'answers.json');
   await writeFile(path, text);
-  return readAnswers(path, nobody);
+  return readAnswers(path, nobody, signal);
 }
 
 const question = (id: string, kind: 'text' | 'secret' = 'text'): Question => ({ id, label: `The ${id}`, kind });
@@ -80,7 +80,7 @@ describe('answers that were written down', () => {
   });
 
   test('a file that is not there is named', async () => {
-    await expect(readAnswers('/nonexistent/answers.json', nobody)).rejects.toMatchObject({
+    await expect(readAnswers('/nonexistent/answers.json', nobody, signal)).rejects.toMatchObject({
       code: 'usage.answers',
       message: expect.stringContaining('/nonexistent/answers.json'),
     });

@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { Fault, messageOf } from '../faults/fault.ts';
+import { localFiles } from '../hosts/local-files.ts';
 import { initialValues } from '../session/form-checks.ts';
 import type { Form, Operator, Question } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -17,9 +18,9 @@ export interface Answers {
 const sizeLimitBytes = 1024 * 1024;
 
 /** The file, or `-` for what was piped in. Throws `usage.answers`. */
-export async function readAnswers(from: string, piped: () => Promise<Uint8Array>): Promise<Answers> {
+export async function readAnswers(from: string, piped: () => Promise<Uint8Array>, signal: AbortSignal): Promise<Answers> {
   const isPiped = from === '-';
-  const bytes = isPiped ? await piped() : await readFile(from).catch((thrown: unknown) => Promise.reject(unreadable(from, thrown)));
+  const bytes = isPiped ? await piped() : await readFrom(from, signal);
   const where = isPiped ? 'the input' : cleanLine(from);
   if (bytes.length > sizeLimitBytes) throw malformed(where, 'it has more than a megabyte');
   let parsed: unknown;
@@ -34,6 +35,18 @@ export async function readAnswers(from: string, piped: () => Promise<Uint8Array>
   const steps = new Map<string, Answer[]>();
   for (const [step, value] of Object.entries(parsed)) steps.set(step, answersOf(where, step, value));
   return { steps, secret: isPiped };
+}
+
+async function readFrom(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  let content: Uint8Array | undefined;
+  try {
+    content = await localFiles.read(resolve(path), { signal, limitBytes: sizeLimitBytes + 1 });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw unreadable(path, messageOf(thrown));
+  }
+  if (!content) throw unreadable(path, 'there is no such file.');
+  return content;
 }
 
 function answersOf(where: string, step: string, value: unknown): Answer[] {
@@ -97,10 +110,10 @@ function secretInFile({ id, label }: Pick<Question, 'id' | 'label'>): Fault {
   });
 }
 
-function unreadable(path: string, thrown: unknown): Fault {
+function unreadable(path: string, why: string): Fault {
   return new Fault({
     code: 'usage.answers',
-    message: `The answers cannot be read from ${cleanLine(path)}: ${cleanLine(messageOf(thrown))}`,
+    message: `The answers cannot be read from ${cleanLine(path)}: ${cleanLine(why)}`,
     remedy: 'Name a file with a JSON object, or - for what is piped in.',
   });
 }

@@ -193,7 +193,7 @@ async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boole
       remedy: 'Take the answers from a file, or leave --stdin away.',
     });
   }
-  return readAnswers(options.answers, () => readAll(stdin, signal, '--answers -'));
+  return readAnswers(options.answers, () => readAll(stdin, signal, '--answers -'), signal);
 }
 
 function operatorOf(context: VerbContext, sink: JsonSink | TextSink, written: Answers | undefined): Operator {
