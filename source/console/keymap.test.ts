@@ -16,12 +16,17 @@ describe('the key table', () => {
   test('gives no key two meanings at the same time, but for flows of which one is offered', () => {
     const { bindings } = createKeymap();
     const shared = ['list', 'component', 'host', 'everywhere'];
+    // What is paused is not running, and what is not initialised has nothing to unseal.
+    const takingTurns = [
+      ['pause', 'unpause'],
+      ['unseal', 'initialise'],
+    ];
     for (const pane of ['components', 'detail', 'ports', 'logs']) {
       const taken = new Map<string, string>();
       for (const binding of bindings.filter(({ context }) => context === pane || shared.includes(context))) {
         for (const key of binding.keys) {
           const other = taken.get(key);
-          if (other !== undefined) expect([other, binding.id]).toEqual(['pause', 'unpause']);
+          if (other !== undefined) expect(takingTurns).toContainEqual([other, binding.id]);
           taken.set(key, binding.id);
         }
       }
