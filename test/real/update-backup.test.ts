@@ -7,7 +7,7 @@ import { describeWithRegistry } from './registry.ts';
 import { runOrThrow } from './scripts.ts';
 import { inTurn } from './turns.ts';
 
-const id = 'careful';
+const id = 'careful-notes';
 /** An engine keeps the images of an earlier run. */
 const repository = `quarterdeck/${id}-${Date.now()}`;
 const image = `${repository}:latest`;
