@@ -1,3 +1,5 @@
+import { keysFirst } from '../hosts/key-priority.ts';
+
 /** Who waits for a frame: `key`, somebody who pressed one; `fact`, something that became known; `log`, lines that came in. */
 export type Haste = 'key' | 'fact' | 'log';
 
@@ -121,6 +123,7 @@ export function createFrames(): Frames {
       if (closed) return;
       const nowMs = performance.now();
       if (haste === 'key') {
+        keysFirst(typingMs);
         keyed.add(draw);
         const soonestMs = last.key + gapMs.key;
         if (soonestMs > nowMs) keyTimer ??= setTimeout(drawKeys, Math.ceil(soonestMs - nowMs));

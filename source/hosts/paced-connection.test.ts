@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { areKeysFirst, keysFirst } from './key-priority.ts';
 import { openLocalHost } from './local-host.ts';
 
 let folder: string;
@@ -74,6 +75,41 @@ test('what was sent before the end is there for whoever comes later', async () =
   });
   await new Promise((resolve) => near.once('end', resolve));
   expect(readBytes).toBe(40_000);
+});
+
+test('while keys are pressed a flood is read now and then, an answer at once, and nothing is lost', async () => {
+  const socket = await far;
+  const totalBytes = 4 * 1024 * 1024;
+  let readBytes = 0;
+  near.on('data', (taken: Buffer) => {
+    readBytes += taken.length;
+  });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  try {
+    keysFirst(60_000);
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    socket.end(Buffer.alloc(totalBytes, 'x'));
+    // The rest after small reads, never that of a flood.
+    while (readBytes < 1024 * 1024) {
+      vi.advanceTimersByTime(1);
+      await turn();
+    }
+    const floodedBytes = readBytes;
+    for (let count = 0; count < 100; count++) await turn();
+    expect(readBytes).toBe(floodedBytes);
+    vi.advanceTimersByTime(150);
+    await vi.waitUntil(() => readBytes > floodedBytes, { timeout: 10_000 });
+    expect(readBytes - floodedBytes).toBeLessThanOrEqual(64 * 1024);
+    vi.advanceTimersByTime(60_000);
+    expect(areKeysFirst()).toBe(false);
+    while (readBytes < totalBytes) {
+      vi.advanceTimersByTime(1);
+      await turn();
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(readBytes).toBe(totalBytes);
 });
 
 test('what is asked arrives, and a far end that breaks off ends it', async () => {
