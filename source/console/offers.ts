@@ -8,9 +8,17 @@ export function isOffered(deck: Deck, flow: Flow, component: ComponentView | und
   if (deck.options.readOnly && flow.right !== 'read') return false;
   if (flow.far && component && deck.fleet.snapshot().places.find(({ name }) => name === component.host)?.hostKind !== 'ssh') return false;
   if (flow.ours && component && !isOurs(deck, component)) return false;
-  if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0;
+  if (flow.about === 'host') return isOfferedOn(deck, flow, component);
   if (flow.about === 'catalog') return component?.known === true && (flow.offered?.(component) ?? true);
   return component !== undefined && (flow.offered?.(component) ?? true);
+}
+
+function isOfferedOn(deck: Deck, flow: Flow, component: ComponentView | undefined): boolean {
+  const { places, components, ports } = deck.fleet.snapshot();
+  const place = component?.host ?? places[0]?.name;
+  if (place === undefined || !flow.offeredOn) return places.length > 0;
+  const here = ({ host }: { host: string }) => host === place;
+  return flow.offeredOn(components.filter(here), ports.filter(here));
 }
 
 /** Was it deployed from here? In practice all is, and written down when it is first needed. */

@@ -1,6 +1,6 @@
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { Engine, EngineFacts } from '../engine/engine.ts';
-import type { ComponentView, Fleet } from '../fleet/model.ts';
+import type { ComponentView, Fleet, PortView } from '../fleet/model.ts';
 import type { Grant, Right } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
@@ -136,3 +136,5 @@ export interface Flow {
 
 /** All of a flow but its procedure. */
 export type FlowAbout = Omit<Flow, 'run'>;
+  /** Of a flow about the host: does it make sense with what runs there? Missing means always. */
+  offeredOn?: (components: readonly ComponentView[], ports: readonly PortView[]) => boolean;

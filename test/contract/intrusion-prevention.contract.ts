@@ -587,6 +587,8 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       expect((await cli('allowlists', 'list', '-o', 'raw')).stdout).toMatch(
         /^name,description,created_at,updated_at,console_managed,size\nown,own addresses,\S+,\S+,false,1\n$/,
       );
+      expect((await cli('allowlists', 'remove', 'own', '192.0.2.0/24')).stdout).toBe('removed 1 values from allowlist own');
+      expect((await cli('allowlists', 'check', '192.0.2.80')).stdout).toBe('192.0.2.80 is not allowlisted\n');
       expect((await cli('allowlists', 'delete', 'own')).stdout).toBe("allowlist 'own' deleted successfully\n");
     });
     it('writes faults as JSON where that is asked of 1.4, and in words since', async () => {

@@ -98,7 +98,7 @@ export function runCscli(
   };
   try {
     const { words, others } = wordsOf(argv);
-    const [top = '', verb = ''] = words.map((word) => aliases[word] ?? word);
+    const [top = '', given = ''] = words.map((word, at) => (at === 0 ? (aliases[word] ?? word) : word));
     if (top === '' || top === 'help') {
       stdout += usageOf(
         'cscli',
@@ -110,6 +110,8 @@ export function runCscli(
     if (group === undefined || (old && Object.values(group).every((command) => command.recent))) {
       throw new CliRefusal(`unknown command ${JSON.stringify(words[0])} for "cscli"`, true);
     }
+    // Of an allowlist entries are removed, and the list is deleted: there they are two.
+    const verb = group[given] === undefined ? (aliases[given] ?? given) : given;
     const command = group[verb] ?? group[''];
     path = `cscli ${top}`;
     if (command === undefined) {

@@ -1,0 +1,330 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { CrowdsecStage } from '../../test/doubles/crowdsec-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Question } from '../session/session.ts';
+
+let stage: CrowdsecStage;
+const open = async (...how: Parameters<typeof CrowdsecStage.open>) => (stage = await CrowdsecStage.open(...how));
+afterEach(() => stage.close());
+
+/** Takes what stands there, unless an answer is given; walks away at the step that is named. */
+class Person extends OperatorDouble {
+  away = '';
+  override async ask(question: Question): Promise<string | readonly string[]> {
+    if (question.id === this.away) {
+      this.asked.push(question);
+      throw new Fault({ code: 'interrupted.cancelled', message: 'Left.', remedy: 'Come back.' });
+    }
+    const given = this.answers[question.id]?.[0];
+    if (given !== undefined) return super.ask(question);
+    this.asked.push(question);
+    if (question.kind === 'choice' && question.initial === undefined) return question.choices[0]?.value ?? '';
+    return (question as { initial?: string }).initial ?? '';
+  }
+}
+function person(answers: Record<string, string> = {}, away = ''): Person {
+  const one = new Person();
+  one.answers = Object.fromEntries(Object.entries(answers).map(([step, answer]) => [step, [answer]]));
+  one.away = away;
+  return one;
+}
+/** Nobody: what is not answered in advance is not answered. */
+class Nobody extends OperatorDouble {
+  constructor() {
+    super('unattended');
+  }
+  override async ask(question: Question): Promise<string | readonly string[]> {
+    this.asked.push(question);
+    throw new Fault({ code: 'usage.unanswered', message: 'Nobody is there.', remedy: 'Say it.' });
+  }
+}
+
+describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (version) => {
+  test('an address: asked for, for how long and why; then it is in force, and the audit has the request', async () => {
+    await open({ version });
+    const { message, data } = await stage.run('ban', [], {
+      operator: person({ target: '203.0.113.7', duration: '7d', reason: 'tries "passwords", again' }),
+    });
+    expect(message).toMatch(/^203\.0\.113\.7 is banned for (?:7d|168h)\..*no bouncer|^203\.0\.113\.7 is banned for (?:7d|168h)\./);
+    expect(data).toMatchObject({ scope: 'Ip', value: '203.0.113.7', type: 'ban', reason: 'tries "passwords", again' });
+    expect(stage.operator.asked.map(({ id }) => id)).toEqual(['target', 'duration', 'reason']);
+    expect(stage.operator.confirmations).toEqual([]);
+    expect(stage.changes()).toEqual(['decisions add --ip 203.0.113.7 --duration 168h --reason tries "passwords", again']);
+    const list = await stage.run('decisions');
+    expect(list.data).toMatchObject({ decisions: [{ value: '203.0.113.7', origin: 'cscli', type: 'ban' }] });
+    expect((await stage.audited()).filter(({ act }) => act === 'ban').map(({ phase, outcome }) => [phase, outcome])).toEqual([
+      ['before', undefined],
+      ['after', 'done'],
+    ]);
+  });
+
+  test('with all words given nobody has to be there; a second time nothing is sent', async () => {
+    await open({ version });
+    const words = ['203.0.113.0/24'];
+    await stage.run('ban', words, { options: { for: '24h', reason: 'scans' }, operator: new Nobody() });
+    const again = await stage.run('ban', words, { options: { for: '24h', reason: 'scans' }, operator: new Nobody() });
+    expect(stage.changes()).toHaveLength(1);
+    expect(again.message).toMatch(/^203\.0\.113\.0\/24 is banned for (?:24h|23h)/);
+  });
+
+  test('from a line with an address: two more answers, and both stand there already', async () => {
+    await open({ version, around: { ssh: '198.51.100.9 50000 203.0.113.80 22' } });
+    const operator = person();
+    await stage.run('ban', [], {
+      options: { among: '198.51.100.9 203.0.113.7 203.0.113.80', because: 'seen in the log of proxy' },
+      operator,
+    });
+    expect(operator.asked.map(({ id }) => id)).toEqual(['duration', 'reason']);
+    expect(stage.changes()).toEqual(['decisions add --ip 203.0.113.7 --duration 4h --reason seen in the log of proxy']);
+  });
+
+  test('lifting it; lifting it again says that there is nothing', async () => {
+    await open({ version });
+    await stage.run('ban', ['203.0.113.7'], { operator: person() });
+    const { message } = await stage.run('unban', ['203.0.113.7'], { operator: new Nobody() });
+    expect(message).toBe('203.0.113.7 is free again.');
+    expect(stage.changes().at(-1)).toBe('decisions delete --ip 203.0.113.7');
+    expect((await stage.run('decisions')).data).toEqual({ decisions: [] });
+    expect((await stage.run('unban', ['203.0.113.7'])).message).toBe('203.0.113.7 is not banned.');
+  });
+
+  test('lifting the ban of an address that is also in a banned range asks, and does what is said', async () => {
+    await open({ version });
+    for (const target of ['203.0.113.7', '203.0.113.0/24']) await stage.run('ban', [target], { operator: person() });
+    const own = await stage.run('unban', ['203.0.113.7'], { operator: person({ around: 'own' }) });
+    expect(stage.operator.asked[0]?.label).toContain('203.0.113.0/24');
+    expect(own.message).toMatch(/still shut out: 203\.0\.113\.0\/24/);
+    const both = await stage.run('unban', ['203.0.113.7'], { operator: person() });
+    expect(both.message).toBe('203.0.113.7 is free again.');
+  });
+
+  test('a country is confirmed, with what nobody can see from here', async () => {
+    await open({ version, around: { ssh: '198.51.100.9 50000 203.0.113.80 22' } });
+    await stage.run('ban', ['fr'], { operator: person() });
+    expect(stage.operator.confirmations[0]?.consequences.join(' ')).toMatch(/France.*198\.51\.100\.9.*lock yourself out/);
+    expect(stage.changes()[0]).toContain('--scope Country --value FR');
+    const { message } = await stage.run('unban', ['FR'], { operator: new Nobody() });
+    expect(message).toBe('France (FR) is free again.');
+  });
+});
+
+describe('what is refused', () => {
+  const around = {
+    ssh: '198.51.100.9 50000 203.0.113.80 22\n',
+    who: 'ada  pts/0  2026-11-22 09:01 (198.51.100.77)\nbob pts/1 2026-11-22 09:01 (2001:db8:7::5)\n',
+    route: [
+      'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT',
+      'eth0\t00000000\tFE01A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',
+      'eth0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0',
+      'eth1\t007100CB\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0',
+      'wg0\t00080A0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0',
+    ].join('\n'),
+    route6:
+      'fd000000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 00000001 00000000 00000001 eth0\n',
+    addresses: ['127.0.0.1', '::1', '192.168.1.10', '203.0.113.80', '100.101.102.103', '2001:db8:9::10'],
+    networks: [{ name: 'proxy_default', subnets: ['172.20.0.0/16', 'fd12:3456::/64'] }],
+  };
+
+  test.each([
+    ['198.51.100.9', /the address you come from, as local sees it/],
+    ['198.51.100.0/24', /shuts out 198\.51\.100\.(?:9|77)/],
+    ['198.51.100.77', /somebody is logged in/],
+    ['2001:db8:7::beef', /belongs to 2001:db8:7::\/64/],
+    ['203.0.113.80', /an address of local itself|the address at which you reach local/],
+    ['2001:db8:9::11', /an address of local itself/],
+    ['192.168.1.254', /a gateway of local/],
+    ['192.168.1.77', /the network of local on eth0/],
+    ['10.10.8.9', /the network of local on wg0/],
+    ['100.64.0.9', /the mesh/],
+    ['fd00::9', /the network of local on eth0/],
+    ['172.20.3.4', /the network of containers proxy_default/],
+    ['fd12:3456::7', /the network of containers proxy_default/],
+    ['127.1.2.3', /loopback/],
+    ['::1', /loopback/],
+    ['0.0.0.0/0', /shuts out/],
+    ['::/0', /shuts out/],
+    ['::ffff:192.168.1.254', /a gateway/],
+  ])('%s', async (target, why) => {
+    await open({ around });
+    for (const operator of [person(), new Nobody()]) {
+      const thrown = await stage.run('ban', [target], { options: { for: '4h' }, operator }).catch((fault: unknown) => fault);
+      expect(thrown).toMatchObject({ code: 'refused.lockOut', message: expect.stringMatching(why) });
+    }
+    expect(stage.changes()).toEqual([]);
+  });
+
+  test('neighbours of a server in a data centre are no network of ours', async () => {
+    await open({ around });
+    await stage.run('ban', ['203.0.113.81'], { operator: person() });
+    expect(stage.changes()).toHaveLength(1);
+  });
+
+  test('where bouncers and machines come from', async () => {
+    await open();
+    for (const bouncer of stage.played.store.bouncers) bouncer.address = '198.51.100.40';
+    await expect(stage.run('ban', ['198.51.100.0/24'], { operator: person() })).rejects.toMatchObject({
+      message: expect.stringContaining('the bouncer firewall'),
+    });
+  });
+
+  test('at the question already, so that another one can be typed', async () => {
+    await open({ around });
+    await expect(stage.run('ban', [], { operator: person({ target: '198.51.100.9' }) })).rejects.toMatchObject({
+      code: 'usage.answer',
+      message: expect.stringMatching(/the address you come from/),
+    });
+    expect(stage.changes()).toEqual([]);
+  });
+
+  test('who has moved meanwhile is seen where they are now', async () => {
+    await open({ around });
+    const operator = person();
+    const ask = operator.ask.bind(operator);
+    operator.ask = async (question) => {
+      if (question.id === 'reason') stage.around = { ...stage.around, ssh: '203.0.113.7 1 203.0.113.80 22' };
+      return ask(question);
+    };
+    await expect(stage.run('ban', ['203.0.113.7'], { operator })).rejects.toMatchObject({ code: 'refused.lockOut' });
+    expect(stage.changes()).toEqual([]);
+  });
+
+  test('a machine over ssh that does not tell where the operator comes from', async () => {
+    await open();
+    stage.playHost({ kind: 'ssh', link: { view: { state: 'connected', sinceMs: 0 } } as never });
+    await expect(stage.run('ban', ['203.0.113.7'], { operator: person() })).rejects.toMatchObject({ code: 'refused.unseen' });
+  });
+
+  test.each([
+    [['203.0.113.7'], { for: '10s' }, 'usage.duration'],
+    [['203.0.113.7'], { for: '6y' }, 'usage.duration'],
+    [['203.0.113.7'], { for: '9999d' }, 'usage.duration'],
+    [['203.0.113.7'], { reason: 'x'.repeat(201) }, 'usage.reason'],
+    [['203.0.113.7'], { reason: 'a\nb' }, 'usage.reason'],
+    [['203.0.113.7', '203.0.113.8'], {}, 'usage.words'],
+    [['nonsense'], {}, 'usage.target'],
+    [['203.0.113.7'], { component: 'other' }, 'usage.component'],
+  ])('%j %j', async (words, options, code) => {
+    await open();
+    await expect(stage.run('ban', words, { options, operator: person() })).rejects.toMatchObject({ code });
+    expect(stage.changes()).toEqual([]);
+  });
+
+  test('read-only: nothing is asked of the container, the list comes over the local API', async () => {
+    await open();
+    await stage.cscli('decisions', 'add', '--ip', '203.0.113.7');
+    stage.flow.policy = { ...stage.flow.policy, readOnly: true };
+    expect((await stage.run('decisions')).data).toMatchObject({ decisions: [{ value: '203.0.113.7' }] });
+    expect(stage.engine.commands).toEqual([]);
+    await expect(stage.run('ban', ['203.0.113.8'], { operator: person() })).rejects.toMatchObject({ code: 'refused.readOnly' });
+  });
+
+  test('what an allowlist has, unless that is meant', async () => {
+    await open();
+    await stage.cscli('allowlists', 'create', 'own', '-d', 'own');
+    await stage.cscli('allowlists', 'add', 'own', '203.0.113.0/24');
+    await expect(stage.run('ban', ['203.0.113.7'], { operator: person() })).rejects.toMatchObject({
+      code: 'refused.allowlisted',
+      message: expect.stringContaining('203.0.113.0/24 from own'),
+    });
+    const { message } = await stage.run('ban', ['203.0.113.7'], { options: { 'bypass-allowlist': true }, operator: person() });
+    expect(message).toMatch(/is banned/);
+  });
+
+  test('a CrowdSec that is stopped, and a host without one', async () => {
+    await open();
+    stage.engine.change('crowdsec', { state: 'exited' });
+    await expect(stage.run('ban', ['203.0.113.7'])).rejects.toMatchObject({ code: 'unreachable.component' });
+    stage.flow.fleet.current = { ...stage.flow.fleet.current, components: [] };
+    stage.playHost({ exec: async () => ({ exitCode: 1, stdout: new Uint8Array(), stderr: new Uint8Array(), cut: false }) });
+    await expect(stage.run('decisions')).rejects.toMatchObject({ code: 'refused.noCrowdsec' });
+  });
+});
+
+describe('leaving and breaking off', () => {
+  test.each([
+    ['target', 'Nobody was banned.'],
+    ['duration', '203.0.113.7 was not banned.'],
+    ['reason', '203.0.113.7 was not banned.'],
+  ])('Esc at the question for %s says what remains', async (step, sentence) => {
+    await open();
+    await expect(stage.run('ban', [], { operator: person({ target: '203.0.113.7' }, step) })).rejects.toMatchObject({
+      code: 'interrupted.cancelled',
+      message: sentence,
+    });
+    expect(stage.changes()).toEqual([]);
+  });
+
+  test('broken off behind the act, the ban is found the next time and not sent again', async () => {
+    await open();
+    let lost = true;
+    stage.engine.before = (argv) => {
+      if (lost && argv.includes('list') && stage.changes().length > 0)
+        throw new Fault({ code: 'unreachable.engine', message: 'Gone.', remedy: 'Wait.' });
+    };
+    await expect(stage.run('ban', ['203.0.113.7'], { operator: person() })).rejects.toMatchObject({ code: 'unreachable.engine' });
+    lost = false;
+    const { message } = await stage.run('ban', ['203.0.113.7'], { operator: person() });
+    expect(message).toMatch(/203\.0\.113\.7 is banned/);
+    expect(stage.changes()).toHaveLength(1);
+  });
+
+  test('rehearsed, the request is shown and nothing is sent', async () => {
+    await open();
+    stage.flow.policy = { ...stage.flow.policy, rehearsing: true };
+    const { message } = await stage.run('ban', ['203.0.113.7'], { operator: person() });
+    expect(message).toBe('Rehearsed: 203.0.113.7 was not banned.');
+    expect(stage.operator.texts()).toEqual(['Would do: cscli decisions add --ip 203.0.113.7 --duration 4h']);
+    expect(stage.changes()).toEqual([]);
+  });
+});
+
+describe('what the list says', () => {
+  test('shared lists only when asked for; both ways to CrowdSec agree', async () => {
+    await open({ blocklist: 50 });
+    await stage.cscli('decisions', 'add', '--ip', '203.0.113.7', '--reason', 'a, b');
+    const own = await stage.run('decisions');
+    expect(own.data).toMatchObject({ decisions: [{ value: '203.0.113.7', reason: 'a, b' }] });
+    expect(own.message).toBe('1 decision in force, without those of shared lists (--all shows them).');
+    const all = (await stage.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string; origin: string }[] };
+    expect(all.decisions).toHaveLength(51);
+    stage.engine.credentials = false;
+    const overCli = (await stage.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string }[] };
+    expect(overCli.decisions.map(({ value }) => value).sort()).toEqual(all.decisions.map(({ value }) => value).sort());
+  });
+
+  test('what a shared list has can be lifted, and that it comes back is said', async () => {
+    await open({ blocklist: 5 });
+    const [first] = ((await stage.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string }[] }).decisions;
+    const { message } = await stage.run('unban', [first?.value ?? ''], { operator: new Nobody() });
+    expect(message).toMatch(/is free again\. A shared list has it: it comes back/);
+  });
+
+  test('an alert by its number, and alerts as they came', async () => {
+    await open();
+    await stage.cscli('decisions', 'add', '--ip', '203.0.113.7');
+    const { data } = await stage.run('alerts');
+    const [alert] = (data as { alerts: { id: number; value: string; decisions: unknown[] }[] }).alerts;
+    expect(alert).toMatchObject({ value: '203.0.113.7', decisions: [{ type: 'ban' }] });
+    expect((await stage.run('alerts', [String(alert?.id)])).data).toMatchObject({ alert: { id: alert?.id } });
+    await expect(stage.run('alerts', ['x'])).rejects.toMatchObject({ code: 'usage.alert' });
+    await expect(stage.run('alerts', ['4711'])).rejects.toMatchObject({
+      code: 'failed.crowdsec',
+      message: expect.stringContaining('4711'),
+    });
+  });
+
+  test('the password of the login is nowhere', async () => {
+    await open();
+    await stage.run('ban', ['203.0.113.7'], { operator: person() });
+    await stage.run('decisions');
+    const told = JSON.stringify([await stage.audited(), stage.operator.shown, stage.operator.asked, stage.engine.commands]);
+    expect(told).not.toContain(stage.played.machine.password);
+  });
+
+  test('an old login is renewed: the server forgets its tokens when it starts anew', async () => {
+    await open();
+    stage.played.product.stop();
+    await expect(stage.run('decisions')).resolves.toBeDefined();
+  });
+});

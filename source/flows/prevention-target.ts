@@ -1,0 +1,165 @@
+import type { CallTarget } from '../calls/call.ts';
+import { findAddress } from '../calls/find-address.ts';
+import type { ContainerDetail } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
+import type { Host } from '../hosts/host.ts';
+import { Crowdsec } from '../products/crowdsec.ts';
+import { CrowdsecApi, type CrowdsecApiPlace } from '../products/crowdsec-api.ts';
+import { type CscliPlace, cscliInContainer, cscliOnHost } from '../products/cscli.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { FlowInput, FlowWorld } from './flow.ts';
+
+/** The CrowdSec of a host: in a container, or on the machine itself. */
+export interface Prevention {
+  crowdsec: Crowdsec;
+  /** Missing where it runs on the machine itself. */
+  component?: ComponentView;
+  /** Of its container. */
+  containerId?: string;
+}
+
+const credentialsPath = '/etc/crowdsec/local_api_credentials.yaml';
+const lookLimitMs = 15_000;
+const isHere = new Set(['0.0.0.0', '127.0.0.1', 'localhost', '[::]', '[::1]']);
+
+export const crowdsecFlag = { component: { meaning: 'which CrowdSec, where a host has several', value: 'ID' } } as const;
+
+interface Looking {
+  signal: AbortSignal;
+  readOnly: boolean;
+  /** The password of the login is told to whoever hides secrets. */
+  hide: (secret: string) => void;
+}
+
+/** Throws `unreachable.component` where it does not run, and `refused.noCrowdsec` where there is none. */
+export async function preventionOf(
+  world: FlowWorld,
+  { place, options }: Pick<FlowInput, 'place' | 'options'>,
+  looking: Looking,
+): Promise<Prevention> {
+  const found = componentsOn(world, place);
+  const named = typeof options['component'] === 'string' ? options['component'] : undefined;
+  const component =
+    named === undefined ? (found.find(isUp) ?? found[0]) : found.find(({ id, key, project }) => [id, key, project].includes(named));
+  if (named !== undefined && !component) {
+    throw new Fault({
+      code: 'usage.component',
+      message: `There is no CrowdSec called ${cleanLine(named)} on ${cleanLine(place)}.`,
+      remedy:
+        found.length === 0
+          ? 'Leave --component away.'
+          : `There is: ${found.map(({ project, id }) => cleanLine(project || id)).join(', ')}.`,
+    });
+  }
+  return component ? inContainer(world, component, looking) : onHost(world, place, looking);
+}
+
+export function componentsOn(world: FlowWorld, place: string): ComponentView[] {
+  return world.fleet.snapshot().components.filter(({ host, speaks }) => host === place && speaks === 'crowdsec');
+}
+
+function isUp({ state }: ComponentView): boolean {
+  return state === 'running' || state === 'healthy' || state === 'unhealthy' || state === 'starting';
+}
+
+async function inContainer(world: FlowWorld, component: ComponentView, looking: Looking): Promise<Prevention> {
+  const { host: place, id } = component;
+  const entry = world.catalog.get(id);
+  const service = entry?.speaks?.service;
+  const engine = world.engineOf(place);
+  const view = component.services.find(({ main }) => main) ?? component.services[0];
+  const container = view?.containerId === undefined ? undefined : await engine.inspect(view.containerId, looking.signal);
+  if (!entry || service === undefined || container?.state !== 'running') {
+    throw new Fault({
+      code: 'unreachable.component',
+      message: `${id} is not running, and nothing can be asked of it or told to it.`,
+      remedy: `Start it: quarterdeck start ${id}`,
+    });
+  }
+  const cscli = cscliInContainer(engine, { containerId: container.id, shown: id, readOnly: looking.readOnly });
+  const containers = new Map<string, ContainerDetail>([[service, container]]);
+  const target: CallTarget = {
+    entry,
+    host: world.hostOf(place),
+    engine,
+    engineFacts: world.engineFactsOf(place),
+    containers,
+    execAllowed: true,
+  };
+  const port = entry.speaks?.port;
+  const published = port === undefined ? 'It names no port.' : findAddress(target, port);
+  const api = await apiOf(cscli, target.host, typeof published === 'string' ? undefined : published, looking);
+  return { crowdsec: new Crowdsec(cscli, api), component, containerId: container.id };
+}
+
+async function onHost(world: FlowWorld, place: string, looking: Looking): Promise<Prevention> {
+  const host = world.hostOf(place);
+  const none = () =>
+    new Fault({
+      code: 'refused.noCrowdsec',
+      message: `There is no CrowdSec on ${cleanLine(place)}: no container of it, and no cscli on the machine itself.`,
+      remedy: 'Deploy it: quarterdeck deploy intrusion-prevention',
+    });
+  if (world.practice) throw none();
+  const there = await host
+    .exec(['sh', '-c', 'command -v cscli'], { signal: looking.signal, limitMs: lookLimitMs })
+    .catch((thrown: unknown) => {
+      looking.signal.throwIfAborted();
+      if (thrown instanceof Fault) return undefined;
+      throw thrown;
+    });
+  if (there?.exitCode !== 0) throw none();
+  const { uid } = await host.facts(looking.signal);
+  const cscli = cscliOnHost(host, { shown: `CrowdSec on ${cleanLine(place)}`, uid });
+  return { crowdsec: new Crowdsec(cscli, await apiOf(cscli, host, undefined, looking)) };
+}
+
+/** Undefined where its login cannot be read or its address is not known: then `cscli` is asked. */
+async function apiOf(
+  cscli: CscliPlace,
+  host: Host,
+  published: CrowdsecApiPlace['address'] | undefined,
+  { signal, readOnly, hide }: Looking,
+): Promise<CrowdsecApi | undefined> {
+  try {
+    const file = await cscli.file(credentialsPath, signal);
+    if (!file) return undefined;
+    const { parse } = await import('yaml');
+    const { url, login, password } = (parse(new TextDecoder().decode(file)) ?? {}) as Record<string, unknown>;
+    if (typeof url !== 'string' || typeof login !== 'string' || typeof password !== 'string') return undefined;
+    hide(password);
+    const place = placeOf(url, host, published, cscli.shown);
+    return place && new CrowdsecApi(place, { login, password }, await versionOf(cscli, readOnly, signal));
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (thrown instanceof Fault || (thrown instanceof Error && thrown.name === 'YAMLParseError')) return undefined;
+    throw thrown;
+  }
+}
+
+function placeOf(url: string, host: Host, published: CrowdsecApiPlace['address'] | undefined, shown: string): CrowdsecApiPlace | undefined {
+  if (!URL.canParse(url))
+    return url.startsWith('/') && published === undefined ? { host, address: { socket: url }, tls: false, shown } : undefined;
+  const parsed = new URL(url);
+  const tls = parsed.protocol === 'https:';
+  const own = isHere.has(parsed.hostname);
+  // In a container its own loopback is not the machine's: there the published port leads to it.
+  if (own && published) return { host, address: published, tls, shown };
+  if (own && !published && shown.startsWith('CrowdSec on '))
+    return { host, address: { host: '127.0.0.1', port: Number(parsed.port) || 8080, near: true }, tls, shown };
+  if (own) return undefined;
+  return {
+    host,
+    address: { host: parsed.hostname.replace(/^\[|\]$/g, ''), port: Number(parsed.port) || (tls ? 443 : 8080), near: false },
+    tls,
+    shown,
+  };
+}
+
+/** The server writes the client's version down as the machine's: the one that the engine itself has stays so. */
+async function versionOf(cscli: CscliPlace, readOnly: boolean, signal: AbortSignal): Promise<string> {
+  if (readOnly) return 'unknown';
+  const { stdout, stderr } = await cscli.read(['version'], signal);
+  return /version:?\s+(v?\d[\w.-]*)/.exec(`${stdout}\n${stderr}`)?.[1] ?? 'unknown';
+}

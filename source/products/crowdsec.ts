@@ -1,0 +1,207 @@
+import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import { cleanLine } from '../text/clean.ts';
+import { type BanTarget, targetWords } from './ban-target.ts';
+import type { CrowdsecApi } from './crowdsec-api.ts';
+import { type Alert, type Decision, decisionsOf, parseAlerts } from './crowdsec-records.ts';
+import { type CscliAnswer, type CscliPlace, refusalWords } from './cscli.ts';
+import { goDurationText } from './go-duration.ts';
+
+export interface BanOrder {
+  target: BanTarget;
+  seconds: number;
+  reason: string;
+  type: 'ban' | 'captcha';
+  /** Also where an allowlist has it. */
+  bypassAllowlist: boolean;
+}
+
+/**
+ * CrowdSec: alerts and decisions over its local API where a login for it can be had, otherwise, and for everything that changes something, over `cscli`
+ * (reference/crowdsec.md). Throws `failed.crowdsec`, `refused.allowlisted`, `refused.version`, and what `cscli` and the API throw.
+ */
+export class Crowdsec {
+  readonly cscli: CscliPlace;
+  readonly #api: CrowdsecApi | undefined;
+  /** Why the API could not be used: from then on `cscli` is. */
+  #apiTrouble: unknown;
+
+  constructor(cscli: CscliPlace, api?: CrowdsecApi) {
+    this.cscli = cscli;
+    this.#api = api;
+  }
+
+  get shown(): string {
+    return this.cscli.shown;
+  }
+
+  /** `v1.7.8-docker`. */
+  async version(signal: AbortSignal): Promise<string> {
+    const { stdout, stderr } = await this.cscli.read(['version'], signal);
+    return cleanLine(/version:?\s+(v?\d\S*)/.exec(`${stdout}\n${stderr}`)?.[1] ?? '');
+  }
+
+  /** Every decision that is in force, with those of the shared lists or without them. */
+  async decisions({ shared }: { shared: boolean }, signal: AbortSignal): Promise<Decision[]> {
+    const json = await this.#listed(
+      { has_active_decision: 'true', include_capi: String(shared), limit: '0' },
+      ['decisions', 'list', '--limit', '0', ...(shared ? ['--all'] : [])],
+      signal,
+    );
+    return decisionsOf(this.#alertsOf(json)).filter(({ origin }) => shared || (origin !== 'CAPI' && origin !== 'lists'));
+  }
+
+  /** The newest ones, with or without a decision. */
+  async alerts(limit: number, signal: AbortSignal): Promise<Alert[]> {
+    const words = ['alerts', 'list', '--limit', String(limit)];
+    return this.#alertsOf(await this.#listed({ include_capi: 'false', limit: String(limit) }, words, signal));
+  }
+
+  /** What is in force for this value, also ranges around it, shared lists included. */
+  async decisionsAbout(target: BanTarget, signal: AbortSignal): Promise<Decision[]> {
+    const words = ['decisions', 'list', '--all', ...targetWords(target), '-o', 'json'];
+    return decisionsOf(this.#alertsOf(await this.#json(words, 'list decisions', signal)));
+  }
+
+  async alert(id: number, signal: AbortSignal): Promise<unknown> {
+    return this.#json(['alerts', 'inspect', String(id), '-o', 'json'], 'show the alert', signal);
+  }
+
+  /** Its request, as the operator can check it. */
+  banWords({ target, seconds, reason, type, bypassAllowlist }: BanOrder): readonly string[] {
+    return [
+      'decisions',
+      'add',
+      ...targetWords(target),
+      '--duration',
+      goDurationText(seconds),
+      ...(reason === '' ? [] : ['--reason', reason]),
+      ...(type === 'ban' ? [] : ['--type', type]),
+      ...(bypassAllowlist ? ['--bypass-allowlist'] : []),
+    ];
+  }
+
+  async ban(grant: Grant, order: BanOrder): Promise<void> {
+    const answer = await this.cscli.change(grant, this.banWords(order));
+    if (answer.exitCode === 0) return;
+    const item = /is allowlisted by item (.+?), use --bypass-allowlist/.exec(refusalWords(answer))?.[1];
+    if (item !== undefined) {
+      throw new Fault({
+        code: 'refused.allowlisted',
+        message: `${order.target.shown} was not banned: an allowlist has it (${cleanLine(item)}).`,
+        remedy: 'Take it off that list first, or ban it all the same with --bypass-allowlist.',
+      });
+    }
+    throw this.refusal(answer, `ban ${order.target.shown}`);
+  }
+
+  /** What ends decisions about this value; ranges around an address are ended with it. */
+  unbanWords(target: BanTarget): readonly string[] {
+    return ['decisions', 'delete', ...targetWords(target)];
+  }
+
+  async unban(grant: Grant, target: BanTarget): Promise<void> {
+    await this.change(grant, this.unbanWords(target), `lift the ban of ${target.shown}`);
+  }
+
+  async deleteDecision(grant: Grant, id: number): Promise<void> {
+    await this.change(grant, ['decisions', 'delete', '--id', String(id)], `end the decision ${id}`);
+  }
+
+  /** Prometheus' counters, as `cscli` sums them up: its tables, for reading. */
+  async metrics(signal: AbortSignal): Promise<string> {
+    const answer = await this.cscli.read(['metrics', '--color', 'no'], signal);
+    if (answer.exitCode !== 0) throw this.refusal(answer, 'tell its metrics');
+    return answer.stdout;
+  }
+
+  /** By section. Until 1.5 it prints one object after the other, with nothing that names them. */
+  async metricsJson(signal: AbortSignal): Promise<unknown> {
+    const answer = await this.cscli.read(['metrics', '-o', 'json'], signal);
+    if (answer.exitCode !== 0) throw this.refusal(answer, 'tell its metrics');
+    const parsed = parsedJson(answer.stdout) ?? parsedJson(`[${answer.stdout.trim().replace(/\}\s*\{/g, '},{')}]`);
+    if (parsed === undefined) throw this.#strange('metrics');
+    return parsed;
+  }
+
+  /** Something that changes something. Throws `failed.crowdsec` with cscli's own words. */
+  async change(grant: Grant, words: readonly string[], what: string): Promise<CscliAnswer> {
+    const answer = await this.cscli.change(grant, words);
+    if (answer.exitCode !== 0) throw this.refusal(answer, what);
+    return answer;
+  }
+
+  async readJson(words: readonly string[], what: string, signal: AbortSignal): Promise<unknown> {
+    return this.#json([...words, '-o', 'json'], what, signal);
+  }
+
+  refusal(answer: CscliAnswer, what: string): Fault {
+    const words = refusalWords(answer);
+    const unknown = /unknown (?:command|flag:?) "?([\w-]+)"?/.exec(words)?.[1];
+    if (unknown !== undefined) {
+      return new Fault({
+        code: 'refused.version',
+        message: `The CrowdSec of ${this.shown} is too old to ${what}: its cscli does not know ${unknown}.`,
+        remedy:
+          unknown === 'allowlists'
+            ? 'Allowlists came with 1.6.6. Until then a whitelist file for the parsers keeps addresses from being banned by scenarios, and not by hand.'
+            : 'Update it: quarterdeck update COMPONENT',
+      });
+    }
+    return new Fault({
+      code: 'failed.crowdsec',
+      message: `CrowdSec did not ${what}: ${words || `cscli ended with ${answer.exitCode}`}.`,
+      remedy: /connection refused|no such host|dial tcp/i.test(words)
+        ? 'Look whether the local API runs, and whether the hub can be reached from there.'
+        : 'Look at its log.',
+    });
+  }
+
+  /** The API is only the shorter way: what fails there may work over `cscli`. */
+  async #listed(filter: Readonly<Record<string, string>>, words: readonly string[], signal: AbortSignal): Promise<unknown> {
+    if (this.#api && this.#apiTrouble === undefined) {
+      try {
+        return await this.#api.alerts(filter, signal);
+      } catch (thrown) {
+        if (!(thrown instanceof Fault)) throw thrown;
+        this.#apiTrouble = thrown;
+      }
+    }
+    try {
+      return await this.#json([...words, '-o', 'json'], words.slice(0, 2).reverse().join(' '), signal);
+    } catch (thrown) {
+      throw this.#apiTrouble !== undefined && thrown instanceof Fault && thrown.code === 'refused.readOnly' ? this.#apiTrouble : thrown;
+    }
+  }
+
+  #alertsOf(json: unknown): Alert[] {
+    const alerts = parseAlerts(json, Date.now());
+    if (!alerts) throw this.#strange('alerts');
+    return alerts;
+  }
+
+  async #json(words: readonly string[], what: string, signal: AbortSignal): Promise<unknown> {
+    const answer = await this.cscli.read(words, signal);
+    if (answer.exitCode !== 0) throw this.refusal(answer, what);
+    const text = answer.stdout.trim();
+    const parsed = text === '' ? null : parsedJson(text);
+    if (parsed === undefined) throw this.#strange(words.slice(0, 2).join(' '));
+    return parsed;
+  }
+
+  #strange(what: string): Fault {
+    return new Fault({
+      code: 'failed.crowdsec',
+      message: `What CrowdSec says of its ${what} cannot be read.`,
+      remedy: 'Look at it with cscli, and report it with its version.',
+    });
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

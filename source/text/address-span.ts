@@ -1,0 +1,104 @@
+import ipaddr from 'ipaddr.js';
+
+/** The addresses from first to last, as numbers of their family. */
+export interface AddressSpan {
+  family: 4 | 6;
+  first: bigint;
+  last: bigint;
+  /** As it is written: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::7`. */
+  text: string;
+}
+
+const widths = { 4: 32, 6: 128 } as const;
+
+/**
+ * Reads an address or a range in CIDR notation; undefined for anything else. What is written beyond a range's prefix is dropped, an IPv4 address inside of IPv6
+ * (`::ffff:192.0.2.7`) is the IPv4 address, and a range of one address is that address. Shortened and octal forms are refused: tools disagree about them.
+ */
+export function spanOf(text: string): AddressSpan | undefined {
+  const [host = '', prefix, ...more] = text.trim().split('/');
+  if (more.length > 0 || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return undefined;
+  const bytes = bytesOf(host);
+  if (!bytes) return undefined;
+  const width = bytes.length * 8;
+  const fixed = prefix === undefined ? width : Number(prefix);
+  if (fixed > width) return undefined;
+  const mapped = width === 128 && fixed >= 96 && isMapped(bytes);
+  const own = mapped ? bytes.slice(12) : bytes;
+  return spanFrom(own.length === 4 ? 4 : 6, numberOf(own), mapped ? fixed - 96 : fixed);
+}
+
+function spanFrom(family: 4 | 6, value: bigint, fixed: number): AddressSpan {
+  const width = widths[family];
+  const rest = BigInt(width - fixed);
+  const first = (value >> rest) << rest;
+  const last = first | ((1n << rest) - 1n);
+  return { family, first, last, text: `${textOf(family, first)}${fixed === width ? '' : `/${fixed}`}` };
+}
+
+/** Does any address belong to both? */
+export function overlap(one: AddressSpan, other: AddressSpan): boolean {
+  return one.family === other.family && one.first <= other.last && other.first <= one.last;
+}
+
+export function isOneAddress({ first, last }: AddressSpan): boolean {
+  return first === last;
+}
+
+/** Whoever has one IPv6 address has all of its /64, and takes another one when it likes. Loopback and link-local ones stay as they are. */
+export function withNeighbours(span: AddressSpan): AddressSpan {
+  if (span.family === 4 || !isOneAddress(span)) return span;
+  const top = span.first >> 118n;
+  if (span.first <= 1n || top === 0x3fan) return span;
+  return spanFrom(6, span.first, 64);
+}
+
+/** Inside of what nobody routes on the internet: home and company networks, carriers' own ones, this machine. */
+export function isPrivate(span: AddressSpan): boolean {
+  return privateSpans.some((wide) => wide.family === span.family && wide.first <= span.first && span.last <= wide.last);
+}
+
+const privateSpans = [
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1',
+  'fc00::/7',
+  'fe80::/10',
+].flatMap((text) => spanOf(text) ?? []);
+
+const v4 = /(?<![\d.:])(?:\d{1,3}\.){3}\d{1,3}(?:\/\d{1,2})?(?![\d.])/g;
+const v6 = /(?<![0-9A-Fa-f:.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})(?:\/\d{1,3})?(?![0-9A-Fa-f:])/g;
+
+/** The addresses and ranges that stand in a line, each once, in their order. Ports behind them are none of theirs, and a time of day is no address. */
+export function addressesIn(line: string): AddressSpan[] {
+  const found = new Map<string, AddressSpan>();
+  const places = [...line.matchAll(v4), ...line.matchAll(v6)].sort((one, other) => one.index - other.index);
+  for (const [text] of places) {
+    if (/^[:\d]*$/.test(text) && !text.includes('::') && text.split(':').length < 8) continue;
+    const span = spanOf(text);
+    if (span && span.text !== '::') found.set(span.text, span);
+  }
+  return [...found.values()];
+}
+
+function bytesOf(host: string): number[] | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(host)) return host.split('.').map(Number);
+  return host.includes(':') && !host.includes('%') && ipaddr.IPv6.isValid(host) ? ipaddr.IPv6.parse(host).toByteArray() : undefined;
+}
+
+function isMapped(bytes: readonly number[]): boolean {
+  return bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
+}
+
+function numberOf(bytes: readonly number[]): bigint {
+  return bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+}
+
+function textOf(family: 4 | 6, value: bigint): string {
+  const bytes = Array.from({ length: widths[family] / 8 }, (_, at) => Number((value >> BigInt(widths[family] - 8 * (at + 1))) & 0xffn));
+  return family === 4 ? bytes.join('.') : new ipaddr.IPv6(bytes).toRFC5952String();
+}
