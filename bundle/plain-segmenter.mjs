@@ -3,10 +3,10 @@
 
 /**
  * Characters that are one column wide and never join with what stands beside them: printable ASCII, Latin, dashes and quotes, the four arrows, box
- * drawing, blocks and geometric shapes (without the two that are emoji), ticks and crosses.
+ * drawing, blocks and geometric shapes (without the two that are emoji), ballot boxes, ticks and crosses, Braille.
  */
 export const plainCharacters =
-  '\\u0020-\\u007E\\u00A1-\\u00AC\\u00AE-\\u02FF\\u2010-\\u2027\\u2190-\\u2193\\u2500-\\u25FC\\u25FF\\u2713-\\u2718';
+  '\\u0020-\\u007E\\u00A1-\\u00AC\\u00AE-\\u02FF\\u2010-\\u2027\\u2039\\u203A\\u2190-\\u2193\\u2500-\\u25FC\\u25FF\\u2610-\\u2612\\u2713-\\u2718\\u2800-\\u28FF';
 
 // Escapes and line feeds are graphemes of their own, though they have no width.
 const plain = new RegExp(`^[\\n\\u001B${plainCharacters}]*$`);
