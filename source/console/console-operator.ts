@@ -4,6 +4,7 @@ import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, S
 import { openForm } from './form-dialog.ts';
 import type { Dialog, RunView } from './interface-store.ts';
 import { openReview } from './review-dialog.ts';
+import { isChecklist, openChecklist } from './checklist-dialog.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import { fieldOf } from './text-field.ts';
 
@@ -38,6 +39,7 @@ export class ConsoleOperator implements Operator {
   }
 
   async ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
+    if (isChecklist(question)) return (await this.#open(openChecklist(question), signal)) as string;
     const initial = 'initial' in question ? question.initial : undefined;
     const chosen = 'choices' in question ? question.choices.findIndex((choice) => choice.value === initial) : 0;
     const answer = await this.#open(

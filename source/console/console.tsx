@@ -15,6 +15,7 @@ import { DetailPane } from './panes/detail.tsx';
 import { LogsPane } from './panes/logs.tsx';
 import { PortsPane } from './panes/ports.tsx';
 import { progressText } from './run-lines.ts';
+import { ChecklistPage } from './screens/checklist.tsx';
 import { Form } from './screens/form.tsx';
 import { Help } from './screens/help.tsx';
 import { Hosts } from './screens/hosts.tsx';
@@ -127,7 +128,8 @@ function Screen() {
     [size.columns, size.rows, focus, zoomed, bannerRows],
   );
   const front = frontRun(state.runs);
-  const asked = front?.dialog?.kind === 'form' || front?.dialog?.kind === 'review' ? front : undefined;
+  const asked =
+    front?.dialog?.kind === 'form' || front?.dialog?.kind === 'review' || front?.dialog?.kind === 'checklist' ? front : undefined;
   // A form has one column, and fits where panes do not.
   const small = layout.kind === 'small' && !(asked && fits(size, leastFormSize));
   commands.measured.small = small;
@@ -165,6 +167,8 @@ function Screen() {
         <Form key={asked.id} rectangle={body} dialog={asked.dialog} />
       ) : asked?.dialog?.kind === 'review' ? (
         <Review key={asked.id} rectangle={body} dialog={asked.dialog} />
+      ) : asked?.dialog?.kind === 'checklist' ? (
+        <ChecklistPage key={asked.id} rectangle={body} dialog={asked.dialog} />
       ) : state.screen === 'help' ? (
         <Help rectangle={body} />
       ) : state.screen === 'hosts' ? (

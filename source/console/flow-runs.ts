@@ -3,6 +3,7 @@ import type { Flow, FlowInput } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
+import { pressChecklist } from './checklist-dialog.ts';
 import { commandOf } from './command-of.ts';
 import { ConsoleOperator } from './console-operator.ts';
 import { pasteForm, pressForm } from './form-dialog.ts';
@@ -153,10 +154,14 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
   }
 
   function pressDialog(view: RunView, dialog: Dialog, press: KeyPress): void {
-    if (dialog.kind === 'form' || dialog.kind === 'review') {
+    if (dialog.kind === 'form' || dialog.kind === 'review' || dialog.kind === 'checklist') {
       const operator = live.get(view.id)?.operator;
       const step =
-        dialog.kind === 'form' ? pressForm(dialog, press, is, measured().form) : pressReview(dialog, press, is, measured().review);
+        dialog.kind === 'form'
+          ? pressForm(dialog, press, is, measured().form)
+          : dialog.kind === 'review'
+            ? pressReview(dialog, press, is, measured().review)
+            : pressChecklist(dialog, press, is, measured().checklist);
       if (step === 'leave') operator?.dismiss();
       else if (step && 'answer' in step) operator?.answer(step.answer);
       else if (step) editDialog(view, () => step.change);
@@ -308,7 +313,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     paste(text) {
       const view = front();
       const dialog = view?.dialog;
-      if (!view || !dialog || dialog.kind === 'review') return false;
+      if (!view || !dialog || dialog.kind === 'review' || dialog.kind === 'checklist') return false;
       if (dialog.kind === 'form') {
         const pasted = pasteForm(dialog, text);
         if (pasted) editDialog(view, () => pasted);

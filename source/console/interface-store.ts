@@ -3,6 +3,7 @@ import type { Tone } from '../fleet/model.ts';
 import type { FlowOutcome } from '../flows/flow.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import type { UnfinishedChange } from '../terminal/unfinished-changes.ts';
+import type { ChecklistDialog } from './checklist-dialog.ts';
 import type { Grouping } from './component-rows.ts';
 import type { FormDialog } from './form-dialog.ts';
 import type { Frames } from './frames.ts';
@@ -40,7 +41,8 @@ export type Dialog =
   | { kind: 'question'; question: Question; field: TextField; cursor: number; picked: ReadonlySet<string>; problem: string | undefined }
   | { kind: 'confirm'; confirmation: Confirmation; field: TextField; problem: string | undefined }
   | FormDialog
-  | ReviewDialog;
+  | ReviewDialog
+  | ChecklistDialog;
 
 /** A flow that was started here, until its outcome has been read. */
 export interface RunView {

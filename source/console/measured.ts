@@ -1,3 +1,4 @@
+import type { ChecklistRows } from './checklist-dialog.ts';
 import type { LogGeometry } from './log-view.ts';
 import type { ReviewRows } from './review-dialog.ts';
 
@@ -17,6 +18,7 @@ export interface Measured {
   /** Fields of a form on a page. */
   form: number;
   review: ReviewRows;
+  checklist: ChecklistRows;
 }
 
 export function firstMeasures(): Measured {
@@ -32,5 +34,6 @@ export function firstMeasures(): Measured {
     run: none,
     form: 1,
     review: { height: 1, rows: [], review: undefined },
+    checklist: { height: 1, evidence: { height: 1, total: 0 }, question: undefined },
   };
 }

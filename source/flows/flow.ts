@@ -31,6 +31,8 @@ export interface FlowWorld {
   applySecrets?(session: Session, place: string, changes: readonly SecretChange[]): Promise<{ restarted: readonly string[] }>;
   /** Hosts over ssh; missing in practice. */
   hosts?: HostBook;
+  /** Where checklists are kept, and who works through them (`ada@desk`). */
+  checklists?(): Promise<{ folder: string; who: string }>;
   /** In practice only: what can be made to go wrong there. */
   practice?: PracticeWorld;
 }
@@ -47,6 +49,8 @@ export interface PracticeWorld {
   incidents: readonly { name: string; title: string; summary: string }[];
   /** Plays one of them; `calm` ends all. Throws `failed.practice`. */
   play(grant: Grant, name: string): Promise<void>;
+  /** Runs a program on a node of the practice cluster, as its root. Throws `failed.practice`. */
+  runOnNode?(node: string, argv: readonly string[], signal: AbortSignal): Promise<{ exitCode: number; stdout: string; stderr: string }>;
 }
 
 /** What a flow is about. `component` and `service` come from the selected row or from the command line. */

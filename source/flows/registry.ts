@@ -75,6 +75,7 @@ import {
 import { overlayCaAbout, overlayInspectAbout, overlayListAbout, overlaySignAbout } from './about-overlay.ts';
 import { composeAbout, deployAbout, dutyAbout, editAbout, recoverAbout, rollbackAbout, upAbout, updateAbout } from './about-stack.ts';
 import { tunnelAbout } from './about-tunnel.ts';
+import { upgradeAbout } from './about-upgrade.ts';
 import { initialiseAbout, sealAbout, unsealAbout } from './about-vault.ts';
 import { copy } from './copy.ts';
 import { diskUsage } from './disk-usage.ts';
@@ -98,6 +99,7 @@ export const flows: readonly Flow[] = [
   later(deployAbout, async () => (await import('./deploy.ts')).deploy),
   later(editAbout, async () => (await import('./edit.ts')).edit),
   later(updateAbout, async () => (await import('./update.ts')).update),
+  later(upgradeAbout, async () => (await import('./upgrade.ts')).upgrade),
   later(rollbackAbout, async () => (await import('./rollback.ts')).rollback),
   later(dutyAbout, async () => (await import('./duty.ts')).duty),
   later(recoverAbout, async () => (await import('./recover.ts')).recover),

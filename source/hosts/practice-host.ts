@@ -47,7 +47,7 @@ function practiceFacts(folder: string): HostFacts {
     home: join(folder, 'home'),
     runtimeDir: undefined,
     addresses: ['127.0.0.1', '::1', '192.168.1.10'],
-    env: {},
+    env: { KUBECONFIG: join(folder, 'kubeconfig') },
   };
 }
 

@@ -4,7 +4,7 @@ import { serveApi } from './engine/api-server.ts';
 import { Machine } from './engine/machine.ts';
 import { Refusal } from './engine/refusal.ts';
 import { type Routes, sendJson, sendNothing } from './engine/request.ts';
-import type { ComposeFolder, Practice, PracticeFacts, PracticeOptions } from './practice.ts';
+import type { ComposeFolder, Practice, PracticeFacts, PracticeOptions, PracticeProduct } from './practice.ts';
 import { openProducts } from './products.ts';
 import { buildWorld, type World } from './world/build-world.ts';
 import { Incidents } from './world/incidents.ts';
@@ -29,7 +29,7 @@ export async function openPractice({ folder, catalog }: PracticeOptions): Promis
     closing.push(() => products.close());
     const world = await buildWorld(machine, catalog, products, join(folder, 'home', 'stack'));
     const incidents = new Incidents(machine, world, products.all);
-    const api = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents) });
+    const api = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents, products.cluster) });
     closing.push(() => api.close());
     const facts: PracticeFacts = {
       schema: 1,
@@ -62,8 +62,8 @@ async function markAsMadeFrom(machine: Machine, world: World, folders: readonly 
   }
 }
 
-/** What only a practice engine answers: incidents, and the sockets that a real machine would have. */
-function practiceRoutes(machine: Machine, incidents: Incidents): Routes {
+/** What only a practice engine answers: incidents, the nodes of its cluster, and the sockets that a real machine would have. */
+function practiceRoutes(machine: Machine, incidents: Incidents, cluster: PracticeProduct | undefined): Routes {
   return {
     'GET /practice/incidents': (request) =>
       sendJson(
@@ -83,6 +83,11 @@ function practiceRoutes(machine: Machine, incidents: Incidents): Routes {
     'DELETE /practice/incidents/:': async (request) => {
       await incidents.calm();
       sendNothing(request);
+    },
+    'POST /practice/nodes/:/run': async (request) => {
+      const argv = request.query.getAll('argv');
+      const missing = { exitCode: 127, stdout: '', stderr: `${argv[0] ?? ''}: command not found\n` };
+      sendJson(request, (await cluster?.onNode?.(request.parts[0] ?? '', argv)) ?? missing);
     },
     'GET /practice/listeners': (request) =>
       sendJson(

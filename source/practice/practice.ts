@@ -83,6 +83,8 @@ export interface PracticeProduct {
   stop(): void;
   /** Answers an exec of the product's own command-line client in its container, undefined for any other program. */
   exec?(argv: readonly string[], stdin: string): Promise<{ exitCode: number; stdout: string; stderr: string }> | undefined;
+  /** Of a cluster: runs a program on one of its nodes, as its root. Undefined for a program that is not there. */
+  onNode?(node: string, argv: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> | undefined;
   /** Incidents that this product can play on cue. */
   readonly incidents?: readonly { name: string; title: string; summary: string; play(): void }[];
 }

@@ -21,6 +21,11 @@ export function identityOf(env: Readonly<Record<string, string | undefined>> = p
   };
 }
 
+/** `ada@desk`; behind sudo `ada@desk`, not `root@desk`. */
+export function whoText({ user, sudoUser, machine }: Identity): string {
+  return `${sudoUser ?? user}@${machine}`;
+}
+
 function userName(): string {
   try {
     return userInfo().username;

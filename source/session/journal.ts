@@ -7,7 +7,7 @@ import { Fault } from '../faults/fault.ts';
 export type RunEnd = 'done' | 'failed' | 'cancelled';
 
 type JournalEntry =
-  | { kind: 'run'; at: string; flow: string; place: string; component?: string }
+  | { kind: 'run'; at: string; flow: string; place: string; component?: string; words?: readonly string[] }
   | { kind: 'answer'; at: string; step: string; value: string | readonly string[] }
   | { kind: 'act'; at: string; act: string; outcome: 'done' | 'already' }
   | { kind: 'end'; at: string; outcome: RunEnd };
@@ -30,6 +30,8 @@ export interface OpenRun {
   flow: string;
   place: string;
   component: string | undefined;
+  /** What it was about, where that was said in words. */
+  words: readonly string[];
   at: string;
   acts: readonly string[];
 }
@@ -60,12 +62,14 @@ export interface JournalOptions {
   flow: string;
   place: string;
   component?: string;
+  /** Of the command line: no secrets. */
+  words?: readonly string[];
   /** A run to go on with. */
   resume?: string;
 }
 
 /** The file appears with the first thing there is to tell: a flow that only reads leaves nothing behind. */
-export async function openJournal({ folder, flow, place, component, resume }: JournalOptions): Promise<Journal> {
+export async function openJournal({ folder, flow, place, component, words, resume }: JournalOptions): Promise<Journal> {
   const run = resume ?? newRun();
   if (!runName.test(run)) {
     throw new Fault({ code: 'usage.run', message: `${run} is no run.`, remedy: 'Take one from the list of runs that were not finished.' });
@@ -95,7 +99,7 @@ export async function openJournal({ folder, flow, place, component, resume }: Jo
     if (!begun) {
       begun = true;
       await sweep(folder);
-      await appendLine(path, JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component } satisfies JournalEntry));
+      await appendLine(path, JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component, words } satisfies JournalEntry));
     }
     await appendLine(path, JSON.stringify(entry));
   }
@@ -136,6 +140,7 @@ export async function openRuns(folder: string): Promise<OpenRun[]> {
       flow: first.flow,
       place: first.place,
       component: first.component,
+      words: first.words ?? [],
       at: first.at,
       acts: entries.flatMap((entry) => (entry.kind === 'act' ? [entry.act] : [])),
     });

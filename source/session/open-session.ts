@@ -48,7 +48,8 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
     signal.throwIfAborted();
     const secret = question.kind === 'secret' || question.sensitive === true;
     if (question.reveals) masking.add(question.reveals.value);
-    const journaled = secret || question.reveals ? undefined : journal.replay(question.id);
+    const kept = !secret && !question.reveals && !question.fresh;
+    const journaled = kept ? journal.replay(question.id) : undefined;
     const answer = journaled ?? (await operator.ask(question, signal));
     // An operator that is no person may not look at `check`, and a journal can be older than it.
     for (const part of typeof answer === 'string' ? [answer] : answer) {
@@ -66,7 +67,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       ...(answers.get(question.id) ?? []),
       ...(secret ? [hiddenMark] : typeof answer === 'string' ? [answer] : answer),
     ]);
-    if (!secret && !question.reveals && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
+    if (kept && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
     return answer;
   }
 

@@ -1,4 +1,5 @@
 import type { Grant, Right } from '../grants/grant.ts';
+import type { ChecklistItem } from './checklist.ts';
 
 /** One question of a flow. `id` is the step: the key in an answers file and in the journal. */
 export interface QuestionBase {
@@ -10,6 +11,8 @@ export interface QuestionBase {
   reveals?: Pick<ShownSecret, 'label' | 'value' | 'code'>;
   /** May hold a secret although it is seen while it is typed: a command line. Kept out of journal and audit. */
   sensitive?: true;
+  /** Is asked again when a run is gone on with: what it is about may have changed since. */
+  fresh?: true;
   /** Returns what is wrong, or undefined. */
   check?: (answer: string) => string | undefined;
 }
@@ -26,6 +29,8 @@ export interface ChoiceQuestion extends QuestionBase {
   kind: 'choice';
   choices: readonly Choice[];
   initial?: string;
+  /** What the question is about: items with what was seen of each. Choices `skip:ID` belong to the item of that id. */
+  checklist?: { title: string; items: readonly ChecklistItem[] };
 }
 export interface SeveralQuestion extends QuestionBase {
   kind: 'several';

@@ -159,6 +159,11 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     backupTargetOf: (place) => backups[place],
     ...(hosts && { hosts }),
     cacheFolder: paths.cache,
+    dataFolder: practice ? join(practice.folder, 'data') : paths.data,
+    async checklists() {
+      const { identityOf, whoText } = await import('../session/identity.ts');
+      return { folder: join(paths.state, 'checklists'), who: whoText(identityOf(env)) };
+    },
     get program() {
       return ownProgram(env);
     },
@@ -177,6 +182,12 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         play: async (grant: Grant, name: string) => {
           const { askEngine } = await import('../hosts/practice-host.ts');
           await askEngine(join(practice.folder, 'engine.sock'), 'POST', `/practice/incidents/${encodeURIComponent(name)}`, grant.signal);
+        },
+        runOnNode: async (node: string, argv: readonly string[], signal: AbortSignal) => {
+          const { askEngine } = await import('../hosts/practice-host.ts');
+          const words = new URLSearchParams(argv.map((word): [string, string] => ['argv', word]));
+          const path = `/practice/nodes/${encodeURIComponent(node)}/run?${words}`;
+          return JSON.parse(await askEngine(join(practice.folder, 'engine.sock'), 'POST', path, signal));
         },
       },
     }),
@@ -209,6 +220,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
           flow: flow.id,
           place: input.place,
           ...(input.component && { component: input.component.id }),
+          ...(flow.resumes && input.words.length > 0 && { words: input.words }),
           ...(resume !== undefined && { resume }),
         }),
         // What is practised is no business of the keychain.

@@ -24,7 +24,7 @@ export async function runRunVerb(context: VerbContext, flows: readonly Flow[], r
   }
   const { options } = context;
   const there = { ...context, options: { ...options, ...(options.host === undefined && run.place !== 'local' && { host: run.place }) } };
-  return runFlowVerb(there, flow, run.component === undefined ? [] : [run.component], {}, run.run);
+  return runFlowVerb(there, flow, run.component === undefined ? run.words : [run.component], {}, run.run);
 }
 
 function list({ output, options }: VerbContext, runs: readonly OpenRun[], flows: ReadonlyMap<string, Flow>): number {
@@ -53,9 +53,9 @@ function list({ output, options }: VerbContext, runs: readonly OpenRun[], flows:
     { heading: 'BEGUN' },
     { heading: 'DONE', align: 'right' as const },
   ];
-  const rows = runs.map(({ run, flow, place, component, at, acts }) => [
+  const rows = runs.map(({ run, flow, place, component, words, at, acts }) => [
     run,
-    `${flows.get(flow)?.verb ?? flow}${component === undefined ? '' : ` ${component}`}`,
+    [flows.get(flow)?.verb ?? flow, ...(component === undefined ? words : [component])].join(' '),
     place,
     at.slice(0, 16).replace('T', ' '),
     String(acts.length),

@@ -4,6 +4,7 @@ import { entryAt } from '../../fleet/entry-list.ts';
 import type { PortView } from '../../fleet/model.ts';
 import { clockText as skewText, troubleOf, wayText } from '../../terminal/way-text.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { checklistSentences } from '../checklist-lines.ts';
 import { rowsFor } from '../component-rows.ts';
 import { useParts } from '../context.ts';
 import { frontRun } from '../flow-runs.ts';
@@ -161,6 +162,10 @@ export function Linear() {
 
   function frontLines(run: RunView): string[] {
     if (run.dialog?.kind === 'form') return formSentences(run.dialog, plain);
+    if (run.dialog?.kind === 'checklist') {
+      commands.measured.checklist = { height: 10, evidence: { height: 100, total: 0 }, question: run.dialog.question };
+      return checklistSentences(run.dialog, plain, columns);
+    }
     if (run.dialog?.kind === 'review') {
       const told = reviewSentences(run.dialog, plain, columns);
       commands.measured.review = told.measured;

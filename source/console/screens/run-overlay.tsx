@@ -14,7 +14,7 @@ export function RunOverlay({ size }: { size: Size }) {
   const running = run?.state === 'running' && !run.dialog;
   const step = useMotion(120, running);
   const nowMs = useNow();
-  if (!run || run.dialog?.kind === 'form' || run.dialog?.kind === 'review') return null;
+  if (!run || run.dialog?.kind === 'form' || run.dialog?.kind === 'review' || run.dialog?.kind === 'checklist') return null;
   // Tables and what programs wrote may be wide; sentences are read better in a narrow box.
   const wide = running || run.shown.some(({ kind }) => kind === 'table' || kind === 'output' || kind === 'review');
   const most = Math.min(size.columns - 10, wide ? 114 : 70);

@@ -1,6 +1,7 @@
 import type { ComponentView } from '../../fleet/model.ts';
 import type { Deck } from '../../terminal/deck.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { type ChecklistDialog, checklistWays } from '../checklist-dialog.ts';
 import { frontRun } from '../flow-runs.ts';
 import { type FormDialog, fieldAt } from '../form-dialog.ts';
 import { hostItems } from '../hosts-lines.ts';
@@ -70,6 +71,24 @@ function reviewItems({ review }: ReviewDialog, of: ItemOf): { near: FooterItem[]
   };
 }
 
+function checklistItems(dialog: ChecklistDialog, of: ItemOf): { near: FooterItem[]; always: FooterItem[] } {
+  const ways = checklistWays(dialog).map(({ key, label, value }) => ({
+    value,
+    key: keyText(key),
+    label: value === 'again' ? 'look again' : cleanLine(label),
+  }));
+  const [first] = ways.filter(({ key }) => key === keyText('enter'));
+  const others = ways.filter((way) => way !== first && way.value !== 'leave');
+  return {
+    near: [of('down', 'item'), of('page-down', 'evidence')],
+    always: [
+      ...(first ? [{ key: first.key, label: first.label.replace(/:.*$/, '').toLowerCase() }] : []),
+      ...others,
+      of('cancel', 'leave'),
+    ],
+  };
+}
+
 /** What can be done here and now. The first ones are the nearest; the last ones always stay. */
 export function footerItems({ state, keymap, deck, component }: Omit<FooterOptions, 'theme' | 'columns'>): {
   near: FooterItem[];
@@ -85,6 +104,7 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     }
     if (dialog.kind === 'form') return formItems(dialog, of);
     if (dialog.kind === 'review') return reviewItems(dialog, of);
+    if (dialog.kind === 'checklist') return checklistItems(dialog, of);
     const { kind } = dialog.question;
     const near =
       kind === 'several' ? [of('choice-down', 'move'), of('toggle', 'choose')] : kind === 'choice' ? [of('choice-down', 'move')] : [];

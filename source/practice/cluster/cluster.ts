@@ -166,6 +166,7 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
       run.abort();
     },
     exec: (argv) => programs.run(controlPlane, argv),
+    onNode: (node, argv) => programs.run(node, argv),
     incidents: [
       {
         name: 'node-not-ready',

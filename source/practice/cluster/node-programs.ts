@@ -45,6 +45,11 @@ export class NodePrograms {
         return Promise.resolve(this.#install(node, rest));
       case 'systemctl':
         return Promise.resolve(this.#restart(node, words));
+      // What prepares something and says nothing.
+      case 'apt-mark':
+      case 'mkdir':
+      case 'sed':
+        return Promise.resolve(said(''));
       default:
         return undefined;
     }
@@ -187,6 +192,8 @@ export class NodePrograms {
     );
     const json = argv.some((word, index) => /=json$/.test(word) || (word === 'json' && /^(?:-w|--write-out)$/.test(argv[index - 1] ?? '')));
     const [topic, verb, file = ''] = words;
+    if (topic === 'version')
+      return said(program === 'etcdctl' ? 'etcdctl version: 3.5.16\nAPI version: 3.5\n' : 'etcdutl version: 3.5.16\nAPI version: 3.5\n');
     const endpoint = 'https://127.0.0.1:2379';
     const keys = resources.reduce((sum, resource) => sum + this.#around.store.list(resource).length, 0);
     if (topic === 'snapshot' && verb === 'save' && program === 'etcdctl') {

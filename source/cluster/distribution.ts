@@ -1,0 +1,49 @@
+import type { KubeNode } from './api-shapes.ts';
+import type { Release } from './release.ts';
+
+export type DistributionKind = 'kubeadm' | 'k3s' | 'rke2' | 'talos' | 'eks' | 'gke' | 'aks' | 'unknown';
+
+export interface Distribution {
+  kind: DistributionKind;
+  /** `kubeadm`, `Amazon EKS` */
+  name: string;
+  /** Its control plane is somebody else's: no etcd, no certificates, no kubeadm. */
+  managed: boolean;
+  /** Of k3s and RKE2: is etcd in it, or SQLite or a database elsewhere? */
+  embeddedEtcd?: boolean;
+}
+
+const names: Record<DistributionKind, string> = {
+  kubeadm: 'kubeadm',
+  k3s: 'k3s',
+  rke2: 'RKE2',
+  talos: 'Talos',
+  eks: 'Amazon EKS',
+  gke: 'Google GKE',
+  aks: 'Azure AKS',
+  unknown: 'of an unknown kind',
+};
+
+function kindOf({ vendor }: Release, nodes: readonly KubeNode[]): DistributionKind {
+  if (/^k3s/.test(vendor)) return 'k3s';
+  if (/^rke2/.test(vendor)) return 'rke2';
+  if (/^eks/.test(vendor)) return 'eks';
+  if (/^gke/.test(vendor)) return 'gke';
+  if (nodes.some(({ metadata }) => 'kubernetes.azure.com/cluster' in (metadata.labels ?? {}))) return 'aks';
+  if (nodes.some(({ status }) => /^Talos/.test(status?.nodeInfo?.osImage ?? ''))) return 'talos';
+  if (nodes.some(({ metadata }) => 'kubeadm.alpha.kubernetes.io/cri-socket' in (metadata.annotations ?? {}))) return 'kubeadm';
+  return 'unknown';
+}
+
+/** Who made the cluster: it decides how it is upgraded. */
+export function distributionOf(apiServer: Release, nodes: readonly KubeNode[]): Distribution {
+  const kind = kindOf(apiServer, nodes);
+  return {
+    kind,
+    name: names[kind],
+    managed: kind === 'eks' || kind === 'gke' || kind === 'aks',
+    ...((kind === 'k3s' || kind === 'rke2') && {
+      embeddedEtcd: nodes.some(({ metadata }) => 'node-role.kubernetes.io/etcd' in (metadata.labels ?? {})),
+    }),
+  };
+}

@@ -1,0 +1,122 @@
+import { countText } from '../text/quantities.ts';
+import type { ClusterApi } from './api-client.ts';
+import { conditionOf, isReady, type KubePod, podName } from './api-shapes.ts';
+import type { CheckResult } from './check-result.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
+import { minorText, newestMinorAt, supportedMinors } from './release.ts';
+import { skewProblems } from './skew.ts';
+
+/** Nodes that are not ready, out of disk or memory, or cordoned by somebody. `ours` are cordoned by this walk. */
+export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): CheckResult {
+  const blocked: string[] = [];
+  const warned: string[] = [];
+  for (const { name, ready, cordoned, object } of nodes) {
+    const { conditions } = object.status ?? {};
+    const why = conditionOf(conditions, 'Ready');
+    if (!ready) blocked.push(`${name} is not ready: ${why?.message ?? why?.reason ?? 'it says nothing'}`);
+    for (const type of ['DiskPressure', 'MemoryPressure', 'PIDPressure']) {
+      const found = conditionOf(conditions, type);
+      if (found?.status === 'True') (type === 'DiskPressure' ? blocked : warned).push(`${name}: ${type}. ${found.message ?? ''}`.trim());
+    }
+    if (cordoned && !ours.has(name)) warned.push(`${name} is cordoned (SchedulingDisabled), and not by this walk`);
+  }
+  const evidence = [
+    ...blocked,
+    ...warned,
+    ...nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`),
+  ];
+  if (blocked.length > 0)
+    return {
+      state: 'blocked',
+      summary: blocked.join('; '),
+      evidence,
+      advice: 'Bring the node back first: its kubelet says why (journalctl -u kubelet).',
+    };
+  if (warned.length > 0)
+    return {
+      state: 'warning',
+      summary: warned.join('; '),
+      evidence,
+      advice: 'Find out who cordoned it, and why: what is cordoned takes no pods while others are drained.',
+    };
+  return { state: 'ok', summary: `${countText(nodes.length, 'node')} ready, none short of disk, memory or processes`, evidence };
+}
+
+export function checkSkew({ apiServers, apiServer, nodes, controllers }: ClusterFacts): CheckResult {
+  const problems = skewProblems({ apiServers, nodes, controllers });
+  if (problems.length > 0)
+    return {
+      state: 'blocked',
+      summary: problems.join(' '),
+      evidence: problems,
+      advice: 'Bring those that are behind up first; what is newer than the API server must go back.',
+    };
+  const behind = nodes.filter(({ kubelet }) => kubelet.minor < apiServer.minor);
+  return {
+    state: 'ok',
+    summary:
+      behind.length === 0
+        ? 'everything is of one minor'
+        : `within the limits; ${behind.map(({ name, kubelet }) => `${name} ${minorText(kubelet)}`).join(', ')} behind`,
+  };
+}
+
+/** Within two versions of the newest (R73). */
+export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckResult {
+  const newest = newestMinorAt(nowMs);
+  const behind = newest - apiServer.minor;
+  const told = `${minorText(apiServer)}; the newest is about 1.${newest}`;
+  if (behind < supportedMinors) return { state: 'ok', summary: `${told}: still gets fixes` };
+  return {
+    state: 'warning',
+    summary: `${told}: ${behind} minors behind, without fixes`,
+    advice: `Three minors come each year, and ${supportedMinors} get fixes: stay within two of the newest. One minor at a time leads there.`,
+  };
+}
+
+/** The API server's own health, line by line. */
+export async function checkHealth(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
+  const pages = await Promise.all(['/readyz', '/livez'].map(async (page) => ({ page, ...(await api.text(`${page}?verbose`, signal)) })));
+  const failing = pages.flatMap(({ page, text }) =>
+    text.split('\n').flatMap((line) => (line.startsWith('[-]') ? [`${page} ${line.slice(3)}`] : [])),
+  );
+  const sound = pages.every(({ status }) => status === 200);
+  if (!sound || failing.length > 0)
+    return {
+      state: 'blocked',
+      summary: failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} answers ${status}`).join(', '),
+      evidence: failing,
+      advice: 'Mend that before anything else: an upgrade restarts the API server.',
+    };
+  const etcd = pages.some(({ text }) => /^\[\+\]etcd ok/m.test(text));
+  return { state: 'ok', summary: `ready and alive${etcd ? ', etcd with it' : ''}` };
+}
+
+const shownPods = 12;
+
+/** Pods of the system that are not ready, and those anywhere that crash again and again or find no node. */
+export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (count: number) => void): Promise<CheckResult> {
+  const pods = await api.list<KubePod>('/api/v1/pods', signal, { fields: 'status.phase!=Succeeded' }, each);
+  const system: string[] = [];
+  const others: string[] = [];
+  for (const pod of pods) {
+    const waiting = pod.status?.containerStatuses?.find(({ state }) => /BackOff|Err/.test(state?.waiting?.reason ?? ''));
+    const why = waiting
+      ? `${waiting.state?.waiting?.reason}, ${countText(waiting.restartCount ?? 0, 'restart')}`
+      : (pod.status?.phase ?? 'unknown');
+    if (pod.metadata.deletionTimestamp !== undefined) continue;
+    const stuck =
+      waiting !== undefined || pod.status?.phase === 'Pending' || pod.status?.phase === 'Failed' || pod.status?.phase === 'Unknown';
+    if (pod.metadata.namespace === 'kube-system' ? !isReady(pod) : stuck)
+      (pod.metadata.namespace === 'kube-system' ? system : others).push(`${podName(pod)}: ${why}`);
+  }
+  const all = [...system, ...others];
+  const evidence = [...all.slice(0, shownPods), ...(all.length > shownPods ? [`and ${all.length - shownPods} more`] : [])];
+  if (all.length === 0) return { state: 'ok', summary: `${countText(pods.length, 'pod')}, none in trouble` };
+  return {
+    state: 'warning',
+    summary: `${countText(all.length, 'pod')} of ${pods.length} in trouble${system.length > 0 ? `, ${system.length} of the system` : ''}`,
+    evidence,
+    advice: 'What is broken before the upgrade is not broken by it: mend it first, or know it.',
+  };
+}

@@ -1,0 +1,51 @@
+import { minorText, type Release } from './release.ts';
+
+export interface NodeRelease {
+  name: string;
+  kubelet: Release;
+  /** Not told by newer releases. */
+  proxy?: Release | undefined;
+}
+
+export interface SkewSubject {
+  /** Of all API servers that were seen. */
+  apiServers: readonly Release[];
+  nodes: readonly NodeRelease[];
+  /** Controller manager, scheduler, cloud controller manager. */
+  controllers?: readonly { name: string; release: Release }[];
+}
+
+/** So many minors a kubelet may be older than the API server: two until 1.24. */
+export const kubeletLag = (minor: number): number => (minor < 25 ? 2 : 3);
+
+const apiServerSpread = 1;
+const controllerLag = 1;
+const proxyApart = 3;
+
+/** What goes beyond the version skew policy, a sentence each. While API servers differ, the oldest says what is too new, and the newest what is too old. */
+export function skewProblems({ apiServers, nodes, controllers = [] }: SkewSubject): string[] {
+  const [first] = apiServers;
+  if (!first) return [];
+  const oldest = apiServers.reduce((least, each) => (each.minor < least.minor ? each : least), first);
+  const newest = apiServers.reduce((most, each) => (each.minor > most.minor ? each : most), first);
+  const problems: string[] = [];
+  if (newest.minor - oldest.minor > apiServerSpread)
+    problems.push(`API servers are ${minorText(oldest)} and ${minorText(newest)}: they may be one minor apart.`);
+  const judge = (what: string, release: Release, lag: number) => {
+    if (release.minor > oldest.minor)
+      problems.push(`${what} is ${release.text}, newer than the API server (${oldest.text}): it must never be.`);
+    else if (newest.minor - release.minor > lag)
+      problems.push(
+        `${what} is ${release.text}, ${newest.minor - release.minor} minors behind the API server (${newest.text}): ${lag} are allowed.`,
+      );
+  };
+  for (const { name, release } of controllers) judge(name, release, controllerLag);
+  for (const { name, kubelet, proxy } of nodes) {
+    judge(`The kubelet of ${name}`, kubelet, kubeletLag(kubelet.minor));
+    if (!proxy) continue;
+    if (proxy.minor !== kubelet.minor) judge(`kube-proxy on ${name}`, proxy, kubeletLag(proxy.minor));
+    if (Math.abs(proxy.minor - kubelet.minor) > proxyApart)
+      problems.push(`kube-proxy on ${name} (${proxy.text}) and its kubelet (${kubelet.text}) are more than ${proxyApart} minors apart.`);
+  }
+  return problems;
+}

@@ -1,0 +1,156 @@
+import { checkApiServices, checkDeprecated, checkStoredVersions, checkWebhooks } from '../cluster/api-checks.ts';
+import { checkBackups } from '../cluster/backup-checks.ts';
+import { checkCertificates } from '../cluster/certificate-check.ts';
+import { type CheckResult, looked } from '../cluster/check-result.ts';
+import { type Checker, checkers, judgeChecker } from '../cluster/checkers.ts';
+import { planDrain, rehearseDrain } from '../cluster/drain.ts';
+import { checkHealth, checkNodes, checkPods, checkSkew, checkSupport } from '../cluster/node-checks.ts';
+import { Fault } from '../faults/fault.ts';
+import { countText } from '../text/quantities.ts';
+import { observeSnapshot } from './cluster-snapshot.ts';
+import { type ClusterWalk, nodeItem, roundsOf, sections, tellCheck } from './cluster-walk.ts';
+
+const checkerLimitMs = 120_000;
+
+interface Item {
+  id: string;
+  section: string;
+  title: string;
+  look: () => Promise<CheckResult>;
+}
+
+/** Everything that is looked at before the upgrade, each as an item of the checklist. One that cannot be looked at says why, and the others go on. */
+export async function observe(walk: ClusterWalk): Promise<void> {
+  const { api, facts, target, session, ways, list } = walk;
+  const { signal } = session;
+  const ours = new Set(facts.nodes.filter(({ name }) => list.note(nodeItem(name))?.data?.['cordoned'] === 1).map(({ name }) => name));
+  const first = facts.nodes.find(({ controlPlane }) => controlPlane);
+  const way = first && (await ways.to(first));
+  const items: Item[] = [
+    { id: 'skew', section: sections.where, title: 'Version skew', look: async () => checkSkew(facts) },
+    { id: 'support', section: sections.where, title: 'Support', look: async () => checkSupport(facts, Date.now()) },
+    { id: 'health', section: sections.health, title: 'API server and etcd', look: () => checkHealth(api, signal) },
+    { id: 'nodes', section: sections.health, title: 'Nodes', look: async () => checkNodes(facts, ours) },
+    {
+      id: 'pods',
+      section: sections.health,
+      title: 'Pods',
+      look: () => checkPods(api, signal, (count) => session.progress({ id: 'pods', label: `${countText(count, 'pod')} read` })),
+    },
+    {
+      id: 'deprecated',
+      section: sections.api,
+      title: 'Deprecated versions in use',
+      look: () => checkDeprecated(api, target.minor, signal),
+    },
+    { id: 'checker', section: sections.api, title: 'Deprecated versions deployed', look: () => runCheckers(walk) },
+    { id: 'webhooks', section: sections.api, title: 'Webhooks', look: () => checkWebhooks(api, signal) },
+    { id: 'apiservices', section: sections.api, title: 'API services', look: () => checkApiServices(api, signal) },
+    { id: 'stored', section: sections.api, title: 'Stored versions', look: () => checkStoredVersions(api, signal) },
+    { id: 'addons', section: sections.api, title: 'Add-ons', look: async () => addons(walk) },
+    {
+      id: 'certificates',
+      section: sections.safety,
+      title: 'Certificates',
+      look: async () =>
+        facts.distribution.kind !== 'kubeadm'
+          ? { state: 'skipped', summary: `${facts.distribution.name} looks after its own` }
+          : way
+            ? checkCertificates(way, signal)
+            : {
+                state: 'warning',
+                summary: `Not looked at: there is no way to ${first?.name ?? 'the control plane'} from here`,
+                advice: 'Run it there: kubeadm certs check-expiration',
+              },
+    },
+    { id: 'snapshot', section: sections.safety, title: 'etcd snapshot', look: () => observeSnapshot(walk) },
+    { id: 'backups', section: sections.safety, title: 'Backups of workloads', look: () => checkBackups(api, Date.now(), signal) },
+    ...facts.nodes
+      .filter((node) => roundsOf(walk, node).length > 0)
+      .map(
+        (node): Item => ({
+          id: `drain ${node.name}`,
+          section: sections.drains,
+          title: `Drain of ${node.name}`,
+          look: () => rehearsed(walk, node.name),
+        }),
+      ),
+  ];
+  for (const { id, section, title } of items) if (!list.item(id)) await list.set(id, { section, title, state: 'todo' });
+  for (const { id, section, title, look } of items) {
+    session.signal.throwIfAborted();
+    const item = list.item(id);
+    await list.set(id, { state: 'running', summary: item?.summary ?? '' });
+    const result = await looked(look);
+    if (result.state === 'skipped')
+      await list.set(id, { section, title, state: 'skipped', summary: result.summary, reason: result.summary });
+    else await tellCheck(walk, { id, section, title }, result);
+  }
+  session.progress({ id: 'pods', label: 'Pods read', done: true });
+  await list.keepSeen();
+}
+
+/** pluto and kubent, where the host has one of them. */
+async function runCheckers({ world, input, context, target, session }: ClusterWalk): Promise<CheckResult> {
+  const host = world.hostOf(input.place);
+  const results: CheckResult[] = [];
+  for (const checker of Object.keys(checkers) as Checker[]) {
+    try {
+      const outcome = await host.exec(checkers[checker](target.text, context), {
+        signal: session.signal,
+        limitMs: checkerLimitMs,
+        limitBytes: 8 * 1024 * 1024,
+      });
+      const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
+      results.push(
+        judgeChecker(checker, { exitCode: outcome.exitCode, stdout: text(outcome.stdout), stderr: text(outcome.stderr) }, target.minor),
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.program') throw thrown;
+    }
+  }
+  const worstOne = results.find(({ state }) => state === 'blocked') ?? results.find(({ state }) => state === 'warning') ?? results[0];
+  if (worstOne) return { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
+  return {
+    state: 'warning',
+    summary: 'neither pluto nor kubent is on this host',
+    advice: `What lies in files and charts the API server does not know: pluto detect-files -d DIR --target-versions k8s=${target.text}`,
+  };
+}
+
+/** Nobody reports whether they fit: what they are is listed, for a person. */
+function addons({ facts, target }: ClusterWalk): CheckResult {
+  const evidence = [
+    ...facts.addons.map(({ name, image }) => `${name}  ${image}`),
+    ...new Set(facts.nodes.map(({ runtime }) => `container runtime  ${runtime}`)),
+  ];
+  if (facts.addons.length === 0) return { state: 'warning', summary: facts.unseen[0] ?? 'none seen in kube-system', evidence };
+  return {
+    state: 'warning',
+    summary: `${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`,
+    evidence,
+    advice: `Nothing reports whether they fit 1.${target.minor}: read their notes (network, storage, ingress, certificates).`,
+  };
+}
+
+/** The drain as the server would let it be, without doing it. */
+async function rehearsed({ api, session }: ClusterWalk, node: string): Promise<CheckResult> {
+  const plan = await planDrain(api, node, session.signal);
+  const refused = await rehearseDrain(api, plan, session.signal);
+  const lost = [
+    ...plan.withData.map((pod) => `${pod} loses what it keeps in emptyDir`),
+    ...plan.bare.map((pod) => `${pod} is not made anew: nothing controls it`),
+  ];
+  const evidence = [...refused.map(({ pod, why }) => `${pod}: ${why}`), ...lost];
+  const moved = `${countText(plan.evicted.length, 'pod')} to move`;
+  if (refused.length > 0)
+    return {
+      state: 'blocked',
+      summary: `${moved}; ${refused.map(({ pod, why }) => `${pod}: ${why}`).join('; ')}`,
+      evidence,
+      advice: 'Give the budget more room (another replica, maxUnavailable) before this node is drained.',
+    };
+  if (lost.length > 0)
+    return { state: 'warning', summary: `${moved}; ${lost.join('; ')}`, evidence, advice: 'Save what must not be lost.' };
+  return { state: 'ok', summary: moved };
+}

@@ -1,0 +1,376 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ClusterStage } from '../../test/doubles/cluster-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { Fault } from '../faults/fault.ts';
+import type { ChecklistItem } from '../session/checklist.ts';
+import type { Question } from '../session/session.ts';
+
+let stage: ClusterStage;
+beforeEach(async () => {
+  stage = await ClusterStage.open();
+});
+afterEach(() => stage.close());
+
+/** Answers what it was given, leaves everything else to nobody. */
+class Somebody extends OperatorDouble {
+  override async ask(question: Question): Promise<string | readonly string[]> {
+    this.asked.push(question);
+    const answer = this.answers[question.id]?.shift();
+    if (answer !== undefined) return answer;
+    if (this.kind !== 'unattended') throw new Error(`nobody answers ${question.id}: ${question.label}`);
+    throw new Fault({ code: 'usage.unanswered', message: `Nobody is there: ${question.label}`, remedy: 'Answer it.' });
+  }
+}
+const somebody = (answers: Record<string, string[]> = {}, kind: 'terminal' | 'unattended' = 'terminal') => {
+  const operator = new Somebody(kind);
+  operator.answers = answers;
+  return operator;
+};
+
+/** What of the scenery would block for good, with reasons. */
+const skips = ['webhooks=off for the night', 'deprecated=our own controller is moved next week', 'drain worker-3=postgres may end'];
+const to = 'v1.32.4';
+
+const itemsOf = (data: unknown): Record<string, ChecklistItem> =>
+  Object.fromEntries(((data as { items: ChecklistItem[] }).items ?? []).map((item) => [item.id, item]));
+
+/** Gives the budgets that never let go more room, as their owner would. */
+async function makeRoom(): Promise<void> {
+  for (const name of ['postgres', 'queue-old'])
+    await stage.ask(`/apis/policy/v1/namespaces/data/poddisruptionbudgets/${name}`, { method: 'DELETE' });
+}
+
+describe('looking (R73)', () => {
+  test('every item is looked at, and those that block are named with what to do', async () => {
+    const { message, data, exitCode } = await stage.run(['practice'], { to, check: true });
+    const items = itemsOf(data);
+    expect(exitCode).toBe(1);
+    expect(message).toMatch(/in the way.*Webhooks \(webhooks\).*nobody is behind policy\/policy-webhook/);
+    expect(Object.fromEntries(Object.values(items).map(({ id, state }) => [id, state]))).toEqual({
+      skew: 'ok',
+      support: 'warning',
+      health: 'ok',
+      nodes: 'ok',
+      pods: 'warning',
+      deprecated: 'blocked',
+      checker: 'warning',
+      webhooks: 'blocked',
+      apiservices: 'warning',
+      stored: 'warning',
+      addons: 'warning',
+      certificates: 'warning',
+      snapshot: 'blocked',
+      backups: 'warning',
+      'drain cp-1': 'ok',
+      'drain worker-1': 'ok',
+      'drain worker-2': 'warning',
+      'drain worker-3': 'blocked',
+      'control-plane cp-1': 'todo',
+      'node cp-1': 'todo',
+      'node worker-1': 'todo',
+      'node worker-2': 'todo',
+      'node worker-3': 'todo',
+    });
+    expect(items['deprecated']?.summary).toMatch(/flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3, gone in 1\.32/);
+    expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is served no more/);
+    expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
+    expect(items['pods']?.evidence.join(' ')).toMatch(/web\/report-.*CrashLoopBackOff, 412 restarts/);
+    expect(items['drain worker-3']?.evidence).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^data\/postgres-0: The disruption budget postgres needs 1 healthy pods and has 1 currently$/),
+        expect.stringMatching(/^data\/queue-.*more than one PodDisruptionBudget/),
+      ]),
+    );
+    expect(items['drain worker-2']?.evidence).toEqual(
+      expect.arrayContaining([expect.stringMatching(/cache.*emptyDir/), expect.stringMatching(/debug-shell is not made anew/)]),
+    );
+    expect(items['backups']?.summary).toMatch(/PartiallyFailed with 2 errors; the last complete one is of 32 hours ago$/);
+    // Looking changes nothing.
+    expect(await stage.nodes()).toMatchObject({ 'worker-1': { cordoned: false } });
+    expect(await stage.audited()).toEqual([]);
+  });
+
+  test.each([
+    ['1.33.0', 'refused.skip', /From 1\.31 to 1\.33 skips 1\.32.*1\.31 -> 1\.32 -> 1\.33/],
+    ['1.35.1', 'refused.skip', /skips 1\.32 to 1\.34/],
+    ['1.30.9', 'usage.release', /no way back/],
+    ['1.31.2', 'usage.release', /no way back/],
+    ['2.0.0', 'usage.release', /none that is known/],
+    ['latest', 'usage.release', /no release/],
+  ])('a jump to %s is refused', async (wanted, code, message) => {
+    await expect(stage.run(['practice'], { to: wanted })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(stage.ran.filter((line) => !/plan|version/.test(line))).toEqual([]);
+  });
+
+  test('a minor alone is completed by what kubeadm plans', async () => {
+    const { data } = await stage.run(['practice'], { to: '1.32', check: true });
+    expect(data).toMatchObject({ to: 'v1.32.3' });
+  });
+
+  test('a missing right is named, with how it is given, and everything else is looked at', async () => {
+    await stage.close();
+    stage = await ClusterStage.open({
+      forbidden: [
+        { verb: 'list', group: 'policy', resource: '*' },
+        { verb: 'list', group: 'admissionregistration.k8s.io', resource: '*' },
+      ],
+    });
+    const { data } = await stage.run(['practice'], { to, check: true });
+    const items = itemsOf(data);
+    expect(items['webhooks']).toMatchObject({
+      state: 'warning',
+      summary: expect.stringMatching(
+        /The right to list (?:valid|mut)atingwebhookconfigurations\.admissionregistration\.k8s\.io is missing \(user practice\)/,
+      ),
+      advice: expect.stringMatching(/kubectl create clusterrole .* --verb=list --resource=/),
+    });
+    // Budgets that may not be listed are asked about pod by pod.
+    expect(items['drain worker-3']).toMatchObject({ state: 'blocked' });
+    expect(items['apiservices']?.state).toBe('warning');
+  });
+
+  test('half of the API is away, and the rest is looked at', async () => {
+    await stage.close();
+    stage = await ClusterStage.open({ away: ['policy', 'velero.io', 'apiextensions.k8s.io', 'discovery.k8s.io'], delayMs: 5 });
+    const { data } = await stage.run(['practice'], { to, check: true });
+    const items = itemsOf(data);
+    for (const id of ['backups', 'stored', 'webhooks'])
+      expect(items[id]).toMatchObject({ state: 'warning', summary: expect.stringMatching(/^Not looked at: .*away \(503\)/) });
+    expect(items['deprecated']?.state).toBe('blocked');
+  });
+
+  test('5,000 pods are read page by page', async () => {
+    await stage.close();
+    stage = await ClusterStage.open({ morePods: 5000 });
+    const { data } = await stage.run(['practice'], { to, check: true });
+    expect(itemsOf(data)['pods']?.summary).toMatch(/of 50\d\d in trouble/);
+    expect(stage.operator.steps.map(({ label }) => label)).toEqual(expect.arrayContaining(['500 pods read', '5000 pods read']));
+  });
+});
+
+describe('walking', () => {
+  test('unattended: a snapshot, the control plane, then one node after the other, each a minor at a time (R73)', async () => {
+    await makeRoom();
+    stage.operator = somebody({}, 'unattended');
+    let most = 0;
+    stage.before = async () => {
+      const cordoned = Object.values(await stage.nodes()).filter((node) => node.cordoned);
+      most = Math.max(most, cordoned.length);
+    };
+    const { message, data } = await stage.run(['practice'], { to, skip: skips, report: join(stage.folder, 'report.md') });
+    expect(message).toMatch(/^practice is at v1\.32\.4: the control plane and 4 nodes\./);
+    expect(await stage.nodes()).toEqual(
+      Object.fromEntries(['cp-1', 'worker-1', 'worker-2', 'worker-3'].map((name) => [name, { kubelet: 'v1.32.4', cordoned: false }])),
+    );
+    expect(most).toBe(1);
+    const changes = stage.ran.filter((line) => /snapshot save|upgrade apply|upgrade node|install -y kubelet|restart kubelet/.test(line));
+    expect(changes.map((line) => line.replace(/etcdctl .* snapshot save \S+/, 'snapshot').replace(/ kubectl=\S+/, ''))).toEqual([
+      'cp-1: snapshot',
+      'cp-1: kubeadm upgrade apply v1.32.4 -y',
+      'cp-1: apt-get install -y kubelet=1.32.4-*',
+      'cp-1: systemctl restart kubelet',
+      ...['worker-1', 'worker-2', 'worker-3'].flatMap((node, index) =>
+        ['1.30.10', '1.31.6', '1.32.4']
+          .slice(2 - index)
+          .flatMap((version) => [
+            `${node}: kubeadm upgrade node`,
+            `${node}: apt-get install -y kubelet=${version}-*`,
+            `${node}: systemctl restart kubelet`,
+          ]),
+      ),
+    ]);
+    const items = itemsOf(data);
+    expect(items['after']).toMatchObject({ state: 'ok', summary: '4 nodes at v1.32.4, all ready' });
+    expect(items['webhooks']).toMatchObject({ state: 'skipped', reason: 'off for the night', by: 'ada@desk' });
+    const report = await readFile(join(stage.folder, 'report.md'), 'utf8');
+    expect(report).toMatch(/^# Upgrade of practice to v1\.32\.4\n/);
+    expect(report).toMatch(/- \[-\] \*\*Webhooks\*\*: skipped\..*\n {2}- Skipped because: off for the night/);
+    expect(report).toMatch(/- \[x\] \*\*worker-3\*\*: ok\. at v1\.32\.4, ready, takes pods again/);
+    const acts = (await stage.audited()).filter(({ phase }) => phase === 'after').map(({ act, outcome }) => `${act}: ${outcome}`);
+    expect(acts).toEqual(
+      expect.arrayContaining(['snapshot: done', 'cordon worker-1: done', 'drain worker-1: done', 'uncordon worker-3: done']),
+    );
+  });
+
+  test('unattended nothing that blocks is passed over, and nothing is changed', async () => {
+    stage.operator = somebody({}, 'unattended');
+    await expect(stage.run(['practice'], { to, skip: ['webhooks=off for the night', 'deprecated=known already'] })).rejects.toMatchObject({
+      code: 'refused.blocked',
+      message: expect.stringMatching(/^1 item in the way\. Drain of worker-3 \(drain worker-3\).*postgres/),
+    });
+    expect(await stage.nodes()).toMatchObject({ 'cp-1': { kubelet: 'v1.31.6' }, 'worker-1': { cordoned: false } });
+  });
+
+  test('--skip without a reason is refused', async () => {
+    await expect(stage.run(['practice'], { to, skip: ['webhooks'] })).rejects.toMatchObject({ code: 'usage.skip' });
+  });
+
+  test('the upgrade cannot be chosen before the snapshot and everything else is out of the way (R73)', async () => {
+    await makeRoom();
+    const operator = somebody({
+      walk: ['skip:webhooks', 'skip:deprecated', 'go'],
+      'reason webhooks': ['off for the night'],
+      'reason deprecated': ['known already'],
+    });
+    stage.operator = operator;
+    await expect(stage.run(['practice'], { to })).rejects.toMatchObject({
+      code: 'usage.answer',
+      message: expect.stringMatching(/"go" is not accepted/),
+    });
+    const choices = operator.asked
+      .filter(({ id }) => id === 'walk')
+      .map((question) => ('choices' in question ? question.choices.map(({ value }) => value) : []));
+    expect(choices[0]).toEqual(['snapshot', 'again', 'skip:deprecated', 'skip:webhooks', 'skip:snapshot', 'leave']);
+    expect(choices[2]).toEqual(['snapshot', 'again', 'skip:snapshot', 'leave']);
+  });
+
+  test('a snapshot of more than an hour ago counts no more (R73)', async () => {
+    stage.operator = somebody({ walk: ['snapshot', 'leave'] });
+    await expect(stage.run(['practice'], { to })).rejects.toMatchObject({ code: 'interrupted.cancelled' });
+    const [name = ''] = await readdir(join(stage.folder, 'checklists'));
+    const file = join(stage.folder, 'checklists', name);
+    const stored = JSON.parse(await readFile(file, 'utf8'));
+    expect(stored.notes.snapshot).toMatchObject({
+      kind: 'done',
+      by: 'ada@desk',
+      data: { file: expect.stringMatching(/^\/var\/backups\/etcd\/quarterdeck-/) },
+    });
+    const again = await stage.run(['practice'], { to, check: true });
+    expect(itemsOf(again.data)['snapshot']).toMatchObject({ state: 'ok', summary: expect.stringMatching(/read by etcdutl/) });
+    const { writeFile } = await import('node:fs/promises');
+    stored.notes.snapshot.data.takenMs -= 3_700_000;
+    await writeFile(file, JSON.stringify(stored));
+    const later = await stage.run(['practice'], { to, check: true });
+    expect(itemsOf(later.data)['snapshot']).toMatchObject({ state: 'blocked', summary: expect.stringMatching(/older than an hour/) });
+  });
+
+  test('left in the middle and gone on with by somebody else: what was done is seen, what was said is kept', async () => {
+    await makeRoom();
+    const ending = new AbortController();
+    stage.before = (node, argv) => {
+      if (node === 'worker-2' && argv.join(' ') === 'systemctl restart kubelet')
+        ending.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Go on.' }));
+    };
+    stage.operator = somebody({}, 'unattended');
+    await expect(stage.run(['practice'], { to, skip: skips }, ending.signal)).rejects.toMatchObject({
+      kind: 'interrupted',
+      message: expect.stringMatching(/3 of 5 steps done; worker-2 is still cordoned\./),
+      remedy: expect.stringMatching(/quarterdeck upgrade practice$/),
+    });
+    expect(await stage.nodes()).toMatchObject({ 'worker-1': { kubelet: 'v1.32.4', cordoned: false }, 'worker-2': { cordoned: true } });
+    stage.before = undefined;
+    stage.who = 'grace@desk';
+    stage.ran.length = 0;
+    stage.operator = somebody({}, 'unattended');
+    // Neither the release nor the reasons are said again.
+    const { message, data } = await stage.run(['practice']);
+    expect(stage.operator.texts().join(' ')).toMatch(/Goes on with the walk to v1\.32\.4 that ada@desk began/);
+    expect(message).toMatch(/^practice is at v1\.32\.4/);
+    expect(stage.ran.filter((line) => /upgrade apply|worker-1: apt-get install/.test(line))).toEqual([]);
+    expect(itemsOf(data)['webhooks']).toMatchObject({ state: 'skipped', by: 'ada@desk' });
+    expect(await stage.nodes()).toMatchObject({
+      'worker-2': { kubelet: 'v1.32.4', cordoned: false },
+      'worker-3': { kubelet: 'v1.32.4', cordoned: false },
+    });
+  });
+
+  test.each(['snapshot', 'cordon cp-1', 'kubeadm upgrade apply', 'drain', 'install -y kubelet', 'uncordon'])(
+    'interrupted at %s, it goes on to its end',
+    async (where) => {
+      await makeRoom();
+      const ending = new AbortController();
+      const stop = () => ending.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Go on.' }));
+      stage.before = (_, argv) => {
+        if (argv.join(' ').includes(where)) stop();
+      };
+      // What is no program shows as the step that begins.
+      const operator = somebody({}, 'unattended');
+      const { progress } = operator;
+      operator.progress = (step) => {
+        progress.call(operator, step);
+        if (where === 'drain' && step.id === 'drain') stop();
+        if (where === 'uncordon' && step.id === 'wait' && step.done && step.label === 'worker-1') stop();
+        if (where === 'cordon cp-1' && step.id === 'wait' && step.done) stop();
+      };
+      stage.operator = operator;
+      await expect(stage.run(['practice'], { to, skip: skips }, ending.signal)).rejects.toMatchObject({
+        remedy: expect.stringMatching(/quarterdeck upgrade practice$/),
+      });
+      stage.before = undefined;
+      stage.operator = somebody({}, 'unattended');
+      const { message } = await stage.run(['practice'], {});
+      expect(message).toMatch(/^practice is at v1\.32\.4/);
+      expect(Object.values(await stage.nodes()).every(({ kubelet, cordoned }) => kubelet === 'v1.32.4' && !cordoned)).toBe(true);
+    },
+  );
+
+  test('pods that cannot be moved are named; their owner makes room, or they are deleted', async () => {
+    const operator = somebody({ walk: ['snapshot', 'go'], 'stalled worker-3': ['delete'] });
+    stage.operator = operator;
+    const { message } = await stage.run(['practice'], { to, skip: skips });
+    expect(message).toMatch(/^practice is at/);
+    const stalled = operator.asked.find(({ id }) => id === 'stalled worker-3');
+    expect(stalled?.label).toMatch(
+      /^worker-3 stays cordoned: 2 pods cannot be moved\..*data\/postgres-0: The disruption budget postgres needs 1 healthy pods and has 1 currently\./,
+    );
+    const removal = operator.confirmations.find(({ title }) => title.startsWith('Delete'));
+    expect(removal?.consequences.join(' ')).toMatch(/data\/postgres-0 ends although its budget forbids it/);
+    expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods gone; waits for data\//);
+  });
+
+  test('a node that somebody else cordoned keeps others from being drained (R73)', async () => {
+    await makeRoom();
+    await stage.ask('/api/v1/nodes/worker-2', { method: 'PATCH', body: '{"spec":{"unschedulable":true}}' });
+    stage.operator = somebody({}, 'unattended');
+    await expect(stage.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
+      code: 'refused.oneAtATime',
+      message: expect.stringMatching(/worker-2 is cordoned already: cp-1 is not drained beside it/),
+    });
+  });
+
+  test('by hand: commands are shown, and what they did is looked at', async () => {
+    await makeRoom();
+    stage.reached = false;
+    const byHand = somebody();
+    // The person does what is shown, on the cluster itself.
+    byHand.ask = async (question) => {
+      if (question.id === 'walk') return 'go';
+      const [, node = ''] = /run on (\S+)\?/.exec(question.label) ?? [];
+      for (const line of (question.help ?? '').split(' && ')) await stage.cluster.onNode(node, line.split(' '));
+      return 'done';
+    };
+    stage.operator = byHand;
+    const { message } = await stage.run(['practice'], { to, skip: [...skips, 'snapshot=taken by hand, nas:/srv/etcd.db'] });
+    expect(message).toMatch(/^practice is at v1\.32\.4/);
+    expect(byHand.texts().join('\n')).toMatch(/To be run on worker-1, as root \(by hand: there is no way to it from here\):\n {2}sed -i/);
+    expect(stage.ran).toEqual([]);
+  });
+
+  test('rehearsed: everything that would be done is told, nothing is', async () => {
+    stage.rehearsing = true;
+    const { message } = await stage.run(['practice'], { to });
+    expect(message).toBe('Rehearsed: practice is still at v1.31.6.');
+    const told = stage.operator.texts().join('\n');
+    expect(told).toMatch(/Would do: on cp-1, in practice: .*kubeadm upgrade apply v1\.32\.4 -y/);
+    expect(told).toMatch(/Would do: PATCH \/api\/v1\/nodes\/worker-3/);
+    expect(told).toMatch(/Would do: POST .*eviction for .*data\/postgres-0/);
+    expect(stage.ran.filter((line) => /save|apply|install|restart/.test(line))).toEqual([]);
+    expect(await stage.nodes()).toMatchObject({ 'worker-1': { cordoned: false, kubelet: 'v1.31.6' } });
+    await expect(readdir(join(stage.folder, 'checklists'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('neither files nor the audit hold the token', async () => {
+    stage.operator = somebody({ walk: ['snapshot', 'leave'] });
+    await expect(stage.run(['practice'], { to, report: join(stage.folder, 'report.md') })).rejects.toMatchObject({ kind: 'interrupted' });
+    const [name = ''] = await readdir(join(stage.folder, 'checklists'));
+    const texts = [
+      await stage.text('audit.jsonl'),
+      await stage.text(`checklists/${name}`),
+      await stage.text('report.md'),
+      JSON.stringify(stage.operator.shown),
+    ];
+    for (const text of texts) expect(text).not.toContain(stage.cluster.token);
+  });
+});

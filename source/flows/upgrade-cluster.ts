@@ -1,0 +1,236 @@
+import { join, resolve } from 'node:path';
+import { type ClusterFacts, readCluster } from '../cluster/cluster-facts.ts';
+import { drainPace } from '../cluster/drain.ts';
+import { minorText, newestMinorAt } from '../cluster/release.ts';
+import { skewProblems } from '../cluster/skew.ts';
+import { pathText, pathTo } from '../cluster/upgrade-path.ts';
+import { listOwnFolder } from '../config/own-files.ts';
+import { Fault } from '../faults/fault.ts';
+import { Checklist, storedChecklist } from '../session/checklist.ts';
+import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { countText } from '../text/quantities.ts';
+import { observe } from './cluster-items.ts';
+import { canSnapshot, snapshotNow } from './cluster-snapshot.ts';
+import { openCluster } from './cluster-target.ts';
+import { type ClusterWalk, fromTo, isAt, nodeItem, planeItem, roundsOf, sections, type WalkPace } from './cluster-walk.ts';
+import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { NodeWays } from './node-ways.ts';
+import { upgradeControlPlane, upgradeNode } from './upgrade-nodes.ts';
+import { chooseTarget, nodesBefore, releasesBetween } from './upgrade-target.ts';
+import { askWalk, checklistData, refusedBy, skipsOf, type WalkAction, writeReport } from './walk-questions.ts';
+
+export const walkPace: WalkPace = { drain: drainPace, lookMs: 2_000, backMs: 600_000 };
+
+const safeName = (text: string) => text.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 80);
+
+interface Kept {
+  file: string;
+  /** Of a walk that somebody began and nobody ended. */
+  to: string | undefined;
+  by: string | undefined;
+}
+
+/** The newest walk for this cluster that was not ended. */
+async function begunWalk(folder: string, context: string, named: string | undefined): Promise<Kept | undefined> {
+  if (named !== undefined) {
+    const stored = await storedChecklist(named);
+    return { file: named, to: stored?.endedAt === undefined ? stored?.facts['to'] : undefined, by: stored?.begunBy };
+  }
+  const prefix = `cluster-${safeName(context)}-v`;
+  const found: (Kept & { at: string })[] = [];
+  for (const { name, kind } of (await listOwnFolder(folder)) ?? []) {
+    if (kind !== 'file' || !name.startsWith(prefix) || !name.endsWith('.json')) continue;
+    const file = join(folder, name);
+    const stored = await storedChecklist(file).catch(() => undefined);
+    if (stored && stored.endedAt === undefined && stored.facts['context'] === context)
+      found.push({ file, to: stored.facts['to'], by: stored.begunBy, at: stored.begunAt });
+  }
+  return found.sort((one, other) => (one.at < other.at ? -1 : 1)).at(-1);
+}
+
+function showWhere(session: Session, facts: ClusterFacts): void {
+  const { apiServers, nodes, etcd, controllers, distribution } = facts;
+  const rows = [
+    ['API server', apiServers.map(({ text }) => text).join(', '), distribution.name],
+    ...controllers.map(({ name, release }) => [name, release.text, '']),
+    ...(etcd === undefined ? [] : [['etcd', etcd, '']]),
+    ...nodes.map(({ name, kubelet, ready, cordoned, runtime, controlPlane }) => [
+      name,
+      kubelet.text,
+      [controlPlane ? 'control plane' : 'worker', ready ? '' : 'not ready', cordoned ? 'cordoned' : '', runtime].filter(Boolean).join(', '),
+    ]),
+  ];
+  session.show({ kind: 'table', title: 'Where it is', columns: ['WHAT', 'RELEASE', ''], rows });
+}
+
+/** The way to the newest release, as far as it can be known: shown once, since one walk is one minor. */
+function pathLine({ apiServer, nodes }: ClusterFacts): string {
+  const newest = newestMinorAt(Date.now());
+  if (apiServer.minor >= newest) return `It is at ${minorText(apiServer)}, the newest minor that is known here.`;
+  const steps = pathTo(
+    { apiServer: apiServer.minor, nodes: nodes.map(({ name, kubelet, controlPlane }) => ({ name, minor: kubelet.minor, controlPlane })) },
+    newest,
+  );
+  const told = `The path to the newest: ${pathText(apiServer.minor, newest)}, one walk for each.`;
+  return steps ? `${told} ${countText(steps.length, 'step')} in all.` : told;
+}
+
+export async function upgradeCluster(
+  session: Session,
+  input: FlowInput,
+  world: FlowWorld,
+  named: string | undefined,
+  pace: WalkPace = walkPace,
+): Promise<FlowOutcome> {
+  session.progress({ id: 'look', label: 'Asking the cluster' });
+  const { api, context } = await openCluster(session, input, world, named);
+  const facts = await readCluster(api, session.signal);
+  session.progress({ id: 'look', label: 'Asked', done: true });
+  showWhere(session, facts);
+  session.show({ kind: 'text', text: pathLine(facts) });
+  const ways = new NodeWays(world, input.place, session.signal);
+  const first = facts.nodes.find(({ controlPlane }) => controlPlane);
+  const way = first && facts.distribution.kind === 'kubeadm' ? await ways.to(first) : undefined;
+  const { folder, who } = (await world.checklists?.()) ?? { folder: '', who: '' };
+  const own = typeof input.options.checklist === 'string' ? resolve(input.options.checklist) : undefined;
+  const begun = await begunWalk(folder, context, own);
+  // One whose release was passed in another way meanwhile is history.
+  const target = await chooseTarget(session, input, facts, begun?.to, way);
+  if (begun?.to !== undefined && begun.to === target.text && begun.by !== undefined)
+    session.show({ kind: 'text', text: `Goes on with the walk to ${target.text} that ${begun.by} began.` });
+  const list = await Checklist.open({
+    file: own ?? join(folder, `cluster-${safeName(context)}-${safeName(target.text)}.json`),
+    title: `Upgrade of ${context} to ${target.text}`,
+    facts: { context, cluster: api.shown, from: facts.apiServer.text, to: target.text },
+    who,
+    session,
+  });
+  const between = await releasesBetween(session, input, facts, target, list.note('via')?.data);
+  // Tomorrow nobody may run them any more.
+  if (between.size > 0)
+    await list.keep('via', { kind: 'done', data: Object.fromEntries([...between].map(([minor, { text }]) => [minor, text])) });
+  const hand = input.options.hand === true;
+  const walk: ClusterWalk = { session, input, world, api, context, facts, target, list, ways, between, hand, pace, tries: new Map() };
+  for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
+  try {
+    return await walkThrough(walk);
+  } catch (thrown) {
+    await list.keepSeen().catch(() => undefined);
+    const report = await writeReport(session, input, list, 'Not finished.').catch(() => undefined);
+    throw leftFault(walk, thrown, report);
+  }
+}
+
+async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
+  const { session, input, list, target } = walk;
+  for (const name of stepIds(walk)) await list.set(name.id, { section: sections.steps, title: name.title, state: 'todo', summary: '' });
+  await observe(walk);
+  if (input.options.check === true) {
+    const report = await writeReport(session, input, list, 'Only looked.');
+    const { blocked } = list;
+    return {
+      message: `${blocked.length === 0 ? `Nothing is in the way from ${fromTo(walk.facts.apiServer, target)}.` : refusedBy(blocked).message}${report ? ` Report: ${report}` : ''}`,
+      data: checklistData(list),
+      ...(blocked.length > 0 && { exitCode: 1 }),
+    };
+  }
+  await untilClear(walk);
+  // Those that would be left too far behind, up to what the control plane is now.
+  for (const name of nodesBefore(walk.facts, target)) await upgradeNode(walk, name, walk.facts.apiServer);
+  await upgradeControlPlane(walk);
+  for (const name of order(walk)) await upgradeNode(walk, name);
+  return finish(walk);
+}
+
+function stepIds({ facts, target }: ClusterWalk): { id: string; title: string }[] {
+  const planes = facts.nodes.filter(({ controlPlane }) => controlPlane);
+  return [
+    ...(planes.length === 0
+      ? [{ id: 'control-plane', title: 'Control plane' }]
+      : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}` }))),
+    ...facts.nodes.map(({ name, kubelet }) => ({
+      id: nodeItem(name),
+      title: `${name}, ${kubelet.text}${isAt(kubelet, target) ? '' : ` to ${target.text}`}`,
+    })),
+  ];
+}
+
+/** One that was left cordoned comes first; then the control plane's, then the others. */
+function order({ facts, list }: ClusterWalk): string[] {
+  const left = (name: string) => list.note(nodeItem(name))?.data?.['cordoned'] === 1;
+  return [...facts.nodes].sort((one, other) => Number(left(other.name)) - Number(left(one.name))).map(({ name }) => name);
+}
+
+/** Asks until nothing is in the way and somebody says go. */
+async function untilClear(walk: ClusterWalk): Promise<void> {
+  const { session, list, target, facts } = walk;
+  for (;;) {
+    const fresh = list.item('snapshot')?.state !== 'blocked';
+    const actions: WalkAction[] =
+      !fresh && (await canSnapshot(walk))
+        ? [{ value: 'snapshot', label: 'Take an etcd snapshot now', detail: 'and verify it', first: true }]
+        : [];
+    const answer = await askWalk(session, list, {
+      id: 'walk',
+      label: `Upgrade ${walk.context} from ${fromTo(facts.apiServer, target)}?`,
+      go: 'Go on: the control plane first, then one node after the other',
+      actions,
+    });
+    if (answer === 'snapshot') await snapshotNow(walk);
+    else if (answer === 'again') {
+      walk.facts = await readCluster(walk.api, session.signal);
+      await observe(walk);
+    } else if (answer === 'go') {
+      if (session.rehearsing) {
+        if (actions.length > 0) await snapshotNow(walk);
+        return;
+      }
+      // A long look ago it was fresh.
+      if (list.blocked.length === 0) return;
+      throw refusedBy(list.blocked);
+    }
+  }
+}
+
+async function finish(walk: ClusterWalk): Promise<FlowOutcome> {
+  const { session, input, list, target, context, api } = walk;
+  if (session.rehearsing) return { message: `Rehearsed: ${context} is still at ${walk.facts.apiServer.text}.`, data: checklistData(list) };
+  walk.facts = await readCluster(api, session.signal);
+  const { apiServers, nodes, controllers } = walk.facts;
+  const problems = skewProblems({ apiServers, nodes, controllers });
+  const behind = nodes.filter((node) => roundsOf(walk, node).length > 0).map(({ name }) => name);
+  const notReady = nodes.filter(({ ready }) => !ready).map(({ name }) => name);
+  const left = [...problems, ...behind.map((name) => `${name} is behind`), ...notReady.map((name) => `${name} is not ready`)];
+  await list.set('after', {
+    section: sections.steps,
+    title: 'Afterwards',
+    state: left.length > 0 ? 'warning' : 'ok',
+    summary: left.length > 0 ? left.join('; ') : `${countText(nodes.length, 'node')} at ${target.text}, all ready`,
+    evidence: nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`),
+  });
+  await list.keepSeen();
+  await list.end();
+  const outcome = `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`;
+  const report = await writeReport(session, input, list, outcome);
+  return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data: checklistData(list) };
+}
+
+/** Leaving is safe at any step: what was done stays, and what remains is said. */
+function leftFault({ list, context, facts, input }: ClusterWalk, thrown: unknown, report: string | undefined): unknown {
+  if (!(thrown instanceof Fault) || (thrown.kind !== 'interrupted' && thrown.kind !== 'failed' && thrown.kind !== 'unreachable'))
+    return thrown;
+  const steps = list.items.filter(({ section }) => section === sections.steps);
+  const done = steps.filter(({ state }) => state === 'ok').length;
+  const cordoned = facts.nodes.filter(({ name }) => list.note(nodeItem(name))?.data?.['cordoned'] === 1).map(({ name }) => name);
+  const begun = steps.some(({ state }) => state === 'ok' || state === 'running');
+  const where = begun
+    ? `${done} of ${countText(steps.length, 'step')} done${cordoned.length > 0 ? `; ${cordoned.join(', ')} ${cordoned.length === 1 ? 'is' : 'are'} still cordoned` : ''}.`
+    : 'Nothing was upgraded.';
+  return new Fault({
+    code: thrown.code,
+    message: `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
+    remedy: `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Go on, you or somebody else: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
+    cause: thrown,
+  });
+}

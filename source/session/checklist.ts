@@ -1,0 +1,209 @@
+import { withFileLock } from '../config/file-lock.ts';
+import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Session } from './session.ts';
+
+export type ItemState = 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped';
+
+/** One line of a checklist, as it is now. */
+export interface ChecklistItem {
+  /** Stable: `webhooks`, `node worker-1`. */
+  id: string;
+  /** Heading it stands under. */
+  section: string;
+  title: string;
+  state: ItemState;
+  /** What was seen, in a line. */
+  summary: string;
+  /** All that was seen, a line each. */
+  evidence: readonly string[];
+  /** What to do about it. */
+  advice?: string;
+  /** Of what was skipped: why, and by whom. */
+  reason?: string;
+  /** Who saw it last, and when (ISO). */
+  by?: string;
+  at?: string;
+}
+
+/** What cannot be seen again: who skipped what and why, what was done by hand, and the evidence of then. */
+export interface ChecklistNote {
+  kind: 'skipped' | 'done' | 'seen';
+  by: string;
+  at: string;
+  state?: ItemState;
+  title?: string;
+  section?: string;
+  reason?: string;
+  summary?: string;
+  evidence?: readonly string[];
+  /** Whatever the walk needs of it later. */
+  data?: Readonly<Record<string, string | number>>;
+}
+
+interface StoredChecklist {
+  schema: 1;
+  title: string;
+  begunAt: string;
+  begunBy: string;
+  endedAt?: string;
+  /** Whatever the walk needs: what it leads to. */
+  facts: Readonly<Record<string, string>>;
+  notes: Record<string, ChecklistNote>;
+}
+
+export interface ChecklistOptions {
+  file: string;
+  title: string;
+  facts: Readonly<Record<string, string>>;
+  /** `ada@desk` */
+  who: string;
+  session: Session;
+  now?: () => number;
+}
+
+/** What is stored under this name; undefined where there is nothing, or nothing that can be read as a checklist. */
+export async function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
+  const text = await readOwnFile(file);
+  if (text === undefined) return undefined;
+  try {
+    const parsed = JSON.parse(text) as StoredChecklist;
+    if (parsed.schema === 1 && typeof parsed.notes === 'object' && typeof parsed.facts === 'object') return parsed;
+  } catch {
+    // Said below.
+  }
+  throw new Fault({
+    code: 'config.checklist',
+    message: `${file} is no checklist that this release can read.`,
+    remedy: 'Move it away: what can be observed is observed anew, and only notes of people are lost.',
+    where: { file },
+  });
+}
+
+/**
+ * A checklist that several people work through on several days. What can be observed is observed anew each time; what cannot (why something was skipped, by whom,
+ * the evidence of what was done) is kept in a file after each change, so that somebody else goes on with it. In a rehearsal nothing is written.
+ */
+export class Checklist {
+  readonly file: string;
+  readonly title: string;
+  readonly #session: Session;
+  readonly #who: string;
+  readonly #now: () => number;
+  readonly #items = new Map<string, ChecklistItem>();
+  #stored: StoredChecklist;
+
+  private constructor({ file, title, who, session, now = Date.now }: ChecklistOptions, stored: StoredChecklist) {
+    this.file = file;
+    this.title = title;
+    this.#session = session;
+    this.#who = who;
+    this.#now = now;
+    this.#stored = stored;
+  }
+
+  static async open(options: ChecklistOptions): Promise<Checklist> {
+    const { file, title, facts, who, now = Date.now } = options;
+    const stored = await storedChecklist(file);
+    return new Checklist(options, stored ?? { schema: 1, title, begunAt: new Date(now()).toISOString(), begunBy: who, facts, notes: {} });
+  }
+
+  get items(): readonly ChecklistItem[] {
+    return [...this.#items.values()];
+  }
+  get begun(): { by: string; at: string } {
+    return { by: this.#stored.begunBy, at: this.#stored.begunAt };
+  }
+  get facts(): Readonly<Record<string, string>> {
+    return this.#stored.facts;
+  }
+
+  item(id: string): ChecklistItem | undefined {
+    return this.#items.get(id);
+  }
+  note(id: string): ChecklistNote | undefined {
+    return this.#stored.notes[id];
+  }
+
+  /** Those that keep the walk from going on. */
+  get blocked(): readonly ChecklistItem[] {
+    return this.items.filter(({ state }) => state === 'blocked');
+  }
+
+  /** Says how an item is, and shows it. What a person skipped stays skipped while it would block or warn. */
+  async set(id: string, change: Partial<ChecklistItem> & Pick<ChecklistItem, 'state'>): Promise<ChecklistItem> {
+    const before = this.#items.get(id);
+    const plain = this.#session.withoutSecrets;
+    const whole: ChecklistItem = { id, section: '', title: id, summary: '', evidence: [], ...before, ...change };
+    const fresh = { ...whole, summary: plain(whole.summary), evidence: whole.evidence.map(plain) };
+    // What was advised before is about what was seen before.
+    if (change.advice === undefined) delete fresh.advice;
+    const note = this.note(id);
+    const skipped = note?.kind === 'skipped' && (fresh.state === 'blocked' || fresh.state === 'warning');
+    const at = new Date(this.#now()).toISOString();
+    const item: ChecklistItem = skipped
+      ? { ...fresh, state: 'skipped', reason: note.reason ?? '', by: note.by, at: note.at }
+      : { ...fresh, by: this.#who, at };
+    if (!skipped) delete item.reason;
+    this.#items.set(id, item);
+    this.#show(item);
+    return item;
+  }
+
+  /** Passes over what blocks, for a reason that is kept. */
+  async skip(id: string, reason: string): Promise<void> {
+    await this.keep(id, { kind: 'skipped', reason });
+    const item = this.#items.get(id);
+    if (item) await this.set(id, item);
+  }
+
+  /** Keeps what cannot be observed again. */
+  async keep(id: string, note: Omit<ChecklistNote, 'by' | 'at'>): Promise<void> {
+    await this.#write((stored) => {
+      stored.notes[id] = { ...note, by: this.#who, at: new Date(this.#now()).toISOString() };
+    });
+  }
+
+  async forget(id: string): Promise<void> {
+    await this.#write((stored) => {
+      delete stored.notes[id];
+    });
+  }
+
+  /** Keeps the evidence of all that was seen, for the report of a later day. */
+  async keepSeen(): Promise<void> {
+    await this.#write((stored) => {
+      for (const { id, title, section, state, summary, evidence, by = this.#who, at = '' } of this.#items.values()) {
+        if (state === 'todo' || state === 'running' || (stored.notes[id] && stored.notes[id].kind !== 'seen')) continue;
+        stored.notes[id] = { kind: 'seen', by, at, state, title, section, summary, evidence };
+      }
+    });
+  }
+
+  /** Everything is done: whoever begins again begins anew. */
+  async end(): Promise<void> {
+    await this.#write((stored) => {
+      stored.endedAt = new Date(this.#now()).toISOString();
+    });
+  }
+
+  #show({ id, title, state, summary, reason, by }: ChecklistItem): void {
+    const evidence = state === 'skipped' ? [reason, by].filter(Boolean).join(', ') : summary;
+    this.#session.show({ kind: 'item', id, title, state, ...(evidence !== '' && { evidence }) });
+  }
+
+  /** Two consoles may work through the same one: each writes into what is there now. */
+  async #write(change: (stored: StoredChecklist) => void): Promise<void> {
+    if (this.#session.rehearsing) {
+      change(this.#stored);
+      return;
+    }
+    await withFileLock(this.file, async () => {
+      const stored = (await storedChecklist(this.file)) ?? this.#stored;
+      change(stored);
+      const text = this.#session.withoutSecrets(JSON.stringify(stored, undefined, 2));
+      await writeOwnFile(this.file, `${text}\n`);
+      this.#stored = stored;
+    });
+  }
+}

@@ -1,0 +1,140 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { upgradeAbout } from '../../source/flows/about-upgrade.ts';
+import type { WalkPace } from '../../source/flows/cluster-walk.ts';
+import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../../source/flows/flow.ts';
+import { upgradeCluster } from '../../source/flows/upgrade-cluster.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { type ClusterOptions, clusterPort, createCluster, type PracticeCluster } from '../../source/practice/cluster/cluster.ts';
+import { openAudit } from '../../source/session/audit.ts';
+import type { AuditEntry } from '../../source/session/audit-chain.ts';
+import { openJournal } from '../../source/session/journal.ts';
+import { openSession } from '../../source/session/open-session.ts';
+import { type ServedProduct, serveProduct } from '../contract/serve-product.ts';
+import { FleetDouble } from './fleet-double.ts';
+import { OperatorDouble } from './operator-double.ts';
+import { SecretStoreDouble } from './secret-store-double.ts';
+
+/** Nothing waits for long. */
+const pace: WalkPace = { drain: { everyMs: 20, againMs: 30, stalledMs: 600 }, lookMs: 20, backMs: 10_000 };
+
+/** A practice cluster in a hurry behind a real socket, and the walk on it with a real session. */
+export class ClusterStage {
+  readonly cluster: PracticeCluster;
+  readonly folder: string;
+  readonly #served: ServedProduct;
+  readonly #store = new SecretStoreDouble();
+  operator = new OperatorDouble('unattended');
+  rehearsing = false;
+  readOnly = false;
+  who = 'ada@desk';
+  /** Every program that was run on a node, as `node: words`. */
+  readonly ran: string[] = [];
+  /** Called before each of them. */
+  before: ((node: string, argv: readonly string[]) => Promise<void> | void) | undefined;
+  /** Without it there is no way to the nodes. */
+  reached = true;
+
+  private constructor(cluster: PracticeCluster, served: ServedProduct, folder: string) {
+    this.cluster = cluster;
+    this.#served = served;
+    this.folder = folder;
+  }
+
+  static async open(options: ClusterOptions = {}): Promise<ClusterStage> {
+    const cluster = createCluster({ podStartMs: 5, terminationMs: 10, nodeRestartMs: 15, ...options });
+    const served = await serveProduct(cluster.product);
+    const folder = await mkdtemp(join(tmpdir(), 'quarterdeck-cluster-'));
+    await writeFile(join(folder, 'kubeconfig'), cluster.kubeconfig(served.url(clusterPort)), { mode: 0o600 });
+    return new ClusterStage(cluster, served, folder);
+  }
+
+  async close(): Promise<void> {
+    await this.#served.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  get url(): string {
+    return this.#served.url(clusterPort);
+  }
+  /** Its API, behind everybody's back. */
+  async ask(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.url}${path}`, {
+      ...init,
+      headers: { Authorization: `Bearer ${this.cluster.token}`, 'Content-Type': 'application/merge-patch+json' },
+    });
+  }
+  async nodes(): Promise<Record<string, { kubelet: string; cordoned: boolean }>> {
+    const { items } = (await (await this.ask('/api/v1/nodes')).json()) as {
+      items: { metadata: { name: string }; spec: { unschedulable?: boolean }; status: { nodeInfo: { kubeletVersion: string } } }[];
+    };
+    return Object.fromEntries(
+      items.map(({ metadata, spec, status }) => [
+        metadata.name,
+        { kubelet: status.nodeInfo.kubeletVersion, cordoned: spec.unschedulable === true },
+      ]),
+    );
+  }
+
+  get #world(): FlowWorld {
+    const env = { KUBECONFIG: join(this.folder, 'kubeconfig') };
+    const host = openLocalHost({ env });
+    return {
+      fleet: new FleetDouble(),
+      engineOf: () => {
+        throw new Error('no engine on this stage');
+      },
+      engineFactsOf: () => {
+        throw new Error('no engine on this stage');
+      },
+      // Its own programs are none of this cluster's.
+      hostOf: () => ({ ...host, exec: (argv, options) => host.exec([`/nowhere/${argv[0]}`, ...argv.slice(1)], options) }),
+      catalog: { entries: [], get: () => undefined, problems: [] },
+      vault: () => Promise.reject(new Error('no vault on this stage')),
+      stackFolderOf: async () => this.folder,
+      checklists: async () => ({ folder: join(this.folder, 'checklists'), who: this.who }),
+      practice: {
+        incidents: [],
+        play: async () => undefined,
+        ...(this.reached && {
+          runOnNode: async (node, argv, signal) => {
+            signal.throwIfAborted();
+            await this.before?.(node, argv);
+            this.ran.push(`${node}: ${argv.join(' ')}`);
+            return (await this.cluster.onNode(node, argv)) ?? { exitCode: 127, stdout: '', stderr: `${argv[0]}: not found` };
+          },
+        }),
+      },
+    };
+  }
+
+  async run(
+    words: readonly string[] = [],
+    options: FlowInput['options'] = {},
+    signal = new AbortController().signal,
+  ): Promise<FlowOutcome> {
+    const flow: Flow = { ...upgradeAbout, run: (session, input, world) => upgradeCluster(session, input, world, input.words[0], pace) };
+    const { session } = openSession({
+      flow: flow.id,
+      operator: this.operator,
+      policy: { readOnly: this.readOnly, rehearsing: this.rehearsing, productionHosts: new Set() },
+      journal: await openJournal({ folder: join(this.folder, 'runs'), flow: flow.id, place: 'local' }),
+      audit: this.#audit,
+      signal,
+    });
+    return flow.run(session, { place: 'local', words, options }, this.#world);
+  }
+
+  get #audit() {
+    return openAudit({ path: join(this.folder, 'audit.jsonl'), stores: [this.#store], identity: { user: 'ada', machine: 'desk' } });
+  }
+  async audited(): Promise<AuditEntry[]> {
+    const entries = [];
+    for await (const entry of this.#audit.entries()) entries.push(entry);
+    return entries;
+  }
+  async text(name: string): Promise<string> {
+    return readFile(join(this.folder, name), 'utf8');
+  }
+}
