@@ -79,7 +79,7 @@ function buildMultipart(parts: Readonly<Record<string, string>>, inputs: Inputs)
 }
 
 /**
- * Sends a request over a connection that is there already and collects the answer, at most 64 KiB of it. A redirect is an answer, it is
+ * Sends a request over a connection that is there already and collects the answer, at most 64 KiB of it where no other limit is given. A redirect is an answer, it is
  * not followed. `arrival` is given a way to ask for what has come, as soon as a status has. Rejects with the signal's reason.
  */
 export function sendRequest(
@@ -90,7 +90,15 @@ export function sendRequest(
     tls,
     signal,
     arrival,
-  }: { request: HttpRequest; address: PortAddress; tls: boolean; signal: AbortSignal; arrival: (soFar: () => HttpArrival) => void },
+    limitBytes = bodyLimitBytes,
+  }: {
+    request: HttpRequest;
+    address: PortAddress;
+    tls: boolean;
+    signal: AbortSignal;
+    arrival: (soFar: () => HttpArrival) => void;
+    limitBytes?: number;
+  },
 ): Promise<HttpArrival> {
   const authority = `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
   const headers = {
@@ -126,6 +134,7 @@ export function sendRequest(
     sending.on('response', (response) =>
       collect(
         response,
+        limitBytes,
         arrival,
         (so) => end(() => resolve(so)),
         (error) => end(() => reject(readable(error, tls))),
@@ -138,6 +147,7 @@ export function sendRequest(
 
 function collect(
   response: IncomingMessage,
+  limitBytes: number,
   arrival: (soFar: () => HttpArrival) => void,
   done: (so: HttpArrival) => void,
   failed: (error: Error) => void,
@@ -148,12 +158,12 @@ function collect(
   const status = response.statusCode ?? 0;
   const chunks: Buffer[] = [];
   let size = 0;
-  const so = (whole: boolean): HttpArrival => ({ status, headers, body: Buffer.concat(chunks).subarray(0, bodyLimitBytes), whole });
+  const so = (whole: boolean): HttpArrival => ({ status, headers, body: Buffer.concat(chunks).subarray(0, limitBytes), whole });
   arrival(() => so(false));
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > bodyLimitBytes) done(so(false));
+    if (size > limitBytes) done(so(false));
   });
   response.on('end', () => done(so(true)));
   // Also what a connection that closes in the middle of a body comes to.

@@ -76,7 +76,25 @@ import { overlayCaAbout, overlayInspectAbout, overlayListAbout, overlaySignAbout
 import { composeAbout, deployAbout, dutyAbout, editAbout, recoverAbout, rollbackAbout, upAbout, updateAbout } from './about-stack.ts';
 import { tunnelAbout } from './about-tunnel.ts';
 import { upgradeAbout } from './about-upgrade.ts';
-import { initialiseAbout, sealAbout, unsealAbout } from './about-vault.ts';
+import {
+  initialiseAbout,
+  sealAbout,
+  unsealAbout,
+  vaultAdminAbout,
+  vaultApproleAbout,
+  vaultListAbout,
+  vaultLoginAbout,
+  vaultLogoutAbout,
+  vaultPoliciesAbout,
+  vaultPolicyAbout,
+  vaultReadAbout,
+  vaultRevokeRootAbout,
+  vaultRootAbout,
+  vaultRotateAbout,
+  vaultSnapshotAbout,
+  vaultTokenAbout,
+  vaultWriteAbout,
+} from './about-vault.ts';
 import { copy } from './copy.ts';
 import { diskUsage } from './disk-usage.ts';
 import { exec } from './exec.ts';
@@ -125,6 +143,20 @@ export const flows: readonly Flow[] = [
   later(initialiseAbout, async () => (await import('./initialise.ts')).initialise),
   later(unsealAbout, async () => (await import('./unseal.ts')).unseal),
   later(sealAbout, async () => (await import('./seal.ts')).seal),
+  later(vaultLoginAbout, async () => (await import('./vault-login.ts')).vaultLogin),
+  later(vaultLogoutAbout, async () => (await import('./vault-login.ts')).vaultLogout),
+  later(vaultTokenAbout, async () => (await import('./vault-login.ts')).vaultToken),
+  later(vaultListAbout, async () => (await import('./vault-read.ts')).vaultList),
+  later(vaultReadAbout, async () => (await import('./vault-read.ts')).vaultRead),
+  later(vaultWriteAbout, async () => (await import('./vault-write.ts')).vaultWrite),
+  later(vaultPoliciesAbout, async () => (await import('./vault-policy.ts')).vaultPolicies),
+  later(vaultPolicyAbout, async () => (await import('./vault-policy.ts')).vaultPolicy),
+  later(vaultApproleAbout, async () => (await import('./vault-approle.ts')).vaultApprole),
+  later(vaultSnapshotAbout, async () => (await import('./vault-snapshot.ts')).vaultSnapshot),
+  later(vaultRotateAbout, async () => (await import('./vault-rotate.ts')).vaultRotate),
+  later(vaultAdminAbout, async () => (await import('./vault-admin.ts')).vaultAdmin),
+  later(vaultRootAbout, async () => (await import('./vault-root.ts')).vaultRoot),
+  later(vaultRevokeRootAbout, async () => (await import('./vault-revoke-root.ts')).vaultRevokeRoot),
   later(secretsListAbout, async () => (await import('./secrets-list.ts')).secretsList),
   later(secretsSetAbout, async () => (await import('./secrets-set.ts')).secretsSet),
   later(secretsRevealAbout, async () => (await import('./secrets-reveal.ts')).secretsReveal),

@@ -7,10 +7,13 @@ import { countText } from '../text/quantities.ts';
 import { unsealAbout } from './about-vault.ts';
 import type { Flow, FlowOutcome } from './flow.ts';
 import { componentOf } from './service-targets.ts';
+import { chooseNodes, type NodeOutcome, openNode } from './unseal-nodes.ts';
 import { secretsManagerOf } from './vault-target.ts';
 
 /** A node that joins a cluster says "sealed" for a moment after its last share. */
 const finishingMs = 30_000;
+/** One that restarts is waited for: its holders are here now. */
+const restartingMs = 60_000;
 const againMs = 500;
 
 interface Attempt {
@@ -22,6 +25,8 @@ interface Attempt {
   given: Set<number>;
   /** How many were sent from here, in all attempts: names the acts. */
   sent: number;
+  /** What was accepted from here in this attempt, for other nodes. Undefined where there are none: then no share is held longer than it takes to send it. */
+  held: string[] | undefined;
 }
 
 export const unseal: Flow = {
@@ -33,13 +38,41 @@ export const unseal: Flow = {
     throwIfNot(first, component.id);
     if (!first.sealed) return { message: `${component.id} is unsealed already.`, data: dataOf(first) };
     if (session.rehearsing) return rehearsed(session, first, component.id);
-    const attempt: Attempt = { session, manager, component: component.id, host: input.place, given: new Set(), sent: 0 };
-    const begun = await startOver(attempt, first);
-    const last = await giveShares(attempt, begun);
-    if (!last.sealed) return { message: `${component.id} is unsealed.`, data: dataOf(last) };
-    return { message: `${component.id} has ${last.progress} of ${last.threshold} key shares, and is still sealed.`, data: dataOf(last) };
+    const nodes = await chooseNodes(session, input, world, first);
+    const attempt: Attempt = {
+      session,
+      manager,
+      component: component.id,
+      host: input.place,
+      given: new Set(),
+      sent: 0,
+      held: nodes.length > 0 ? [] : undefined,
+    };
+    try {
+      const begun = await startOver(attempt, first);
+      const last = await giveShares(attempt, begun);
+      const others: NodeOutcome[] = [];
+      for (const [at, node] of nodes.entries()) others.push(await openNode(session, node, attempt.held ?? [], at + 1));
+      return outcomeOf(component.id, last, others);
+    } finally {
+      attempt.held?.splice(0);
+    }
   },
 };
+
+function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[]): FlowOutcome {
+  const opened = last.sealed ? `${id} has ${last.progress} of ${last.threshold} key shares, and is still sealed.` : `${id} is unsealed.`;
+  const data = { ...dataOf(last), ...(others.length > 0 && { nodes: others }) };
+  if (others.length === 0) return { message: opened, data };
+  const [open, sealed] = [others.filter((one) => !one.sealed), others.filter((one) => one.sealed)].map((some) =>
+    some.map(({ host }) => host),
+  );
+  const parts = [
+    open && open.length > 0 ? ` Unsealed too: ${open.join(', ')}.` : '',
+    sealed && sealed.length > 0 ? ` Still sealed: ${sealed.join(', ')}.` : '',
+  ];
+  return { message: `${opened}${parts.join('')}`, data };
+}
 
 function throwIfNot({ initialized, recoverySeal, migration, type }: SealStatus, id: string): void {
   if (!initialized) {
@@ -93,19 +126,19 @@ async function startOver(attempt: Attempt, status: SealStatus): Promise<SealStat
 }
 
 async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStatus> {
-  const { session, manager, given } = attempt;
+  const { session } = attempt;
   let status = begun;
   while (status.sealed) {
     session.progress(progressOf(status));
     const share = await askShare(attempt, status);
     if (share === undefined) break;
-    const before = await manager.seal(session.signal);
+    const before = await look(attempt);
     if (!before.sealed) {
       session.show({ kind: 'text', text: 'Somebody else gave the last share meanwhile; yours was not sent.' });
       return before;
     }
     if (isAnother(status, before)) {
-      given.clear();
+      startAnew(attempt);
       tell(session, 'Somebody dropped the shares that were given: the count starts over.');
     }
     const outcome = await send(attempt, share, before);
@@ -145,40 +178,70 @@ function leftAt({ progress, threshold }: SealStatus, component: string): Fault {
   });
 }
 
-async function send(attempt: Attempt, share: string, { progress, threshold }: SealStatus): Promise<ShareOutcome> {
+/** `lost`: it went away while the share was on its way. */
+async function send(attempt: Attempt, share: string, { progress, threshold }: SealStatus): Promise<ShareOutcome | 'lost'> {
   const { session, manager, host, component } = attempt;
-  const outcome = await session.act({
-    id: `share-${++attempt.sent}`,
-    right: 'operate',
-    request: `PUT /v1/sys/unseal with a key share (${progress} of ${threshold} were given)`,
-    target: { host, component },
-    run: (grant) => manager.give(grant, share),
-  });
-  if (!outcome) throw new Error('an act that is not rehearsed has an outcome');
-  return outcome;
+  try {
+    const outcome = await session.act({
+      id: `share-${++attempt.sent}`,
+      right: 'operate',
+      request: `PUT /v1/sys/unseal with a key share (${progress} of ${threshold} were given)`,
+      target: { host, component },
+      run: (grant) => manager.give(grant, share),
+    });
+    if (!outcome) throw new Error('an act that is not rehearsed has an outcome');
+    return outcome;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable' || session.signal.aborted) throw thrown;
+    return 'lost';
+  }
+}
+
+/** Its state; while it restarts there is none, and its holders wait. */
+async function look({ session, manager }: Attempt): Promise<SealStatus> {
+  const endMs = performance.now() + restartingMs;
+  while (true) {
+    try {
+      return await manager.seal(session.signal);
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable' || performance.now() > endMs) throw thrown;
+      session.progress({ id: 'unseal', label: 'It does not answer; waiting for it to come back' });
+      await pauseFor(againMs, session.signal);
+    }
+  }
+}
+
+/** Nothing of what was given counts any more. */
+function startAnew({ given, held }: Attempt): void {
+  given.clear();
+  held?.splice(0);
 }
 
 /** Compares what the server says now with what it said before: there is no other way to see what became of a share. */
-async function settle(attempt: Attempt, share: string, before: SealStatus, outcome: ShareOutcome): Promise<SealStatus> {
-  const { session, manager, given } = attempt;
+async function settle(attempt: Attempt, share: string, before: SealStatus, outcome: ShareOutcome | 'lost'): Promise<SealStatus> {
+  const { session, given, held } = attempt;
+  if (outcome === 'lost') return afterLoss(attempt, before);
   if (outcome.kind === 'refused') {
     tell(session, `The server takes that for no share (${outcome.words}). Nothing was lost: give it again.`);
-    return manager.seal(session.signal);
+    return look(attempt);
   }
   if (outcome.kind === 'dropped') {
-    given.clear();
+    startAnew(attempt);
     const sentence = `The ${before.threshold} shares do not open it together: at least one of them is wrong, or of another time. The server dropped them all and cannot say whose it was.`;
     if (!session.attended) throw new Fault({ code: 'failed.shares', message: sentence, remedy: 'Start over with other shares.' });
     tell(session, `${sentence} Start over: ask each holder to look at theirs.`);
-    return manager.seal(session.signal);
+    return look(attempt);
   }
   const { status } = outcome;
-  if (!status.sealed) return status;
-  const number = shareNumber(share);
   // Without a trace of the attempt it was the last one.
-  if (status.progress === 0 && before.progress + 1 >= before.threshold) return finished(attempt, status);
+  const isLast = !status.sealed || (status.progress === 0 && before.progress + 1 >= before.threshold);
+  if (isLast) {
+    held?.push(share);
+    return status.sealed ? finished(attempt, status) : status;
+  }
+  const number = shareNumber(share);
   if (isAnother(before, status)) {
-    given.clear();
+    startAnew(attempt);
     tell(session, 'Somebody dropped the shares while yours was on its way: the count starts over.');
   } else if (status.progress <= before.progress) {
     if (!session.attended)
@@ -186,7 +249,21 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
     tell(session, 'That share was given before, here or by somebody else: it counts once. Give another one.');
   }
   if (number !== undefined) given.add(number);
+  if (!held?.includes(share)) held?.push(share);
   return status;
+}
+
+/** Whether the share counted shows in what the server says when it is back. */
+async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStatus> {
+  const now = await look(attempt);
+  if (isAnother(before, now)) startAnew(attempt);
+  tell(
+    attempt.session,
+    now.sealed
+      ? `It went away while the share was on its way. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ': a restart drops them all' : ''}.`
+      : 'It went away while the share was on its way, and is unsealed now.',
+  );
+  return now;
 }
 
 /** The last share was taken, and it still says "sealed": a node that joins a cluster needs a moment. */

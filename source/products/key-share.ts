@@ -13,7 +13,11 @@ export function shareNumber(text: string): number | undefined {
 }
 
 /** What can be said of a share before it is sent, without learning anything: undefined where it may be one. `given` are the numbers of those of this attempt. */
-export function shareProblem(text: string, { threshold, shares }: SealStatus, given: ReadonlySet<number>): string | undefined {
+export function shareProblem(
+  text: string,
+  { threshold, shares }: Pick<SealStatus, 'threshold' | 'shares'>,
+  given: ReadonlySet<number>,
+): string | undefined {
   const share = text.trim();
   if (share === '') return 'Type a key share, or leave with Esc.';
   if (/^-----BEGIN PGP/.test(share)) return sealedForHolder;
@@ -41,6 +45,7 @@ function decoded(text: string): Buffer | undefined {
     // Digits and letters alone can be base64 as well, and only one of both has the length of a share.
     if (bytes.length >= 16 && bytes.length <= shareBytes) return bytes;
   }
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
-  return Buffer.from(text, 'base64');
+  if (/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return Buffer.from(text, 'base64');
+  // What is sealed with PGP is written in hex too.
+  return /^(?:[0-9a-f]{2})+$/i.test(text) ? Buffer.from(text, 'hex') : undefined;
 }

@@ -3,6 +3,9 @@ import type { Grant } from '../grants/grant.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type VaultAnswer, VaultApi, type VaultPlace } from './vault-api.ts';
 
+/** With the last share it loads all that it stores, and answers then; an answer to `sys/init` that nobody waits for is lost for good. */
+const patientMs = 110_000;
+
 /** What `sys/seal-status` says. */
 export interface SealStatus {
   initialized: boolean;
@@ -55,7 +58,7 @@ export class SecretsManager {
 
   /** Gives one share. There is no nonce in the request: somebody else's attempt cannot be refused, only noticed. */
   async give(grant: Grant, share: string): Promise<ShareOutcome> {
-    const answer = await this.#api.send('PUT', 'sys/unseal', { key: share }, grant.signal);
+    const answer = await this.#api.send('PUT', 'sys/unseal', { key: share }, grant.signal, patientMs);
     if (answer.status === 200) return { kind: 'taken', status: sealStatusOf(answer, this.#place) };
     // Which of them were put together shows in the words alone: a share that is no share is refused before it is counted.
     const isCounted = /retrieve stored keys|unseal failed|compute combined key|setup unseal key|verify recovery key/i.test(answer.words);
@@ -81,15 +84,16 @@ export class SecretsManager {
   /**
    * Makes the keys. Throws `failed.initialise`; `refused.initialised` where somebody was faster. What is thrown holds no key.
    * @param recovery the seal opens by itself, and the shares are for recovery
+   * @param pgpKeys one for each share, base64: the shares that are answered are sealed with them
    */
   async initialise(
     grant: Grant,
-    { shares, threshold, recovery }: { shares: number; threshold: number; recovery: boolean },
+    { shares, threshold, recovery, pgpKeys }: { shares: number; threshold: number; recovery: boolean; pgpKeys?: readonly string[] },
   ): Promise<NewKeys> {
     const counts = recovery
-      ? { recovery_shares: shares, recovery_threshold: threshold }
-      : { secret_shares: shares, secret_threshold: threshold };
-    const answer = await this.#api.send('PUT', 'sys/init', counts, grant.signal);
+      ? { recovery_shares: shares, recovery_threshold: threshold, ...(pgpKeys && { recovery_pgp_keys: pgpKeys }) }
+      : { secret_shares: shares, secret_threshold: threshold, ...(pgpKeys && { pgp_keys: pgpKeys }) };
+    const answer = await this.#api.send('PUT', 'sys/init', counts, grant.signal, patientMs);
     const body = (answer.json ?? {}) as Record<string, unknown>;
     if (answer.status !== 200) {
       const isThere = /already initialized/i.test(answer.words);
@@ -115,7 +119,7 @@ export class SecretsManager {
 
   /** Seals it: nobody reads a secret until it is unsealed again. */
   async close(grant: Grant, token: string): Promise<void> {
-    const answer = await new VaultApi(this.#place, token).send('PUT', 'sys/seal', undefined, grant.signal);
+    const answer = await new VaultApi(this.#place, token).send('PUT', 'sys/seal', undefined, grant.signal, patientMs);
     if (answer.status === 204 || answer.status === 200) return;
     if (/standby/i.test(answer.words))
       throw failed('This node stands by, and only the one that leads can be sealed.', 'Restart this one, or seal the one that leads.');

@@ -26,6 +26,14 @@ export interface VaultAnswer {
   words: string;
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+export interface VaultDownload {
+  status: number;
+  body: Buffer;
+  words: string;
+}
+
 /**
  * The HTTP API of HashiCorp Vault and OpenBao (reference/openbao-vault.md). A token goes into a header, and neither it nor a key share ever over plain HTTP to another
  * machine. Throws `unreachable.store` and `failed.store`; a status is an answer.
@@ -54,35 +62,9 @@ export class VaultApi {
     this.#token = token;
   }
 
-  /** `path` is below `/v1/`. */
-  async send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, json: unknown, signal: AbortSignal): Promise<VaultAnswer> {
-    const { host, address, tls, basePath, shown } = this.place;
-    const request = {
-      method,
-      path: `${basePath}/v1/${path}`,
-      headers: {
-        accept: 'application/json',
-        'content-type': 'application/json',
-        'x-vault-request': 'true',
-        ...(this.#token !== undefined && { 'x-vault-token': this.#token }),
-      },
-      body: json === undefined ? undefined : Buffer.from(JSON.stringify(json)),
-    };
-    let arrival: HttpArrival;
-    try {
-      arrival = await limited(signal, limitMs, async (both) => {
-        const stream = await host.dial({ host: address.host, port: address.port }, both);
-        return sendRequest(stream, { request, address, tls, signal: both, arrival: () => {} });
-      });
-    } catch (thrown) {
-      signal.throwIfAborted();
-      throw new Fault({
-        code: 'unreachable.store',
-        message: `The secrets manager at ${shown} does not answer: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
-        remedy: 'Check the address, and that it is running.',
-        cause: thrown,
-      });
-    }
+  /** `path` is below `/v1/`. `withinMs` is for what takes the server long. */
+  async send(method: Method, path: string, json: unknown, signal: AbortSignal, withinMs = limitMs): Promise<VaultAnswer> {
+    const arrival = await this.#arrival(method, path, json, signal, { limitMs: withinMs, limitBytes: bodyLimitBytes });
     if (!arrival.whole) {
       throw new Fault({
         code: 'failed.store',
@@ -96,6 +78,54 @@ export class VaultApi {
       json: parsed,
       words: wordsOf(parsed) || cleanLine(parsed === undefined ? arrival.body.toString('utf8').slice(0, 200) : ''),
     };
+  }
+
+  /** What is large and no JSON: a snapshot. `words` are those of a refusal, which is JSON. Throws `failed.store` for more than `limitBytes`. */
+  async download(path: string, limits: { limitMs: number; limitBytes: number }, signal: AbortSignal): Promise<VaultDownload> {
+    const { status, body, whole } = await this.#arrival('GET', path, undefined, signal, limits);
+    if (!whole) {
+      throw new Fault({
+        code: 'failed.store',
+        message: `It is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`,
+        remedy: 'Take it on the machine itself, with the command of the server.',
+      });
+    }
+    return { status, body, words: status === 200 ? '' : wordsOf(parsedJson(body)) };
+  }
+
+  async #arrival(
+    method: Method,
+    path: string,
+    json: unknown,
+    signal: AbortSignal,
+    limits: { limitMs: number; limitBytes: number },
+  ): Promise<HttpArrival> {
+    const { host, address, tls, basePath, shown } = this.place;
+    const request = {
+      method,
+      path: `${basePath}/v1/${path}`,
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'x-vault-request': 'true',
+        ...(this.#token !== undefined && { 'x-vault-token': this.#token }),
+      },
+      body: json === undefined ? undefined : Buffer.from(JSON.stringify(json)),
+    };
+    try {
+      return await limited(signal, limits.limitMs, async (both) => {
+        const stream = await host.dial({ host: address.host, port: address.port }, both);
+        return sendRequest(stream, { request, address, tls, signal: both, arrival: () => {}, limitBytes: limits.limitBytes });
+      });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw new Fault({
+        code: 'unreachable.store',
+        message: `The secrets manager at ${shown} does not answer: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
+        remedy: 'Check the address, and that it is running.',
+        cause: thrown,
+      });
+    }
   }
 }
 

@@ -19,6 +19,8 @@ import { VaultDouble } from './vault-double.ts';
 /** Everything a flow needs, with a real session in it and an engine in memory. */
 export class FlowStage {
   readonly engine = new EngineDouble();
+  /** Of further places. */
+  readonly engines = new Map<string, EngineDouble>();
   readonly fleet = new FleetDouble();
   operator = new OperatorDouble();
   readonly vault = new VaultDouble();
@@ -49,7 +51,7 @@ export class FlowStage {
   get world(): FlowWorld {
     return {
       fleet: this.fleet,
-      engineOf: () => this.engine,
+      engineOf: (place) => this.engines.get(place) ?? this.engine,
       engineFactsOf: () => this.engineFacts,
       hostOf: () => {
         if (this.host) return this.host;

@@ -1,0 +1,95 @@
+import { Fault } from '../faults/fault.ts';
+import { VaultAccess } from '../products/vault-access.ts';
+import { VaultTokens } from '../products/vault-tokens.ts';
+import { vaultAdminAbout } from './about-vault.ts';
+import type { Flow } from './flow.ts';
+import { handOut } from './hand-out.ts';
+import { openVaultOf, tokenFor } from './vault-open.ts';
+
+const policyName = 'admin';
+const policyText =
+  '# May do everything, as the root token does, and can be revoked and replaced.\npath "*" {\n  capabilities = ["create", "read", "update", "patch", "delete", "list", "sudo"]\n}\n';
+/** It lasts for as long as it is used or renewed once in that time. */
+const periodSeconds = 32 * 24 * 3600;
+
+export const vaultAdmin: Flow = {
+  ...vaultAdminAbout,
+  async run(session, input, world) {
+    if (!session.attended) {
+      throw new Fault({
+        code: 'refused.unattended',
+        message: 'A token that nobody sees is worse than none: making one needs somebody at a terminal.',
+        remedy: 'Run it in a terminal.',
+      });
+    }
+    const { component, place, target } = await openVaultOf(session, input, world);
+    const name = await session.ask.text({
+      id: 'name',
+      label: 'Whose token is it?',
+      help: 'The name stands in the audit log of the server, with all that is done with it.',
+      check: (text) => (/^[\w.@-]{1,60}$/.test(text.trim()) ? undefined : 'A name without spaces: ada'),
+    });
+    const { token } = session.rehearsing ? { token: 'none' } : await tokenFor(session, world, target, { may: 'the policy root' });
+    const access = new VaultAccess(place, token);
+    await session.act({
+      id: 'policy',
+      right: 'operate',
+      request: `PUT /v1/sys/policies/acl/${policyName}: everything, on every path`,
+      target,
+      done: async () => !session.rehearsing && (await access.policy(policyName, session.signal)) !== undefined,
+      run: (grant) => access.writePolicy(grant, policyName, policyText),
+    });
+    const made = await session.act({
+      id: 'token',
+      right: 'reveal',
+      request: `POST /v1/auth/token/create-orphan: policy ${policyName}, for ${name.trim()}, renewed every ${periodSeconds / 86_400} days`,
+      target,
+      run: (grant) => new VaultTokens(place, token).makeOrphan(grant, { policies: [policyName], name: name.trim(), periodSeconds }),
+    });
+    if (made === undefined) return { message: `Rehearsed: no token of ${component.id} was made.` };
+    session.hide(made);
+    const own = new VaultTokens(place, made);
+    try {
+      await handOut(session, [{ id: 'token', label: 'Admin token', value: made, whose: name.trim() }], {
+        lost: () => 'Nobody has it yet. It is revoked then.',
+        detail: 'it is revoked',
+        left: (_, cause) =>
+          new Fault({
+            code: 'interrupted.handout',
+            message: `Nobody took the admin token of ${component.id}; it was revoked.`,
+            remedy: 'Make another when somebody is there to take it.',
+            cause,
+          }),
+      });
+    } catch (thrown) {
+      if (thrown instanceof Fault && thrown.code === 'interrupted.handout') {
+        await session.act({
+          id: 'revoke',
+          right: 'operate',
+          request: 'PUT /v1/auth/token/revoke-self of the token that nobody took',
+          target,
+          run: (grant) => own.revokeSelf(grant),
+        });
+      }
+      throw thrown;
+    }
+    const facts = await own.self(session.signal);
+    if (!facts)
+      throw new Fault({ code: 'failed.admin', message: 'The server does not take the token that it made.', remedy: 'Look at its log.' });
+    return {
+      message: `${name.trim()} has an admin token of ${component.id} (${facts.policies.join(', ')}), tried here. It lasts while it is renewed every ${periodSeconds / 86_400} days.`,
+      data: { name: name.trim(), policies: facts.policies, accessor: facts.accessor },
+      todo: {
+        component: component.id,
+        items: [
+          {
+            id: 'revoke-root',
+            title: 'Revoke the root token',
+            detail: `quarterdeck vault revoke-root ${component.id}: it tries this one first`,
+            byHand: true,
+          },
+        ],
+      },
+    };
+  },
+};

@@ -1,0 +1,230 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Holders, VaultStage, vaultId, walkAway } from '../../test/doubles/vault-stage.ts';
+import { type Dialect, openbao, vault } from '../practice/secrets-manager/dialect.ts';
+import { vaultAdmin } from './vault-admin.ts';
+import { vaultRevokeRoot } from './vault-revoke-root.ts';
+import { vaultRoot } from './vault-root.ts';
+import { vaultRotate } from './vault-rotate.ts';
+
+const dialects: readonly Dialect[] = [openbao, vault];
+let stage: VaultStage;
+const share = (at: number) => stage.shares[at] as string;
+const three = () => [share(0), share(1), share(2)];
+/** Has the number of no share, and belongs to nothing. */
+function wrong(): string {
+  const used = new Set(stage.shares.map((one) => one.slice(-2)));
+  const free = ['01', '02', '03', '04', '05', '06'].find((number) => !used.has(number)) ?? '07';
+  return randomBytes(32).toString('hex') + free;
+}
+const sealStatus = () => stage.ask('GET', 'sys/seal-status');
+
+/** Nothing that opens something may be on a screen that stays, in the audit, in a journal. */
+async function expectNoTrace(holders: Holders, ...secrets: readonly string[]): Promise<void> {
+  const everywhere = holders.told + (await stage.written());
+  for (const secret of [...secrets, ...stage.shares, stage.token, ...Object.values(holders.seen)]) {
+    expect(everywhere).not.toContain(secret);
+  }
+}
+
+afterEach(() => stage.close());
+
+describe.each(dialects)('$product $version', (dialect) => {
+  beforeEach(async () => {
+    stage = await VaultStage.open({ dialect });
+    await stage.unseal();
+  });
+  /** Older servers ask for no token. */
+  const token = () => ({ token: stage.token });
+
+  test('new shares: made with the old ones, proved by their holders, and only then in force (R59, R75)', async () => {
+    const holders = new Holders({ ...token(), share: three(), shares: '4', threshold: '2' });
+    const { message } = await stage.run(vaultRotate, holders);
+    expect(message).toMatch(/2 of 4 open it/);
+    expect(Object.keys(holders.seen)).toEqual([1, 2, 3, 4].map((number) => `New key share ${number} of 4`));
+    expect(await sealStatus()).toMatchObject({ sealed: false, t: 2, n: 4 });
+    await stage.ask('PUT', 'sys/seal');
+    const [first, second] = Object.values(holders.seen);
+    await stage.ask('PUT', 'sys/unseal', { key: second });
+    await stage.ask('PUT', 'sys/unseal', { key: first });
+    expect(await sealStatus()).toMatchObject({ sealed: false });
+    await expectNoTrace(holders);
+  });
+
+  test('a wrong share shows when all are together: said, and begun anew without losing the rotation', async () => {
+    const holders = new Holders({ ...token(), share: [share(0), wrong(), share(1), ...three()] });
+    await stage.run(vaultRotate, holders);
+    expect(holders.texts().join(' ')).toMatch(/at least one of them is wrong.*dropped them all.*cannot say whose/);
+    expect(await sealStatus()).toMatchObject({ t: 3, n: 5 });
+  });
+
+  test('who leaves while the shares are given leaves a rotation that somebody goes on with', async () => {
+    const left = new Holders({ ...token(), share: [share(0), walkAway] });
+    await expect(stage.run(vaultRotate, left)).rejects.toMatchObject({ kind: 'interrupted', message: expect.stringContaining('1 of 3') });
+    const next = new Holders({ ...token(), attempt: 'continue', share: [share(1), share(2)] });
+    await stage.run(vaultRotate, next);
+    expect(next.asked.find(({ id }) => id === 'attempt')?.label).toContain('with 1 of 3 given');
+    expect(Object.keys(next.seen)).toHaveLength(5);
+  });
+
+  test('who leaves while the new ones are handed out: the rotation is cancelled, and the old ones open it', async () => {
+    const holders = new Holders({ ...token(), share: three(), 'share-2-shown': walkAway, 'leave-share-2': 'leave' });
+    await expect(stage.run(vaultRotate, holders)).rejects.toMatchObject({
+      message: expect.stringMatching(/shares of before stay in force/),
+    });
+    await stage.ask('PUT', 'sys/seal');
+    await stage.unseal();
+    expect(await sealStatus()).toMatchObject({ sealed: false });
+    const again = new Holders({ ...token(), share: three() });
+    await stage.run(vaultRotate, again);
+    expect(again.asked.some(({ id }) => id === 'attempt')).toBe(false);
+  });
+
+  test('somebody cancels it meanwhile: said, and no share is taken', async () => {
+    const cancelled = async () => {
+      const path = dialect.product === 'vault' ? 'sys/rekey/init' : 'sys/rotate/root/init';
+      await stage.ask('DELETE', path);
+      return share(1);
+    };
+    const holders = new Holders({ ...token(), share: [share(0), cancelled] });
+    await expect(stage.run(vaultRotate, holders)).rejects.toMatchObject({ code: 'failed.ceremony' });
+  });
+
+  test('nobody there: no shares are made that nobody sees', async () => {
+    await expect(stage.run(vaultRotate, new Holders(token(), 'unattended'))).rejects.toMatchObject({ code: 'refused.unattended' });
+    await expect(stage.run(vaultRoot, new Holders(token(), 'unattended'))).rejects.toMatchObject({ code: 'refused.unattended' });
+  });
+
+  test('a root token is made with the shares, read with the one-time password, and works', async () => {
+    const holders = new Holders({ ...token(), share: three() });
+    const { message } = await stage.run(vaultRoot, holders);
+    expect(message).toContain('one more root token');
+    const made = holders.seen['Root token'] ?? '';
+    expect(await stage.ask('GET', 'auth/token/lookup-self', undefined, made)).toMatchObject({ data: { policies: ['root'] } });
+    expect(holders.asked.some(({ id }) => id === 'token')).toBe(dialect.product === 'openbao');
+    await expectNoTrace(holders);
+  });
+
+  test('who leaves in the middle cancels it: only they could have read the token', async () => {
+    const holders = new Holders({ ...token(), share: [share(0), walkAway] });
+    await expect(stage.run(vaultRoot, holders)).rejects.toMatchObject({
+      kind: 'interrupted',
+      message: expect.stringContaining('cancelled'),
+    });
+    const next = new Holders({ ...token(), share: three() });
+    await stage.run(vaultRoot, next);
+    expect(next.asked.some(({ id }) => id === 'attempt')).toBe(false);
+  });
+
+  test('an attempt of somebody else is given a share, or cancelled and begun anew', async () => {
+    const path = dialect.product === 'vault' ? 'sys/generate-root' : 'sys/generate-root-token';
+    const begun = await stage.ask('PUT', `${path}/attempt`, {});
+    const { otp } = (begun['data'] ?? begun) as { otp: string };
+    const giver = new Holders({ ...token(), attempt: 'contribute', share: three() });
+    const { message } = await stage.run(vaultRoot, giver);
+    expect(message).toContain('The last share was given');
+    expect(giver.texts().join(' ')).toMatch(/who alone can read it/);
+    expect(JSON.stringify(giver.shown)).not.toContain(otp);
+    await stage.ask('PUT', `${path}/attempt`, {});
+    const other = new Holders({ ...token(), attempt: 'drop', share: three() });
+    await stage.run(vaultRoot, other);
+    expect(Object.keys(other.seen)).toEqual(['Root token']);
+  });
+
+  test('a root token that nobody takes is revoked', async () => {
+    const holders = new Holders({ ...token(), share: three(), 'root-proof': walkAway, 'leave-root': 'leave' });
+    await expect(stage.run(vaultRoot, holders)).rejects.toMatchObject({ message: expect.stringContaining('revoked') });
+    expect(await stage.ask('GET', 'auth/token/lookup-self', undefined, holders.seen['Root token'])).toMatchObject({ status: 403 });
+  });
+
+  test('the root token goes when another admin token was tried, and not before', async () => {
+    const made = new Holders({ ...token(), name: 'ada' });
+    await stage.run(vaultAdmin, made);
+    const admin = made.seen['Admin token'] ?? '';
+    await expectNoTrace(made);
+    const holders = new Holders({ root: stage.token, other: admin });
+    const { message } = await stage.run(vaultRevokeRoot, holders);
+    expect(message).toMatch(/opens nothing any more.*ada.*admin/);
+    expect(holders.confirmations[0]?.consequences.join(' ')).toContain('No other root token is left');
+    expect(await stage.ask('GET', 'auth/token/lookup-self')).toMatchObject({ status: 403 });
+    expect(await stage.ask('GET', 'auth/token/lookup-self', undefined, admin)).toMatchObject({ status: 200 });
+    await expectNoTrace(holders, admin);
+  });
+});
+
+describe('never the last way in', () => {
+  beforeEach(async () => {
+    stage = await VaultStage.open();
+    await stage.unseal();
+  });
+  const tokenOf = async (body: object, how = 'create'): Promise<string> => {
+    const { auth } = (await stage.ask('POST', `auth/token/${how}`, body)) as unknown as { auth: { client_token: string } };
+    return auth.client_token;
+  };
+  const refusedWith = (other: string, why: RegExp) =>
+    expect(stage.run(vaultRevokeRoot, new Holders({ root: stage.token, other }))).rejects.toMatchObject({
+      code: 'refused.lastWayIn',
+      message: expect.stringMatching(why),
+    });
+  afterEach(async () => {
+    expect(await stage.ask('GET', 'auth/token/lookup-self')).toMatchObject({ status: 200 });
+  });
+
+  test('the same token, one that is none, a child of it, and one that may too little are refused', async () => {
+    await refusedWith(stage.token, /same one/);
+    await refusedWith('s.none', /does not know it/);
+    await refusedWith(await tokenOf({ policies: ['root'] }), /ends with that/);
+    await refusedWith(await tokenOf({ policies: ['apps'], ttl: '1h' }, 'create-orphan'), /may not write policies/);
+    await refusedWith(await tokenOf({ policies: ['root'], ttl: '1h', renewable: false }, 'create-orphan'), /cannot be renewed/);
+  });
+
+  test('where shares alone make no root token an empty answer is refused', async () => {
+    await expect(stage.run(vaultRevokeRoot, new Holders({ root: stage.token, other: '' }))).rejects.toMatchObject({ code: 'usage.answer' });
+  });
+
+  test('not confirmed, or a token that is no root: nothing is revoked', async () => {
+    const other = await tokenOf({ policies: ['root'] }, 'create-orphan');
+    const holders = new Holders({ root: stage.token, other });
+    holders.confirms = false;
+    await expect(stage.run(vaultRevokeRoot, holders)).rejects.toMatchObject({ code: 'refused.notConfirmed' });
+    expect(holders.confirmations[0]?.consequences.join(' ')).toContain('1 other root token is left');
+    const apps = await tokenOf({ policies: ['apps'] });
+    await expect(stage.run(vaultRevokeRoot, new Holders({ root: apps, other }))).rejects.toMatchObject({ code: 'refused.notRoot' });
+  });
+
+  test('a sealed one says so, with the way on', async () => {
+    await stage.ask('PUT', 'sys/seal');
+    await expect(stage.run(vaultRotate, new Holders())).rejects.toMatchObject({
+      code: 'refused.sealed',
+      remedy: `quarterdeck unseal ${vaultId}`,
+    });
+    await stage.unseal();
+  });
+
+  test('rehearsed: what would be sent is told, nothing is asked or sent', async () => {
+    stage.stage.policy = { ...stage.stage.policy, rehearsing: true };
+    for (const flow of [vaultRotate, vaultRoot, vaultRevokeRoot]) {
+      const holders = new Holders();
+      const { message } = await stage.run(flow, holders);
+      expect(message).toMatch(/^Rehearsed/);
+      expect(holders.asked).toEqual([]);
+      expect(holders.texts().join(' ')).toContain('/v1/');
+    }
+  });
+});
+
+test('without a login the shares are the way in, where a server makes root tokens of them alone', async () => {
+  stage = await VaultStage.open({ dialect: vault });
+  await stage.unseal();
+  const { message } = await stage.run(vaultRevokeRoot, new Holders({ root: stage.token, other: '' }));
+  expect(message).toContain('the key shares, which make a root token without a login');
+});
+
+test('a server that makes no root token over its API says how it can be made to', async () => {
+  stage = await VaultStage.open({ dialect: { product: 'openbao', version: '2.5.4', openCeremonies: false } });
+  await stage.unseal();
+  await expect(stage.run(vaultRoot, new Holders({ token: stage.token }))).rejects.toMatchObject({
+    code: 'refused.ceremony',
+    remedy: expect.stringContaining('disable_unauthed'),
+  });
+});

@@ -1,0 +1,152 @@
+import { Fault } from '../faults/fault.ts';
+import { editText } from '../hosts/local-editor.ts';
+import { VaultAccess } from '../products/vault-access.ts';
+import type { Session } from '../session/session.ts';
+import { diffLines } from '../stack/plan-text.ts';
+import { cleanLine } from '../text/clean.ts';
+import { vaultPoliciesAbout, vaultPolicyAbout } from './about-vault.ts';
+import type { Flow } from './flow.ts';
+import { openVaultOf, tokenFor } from './vault-open.ts';
+
+/** What the server will not have changed. */
+const fixed = new Set(['root']);
+
+const ways = [
+  { value: 'read', label: 'Read below a path' },
+  { value: 'write', label: 'Read and write below a path' },
+  { value: 'editor', label: 'In an editor', detail: 'the whole policy, as it is or new' },
+] as const;
+
+export const vaultPolicies: Flow = {
+  ...vaultPoliciesAbout,
+  async run(session, input, world) {
+    const { component, place, target } = await openVaultOf(session, input, world);
+    const { token } = await tokenFor(session, world, target, { may: 'read and list on sys/policies/acl' });
+    const access = new VaultAccess(place, token);
+    const name = input.words[0];
+    if (name === undefined) {
+      const names = await access.policies(session.signal);
+      session.show({ kind: 'table', columns: ['POLICY'], rows: names.map((each) => [cleanLine(each)]) });
+      return { message: `${component.id} has ${names.length} policies.`, data: { policies: names } };
+    }
+    const text = await access.policy(name, session.signal);
+    if (text === undefined) throw unknown(component.id, name, await access.policies(session.signal));
+    session.show({ kind: 'text', text: text === '' ? '(empty: it may do everything)' : text });
+    return { message: `That is the policy ${cleanLine(name)}.`, data: { name, policy: text } };
+  },
+};
+
+export const vaultPolicy: Flow = {
+  ...vaultPolicyAbout,
+  async run(session, input, world) {
+    const { component, place, target } = await openVaultOf(session, input, world);
+    const name = (input.words[0] ?? (await askName(session))).trim();
+    if (fixed.has(name))
+      throw new Fault({
+        code: 'refused.policy',
+        message: `The policy ${name} is built in, and cannot be changed.`,
+        remedy: 'Write another.',
+      });
+    if (session.rehearsing && !input.stdin) {
+      session.show({
+        kind: 'text',
+        text: `Would ask for a token and for what the policy ${cleanLine(name)} allows, show the difference, and send PUT /v1/sys/policies/acl/${cleanLine(name)}`,
+      });
+      return { message: `Rehearsed: the policy ${cleanLine(name)} is as it was.` };
+    }
+    const { token } = await tokenFor(session, world, target, { may: 'update on sys/policies/acl' });
+    const access = new VaultAccess(place, token);
+    const before = await access.policy(name, session.signal);
+    if (input.options['remove'] === true) return remove(session, access, target, name, before);
+    const after = input.stdin ? new TextDecoder().decode(input.stdin) : await composed(session, before ?? '');
+    if (after.trim() === (before ?? '').trim()) return { message: `The policy ${cleanLine(name)} is so already.` };
+    const answer = await session.review({
+      id: 'policy',
+      title: before === undefined ? `New policy ${cleanLine(name)}` : `Policy ${cleanLine(name)}`,
+      sections: [
+        {
+          title: 'What changes',
+          lines: [...diffLines({ path: `${name}.hcl`, before: before ?? '', after })],
+        },
+      ],
+      findings: [],
+      summary: `Writes the policy ${cleanLine(name)} of ${component.id}. Whoever has it may do that from then on.`,
+      actions: [
+        { id: 'apply', label: 'Write it' },
+        { id: 'cancel', label: 'Cancel' },
+      ],
+    });
+    if (session.rehearsing) return { message: `Rehearsed: the policy ${cleanLine(name)} is as it was.` };
+    if (answer !== 'apply')
+      throw new Fault({ code: 'interrupted.cancelled', message: 'The policy was not written.', remedy: 'Run it again.' });
+    await session.act({
+      id: 'write',
+      right: 'operate',
+      request: `PUT /v1/sys/policies/acl/${cleanLine(name)}`,
+      target,
+      done: async () => (await access.policy(name, session.signal))?.trim() === after.trim(),
+      run: (grant) => access.writePolicy(grant, name, after),
+    });
+    return { message: `The policy ${cleanLine(name)} is in force.`, data: { name, created: before === undefined } };
+  },
+};
+
+async function askName(session: Session): Promise<string> {
+  return session.ask.text({
+    id: 'name',
+    label: 'Name of the policy',
+    help: 'New, or one that is there: "vault policies" lists them.',
+    check: (text) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes.'),
+  });
+}
+
+async function composed(session: Session, before: string): Promise<string> {
+  const way = await session.ask.choice({
+    id: 'allows',
+    label: 'What does it allow?',
+    help: before === '' ? 'There is none of that name yet.' : 'There is one already: the first two are added to it.',
+    choices: ways,
+    initial: before === '' ? 'read' : 'editor',
+  });
+  if (way === 'editor') return session.lend(() => editText(before, { name: 'policy.hcl', env: process.env, signal: session.signal }));
+  const path = await session.ask.text({
+    id: 'below',
+    label: 'Below which path?',
+    help: 'As an engine of version 2 wants it, with data in it: secret/data/apps. What is allowed ends there.',
+    initial: 'secret/data/',
+    check: (text) => (/^[^"\s/]+\/[^"\s]+$/.test(text.trim()) ? undefined : 'An engine, a slash and a path: secret/data/apps'),
+  });
+  const at = path.trim().replace(/\/?\*?$/, '');
+  const capabilities = way === 'read' ? '"read", "list"' : '"create", "read", "update", "patch", "delete", "list"';
+  const added = `path "${at}/*" {\n  capabilities = [${capabilities}]\n}\n`;
+  return before === '' ? added : `${before.replace(/\n*$/, '\n')}${added}`;
+}
+
+async function remove(
+  session: Session,
+  access: VaultAccess,
+  target: { host: string; component: string },
+  name: string,
+  before: string | undefined,
+): Promise<{ message: string }> {
+  if (before === undefined) return { message: `There is no policy ${cleanLine(name)}.` };
+  await session.act({
+    id: 'remove',
+    right: 'destroy',
+    title: `Remove the policy ${cleanLine(name)}`,
+    request: `DELETE /v1/sys/policies/acl/${cleanLine(name)}`,
+    target,
+    consequences: ['Tokens that have it lose at once what it allowed. Its text is not kept.'],
+    done: async () => (await access.policy(name, session.signal)) === undefined,
+    run: (grant) => access.removePolicy(grant, name),
+  });
+  return { message: `The policy ${cleanLine(name)} is removed.` };
+}
+
+function unknown(id: string, name: string, names: readonly string[]): Fault {
+  return new Fault({
+    code: 'usage.policy',
+    message: `${id} has no policy "${cleanLine(name)}".`,
+    remedy: `It has: ${names.map(cleanLine).join(', ')}.`,
+  });
+}

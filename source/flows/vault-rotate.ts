@@ -1,0 +1,205 @@
+import { Fault } from '../faults/fault.ts';
+import { type NewShares, type RotationStatus, ShareRotation } from '../products/key-ceremonies.ts';
+import type { Session } from '../session/session.ts';
+import { vaultRotateAbout } from './about-vault.ts';
+import { collectShares } from './collect-shares.ts';
+import type { Flow, FlowOutcome } from './flow.ts';
+import { handOut } from './hand-out.ts';
+import { askCounts, type ShareCounts } from './share-counts.ts';
+import { type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
+
+export const vaultRotate: Flow = {
+  ...vaultRotateAbout,
+  async run(session, input, world) {
+    if (!session.attended) throw unattended();
+    const vault = await openVaultOf(session, input, world);
+    const { component, place, status, target } = vault;
+    const recovery = status.recoverySeal;
+    if (session.rehearsing) return rehearsed(session, vault);
+    const { token } = await tokenFor(session, world, target, { may: 'sudo on sys/rotate/root/*' });
+    const rotation = await ShareRotation.open(place, { token, recovery }, session.signal);
+    const begun = await beginRotation(session, rotation, vault);
+    const made = await collectShares(
+      {
+        session,
+        ceremony: rotation,
+        target,
+        seal: status,
+        left: ({ progress, required }, cause) => leftAt(component.id, progress, required, cause),
+      },
+      begun,
+    );
+    const counts = { shares: made.shares.length, threshold: begun.threshold };
+    await giveOut(session, rotation, vault, made, counts);
+    if (made.verificationNonce !== '') await proveShares(session, rotation, vault, made, counts);
+    return outcomeOf(component.id, counts);
+  },
+};
+
+/** A rotation that others began can be gone on with, unless its new shares were handed out already: nobody is told them twice. */
+async function beginRotation(
+  session: Session,
+  rotation: ShareRotation,
+  { component, status: now, target }: OpenVault,
+): Promise<RotationStatus> {
+  const status = await rotation.status(session.signal);
+  if (status.started) {
+    const shown = status.verificationNonce !== '';
+    const way = await session.ask.choice({
+      id: 'attempt',
+      label: shown
+        ? 'A rotation was left when its new shares had been made. Cancel it?'
+        : `A rotation to ${status.threshold} of ${status.shares} shares is under way, with ${status.progress} of ${status.required} given. Go on with it?`,
+      help: 'The shares of now are in force until the new ones are proved. Others may be giving theirs right now.',
+      choices: [
+        ...(shown ? [] : [{ value: 'continue', label: 'Go on with it' }]),
+        { value: 'drop', label: 'Cancel it and begin anew', detail: 'nothing is lost but the time of who gave theirs' },
+        { value: 'leave', label: 'Leave it as it is' },
+      ],
+      initial: shown ? 'leave' : 'continue',
+    });
+    if (way === 'continue') return status;
+    if (way === 'leave')
+      throw new Fault({ code: 'interrupted.cancelled', message: 'The rotation was left as it is.', remedy: 'Ask who began it.' });
+    await cancel(session, rotation, target, status.nonce, 'drop');
+  }
+  const counts = await askCounts(session, now);
+  const started = await session.act({
+    id: 'start',
+    right: 'operate',
+    request: `PUT /v1/${rotation.path}/init: ${counts.shares} shares, ${counts.threshold} of them open ${component.id}, in force once they are proved`,
+    target,
+    run: (grant) => rotation.start(grant, counts),
+  });
+  if (!started) throw new Error('an act that is not rehearsed has an outcome');
+  return started;
+}
+
+async function cancel(session: Session, rotation: ShareRotation, target: OpenVault['target'], nonce: string, id: string): Promise<void> {
+  await session.act({
+    id,
+    right: 'operate',
+    request: `DELETE /v1/${rotation.path}/init`,
+    target,
+    run: (grant) => rotation.cancel(grant, nonce),
+  });
+}
+
+async function giveOut(
+  session: Session,
+  rotation: ShareRotation,
+  vault: OpenVault,
+  made: NewShares,
+  { shares }: ShareCounts,
+): Promise<void> {
+  const isInForce = made.verificationNonce === '';
+  const { id } = vault.component;
+  const handouts = made.shares.map((value, at) => ({
+    id: `share-${at + 1}`,
+    label: `New key share ${at + 1} of ${shares}`,
+    value,
+    whose: `the holder of share ${at + 1}`,
+  }));
+  try {
+    await handOut(session, handouts, {
+      lost: (left) =>
+        isInForce
+          ? `They are in force already, and nobody has ${left.join(', ')}. They cannot be shown again.`
+          : `Nobody has ${left.join(', ')} yet. The rotation is cancelled then, and the shares of before stay in force.`,
+      detail: isInForce ? 'then rotate again at once, while it is open' : 'the shares of before stay in force',
+      left: (left, cause) =>
+        new Fault(
+          isInForce
+            ? {
+                code: 'failed.handout',
+                message: `The new shares of ${id} are in force, and nobody has ${left.join(', ')}.`,
+                remedy: `While it is open, rotate again: quarterdeck vault rotate ${id}`,
+                cause,
+              }
+            : {
+                code: 'interrupted.handout',
+                message: `The new shares of ${id} were not all handed out. The shares of before stay in force.`,
+                remedy: 'Have who wrote a new one down throw it away. Rotate again when all holders are at hand.',
+                cause,
+              },
+        ),
+    });
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.code === 'interrupted.handout' && !session.signal.aborted) {
+      const { nonce } = await rotation.status(session.signal);
+      await cancel(session, rotation, vault.target, nonce, 'cancel');
+    }
+    throw thrown;
+  }
+}
+
+/** The server is given the new shares once, and only then takes them in force. */
+async function proveShares(
+  session: Session,
+  rotation: ShareRotation,
+  { target }: OpenVault,
+  { shares, verificationNonce }: NewShares,
+  { threshold }: ShareCounts,
+): Promise<void> {
+  let done = false;
+  for (const [at, share] of shares.slice(0, threshold).entries()) {
+    const answer = await session.act({
+      id: `prove-${at + 1}`,
+      right: 'operate',
+      request: `PUT /v1/${rotation.path}/verify with a new key share (${at} of ${threshold} were given)`,
+      target,
+      run: (grant) => rotation.prove(grant, share, verificationNonce),
+    });
+    done = answer === true;
+  }
+  if (done) return;
+  throw new Fault({
+    code: 'failed.rotate',
+    message: 'The new shares were given, and the server does not say that they are in force.',
+    remedy: 'Keep the shares of before and the new ones, and look at its log.',
+  });
+}
+
+function rehearsed(session: Session, { component, status }: OpenVault): FlowOutcome {
+  session.show({
+    kind: 'text',
+    text: `Would ask for a token and for ${status.threshold} of the ${status.shares} key shares in force, hand the new ones out, and put them in force once they are proved: PUT /v1/sys/rotate/root/init, update, verify (or sys/rekey where the server is older)`,
+  });
+  return { message: `Rehearsed: the key shares of ${component.id} are the same.` };
+}
+
+function leftAt(id: string, progress: number, required: number, cause: Fault): Fault {
+  return new Fault({
+    code: 'interrupted.cancelled',
+    message: `The rotation stands at ${progress} of ${required} shares; those of before are in force.`,
+    remedy: `Go on with it, or cancel it: quarterdeck vault rotate ${id}. Sealing or a restart ends it too.`,
+    cause,
+  });
+}
+
+function outcomeOf(id: string, { shares, threshold }: ShareCounts): FlowOutcome {
+  return {
+    message: `${id} has new key shares: ${threshold} of ${shares} open it. Those of before open nothing any more.`,
+    data: { shares, threshold },
+    todo: {
+      component: id,
+      items: [
+        {
+          id: 'old-shares',
+          title: 'Have the old shares thrown away',
+          detail: 'They still open snapshots and backups that were taken with them: keep as many of those together as you keep such.',
+          byHand: true,
+        },
+        { id: 'snapshot', title: 'Take a snapshot under the new shares', detail: `quarterdeck vault snapshot ${id}`, byHand: false },
+      ],
+    },
+  };
+}
+
+function unattended(): Fault {
+  return new Fault({
+    code: 'refused.unattended',
+    message: 'New shares that nobody sees are lost at once: rotating them needs somebody at a terminal.',
+    remedy: 'Run it in a terminal, with the holders at hand.',
+  });
+}

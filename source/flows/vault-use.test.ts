@@ -1,0 +1,257 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Holders, VaultStage } from '../../test/doubles/vault-stage.ts';
+import { vaultApprole } from './vault-approle.ts';
+import { vaultLogin, vaultLogout, vaultToken } from './vault-login.ts';
+import { vaultPolicies, vaultPolicy } from './vault-policy.ts';
+import { vaultList, vaultRead } from './vault-read.ts';
+import { vaultSnapshot } from './vault-snapshot.ts';
+import { vaultWrite } from './vault-write.ts';
+
+let stage: VaultStage;
+beforeEach(async () => {
+  stage = await VaultStage.open();
+  await stage.unseal();
+});
+afterEach(() => stage.close());
+
+const kept = 'local/vault/TOKEN';
+const tables = (holders: Holders) =>
+  holders.shown.flatMap((shown) => (shown.kind === 'table' ? shown.rows.map((row) => row.join(' ')) : []));
+const secrets = (holders: Holders) => holders.shown.flatMap((shown) => (shown.kind === 'secret' ? [shown.value] : []));
+
+async function expectNoTrace(holders: Holders, ...values: readonly string[]): Promise<void> {
+  const everywhere = holders.told + (await stage.written());
+  for (const value of [stage.token, ...values]) expect(everywhere).not.toContain(value);
+}
+/** A token with this policy alone, an hour long. */
+async function tokenWith(policy: string): Promise<string> {
+  const { auth } = (await stage.ask('POST', 'auth/token/create', { policies: [policy], ttl: '1h' })) as unknown as {
+    auth: { client_token: string };
+  };
+  return auth.client_token;
+}
+
+describe('logging in', () => {
+  test('a token is looked up, told without itself, and kept when that is wanted; then nothing asks for it any more', async () => {
+    const token = await tokenWith('apps');
+    const holders = new Holders({ method: 'token', token, keep: 'yes' });
+    const { message, data } = await stage.run(vaultLogin, holders);
+    expect(message).toMatch(/Logged in to vault as token; the token is kept/);
+    expect(data).toMatchObject({ policies: ['apps', 'default'], kept: true });
+    expect(await stage.stage.vault.read(kept)).toBe(token);
+    expect(tables(holders).join('\n')).toMatch(/policies apps, default.*\n.*ends in/);
+    await expectNoTrace(holders, token);
+    const later = new Holders({}, 'unattended');
+    expect((await stage.run(vaultToken, later)).data).toMatchObject({ policies: ['apps', 'default'] });
+    const out = await stage.run(vaultLogout, new Holders());
+    expect(out.message).toContain('was revoked and forgotten');
+    expect(await stage.ask('GET', 'auth/token/lookup-self', undefined, token)).toMatchObject({ status: 403 });
+    expect((await stage.run(vaultLogout, new Holders())).message).toBe('No token is kept for vault.');
+  });
+
+  test('a root token is not kept by itself, and logging out does not revoke it', async () => {
+    const holders = new Holders({ token: stage.token });
+    expect((await stage.run(vaultLogin, holders)).data).toMatchObject({ kept: false });
+    expect(holders.asked.find(({ id }) => id === 'keep')?.help).toContain('may do everything');
+    await stage.run(vaultLogin, new Holders({ token: stage.token, keep: 'yes' }));
+    expect((await stage.run(vaultLogout, new Holders())).message).toContain('was not revoked');
+    expect(await stage.ask('GET', 'auth/token/lookup-self')).toMatchObject({ status: 200 });
+  });
+
+  test('AppRole: both halves give a token; a wrong one is refused without being repeated', async () => {
+    const { data: role } = (await stage.ask('GET', 'auth/approle/role/backup/role-id')) as unknown as { data: { role_id: string } };
+    const { data: secret } = (await stage.ask('POST', 'auth/approle/role/backup/secret-id', {})) as unknown as {
+      data: { secret_id: string };
+    };
+    const answers = { 'role-id': role.role_id, 'secret-id': secret.secret_id, keep: 'no' };
+    const holders = new Holders(answers);
+    const { data } = await stage.run(vaultLogin, holders, { options: { method: 'approle' } });
+    expect(data).toMatchObject({ policies: ['backup', 'default'], path: 'auth/approle/login' });
+    await expectNoTrace(holders, secret.secret_id);
+    const wrong = new Holders({ ...answers, 'secret-id': 'not-the-secret-id' });
+    await expect(stage.run(vaultLogin, wrong, { options: { method: 'approle' } })).rejects.toMatchObject({
+      code: 'failed.login',
+      message: expect.not.stringContaining('not-the-secret-id'),
+    });
+  });
+
+  test('bad input: a token of another server, one with a space, a way that is none', async () => {
+    await expect(stage.run(vaultLogin, new Holders({ token: 's.elsewhere' }))).rejects.toMatchObject({ code: 'failed.login' });
+    await expect(stage.run(vaultLogin, new Holders({ token: 'a b' }))).rejects.toMatchObject({ code: 'usage.token' });
+    await expect(stage.run(vaultLogin, new Holders(), { options: { method: 'ldap' } })).rejects.toMatchObject({ code: 'usage.method' });
+    await expect(stage.run(vaultToken, new Holders({ token: '' }))).rejects.toMatchObject({ code: 'usage.token' });
+  });
+});
+
+describe('reading and writing paths', () => {
+  const token = () => ({ token: stage.token });
+
+  test('engines and names are listed; values stay hidden until one is chosen', async () => {
+    const engines = new Holders(token());
+    await stage.run(vaultList, engines);
+    expect(tables(engines)).toEqual(['legacy/ 1 from before the move', 'secret/ 2 secrets of the household']);
+    const names = new Holders(token());
+    await stage.run(vaultList, names, { words: ['secret/apps'] });
+    expect(tables(names)).toEqual(['secret/apps/file-sync', 'secret/apps/rss-reader']);
+    const holders = new Holders({ ...token(), field: 'gui_user' });
+    const { data } = await stage.run(vaultRead, holders, { words: ['secret/apps/file-sync'] });
+    expect(tables(holders)).toEqual(['api_key (hidden)', 'gui_user (hidden)']);
+    expect(secrets(holders)).toEqual(['captain']);
+    expect(data).toMatchObject({ engine: 2, keys: ['api_key', 'gui_user'], version: 1 });
+    await expectNoTrace(holders);
+  });
+
+  test('without a path one goes down through the folders', async () => {
+    const holders = new Holders({ ...token(), path: 'secret/', 'path-2': 'apps/', 'path-3': 'rss-reader', field: '' });
+    expect((await stage.run(vaultRead, holders)).message).toBe('secret/apps/rss-reader, version 2 has one key.');
+  });
+
+  test('version 2: other keys stay, an older version can be read, and who was slower is refused (check-and-set)', async () => {
+    const path = 'secret/apps/file-sync';
+    const values = { ...token(), 'value-gui_user': 'ada', 'again-gui_user': 'ada' };
+    const holders = new Holders(values);
+    const { message } = await stage.run(vaultWrite, holders, { words: [path, 'gui_user'] });
+    expect(message).toBe(`${path} is at version 2.`);
+    expect(await stage.written()).toContain('keeps api_key, if it is still at version 1');
+    const older = new Holders({ ...token(), field: 'gui_user' });
+    await stage.run(vaultRead, older, { words: [path], options: { version: '1' } });
+    expect(secrets(older)).toEqual(['captain']);
+    const slower = new Holders({
+      ...token(),
+      'value-gui_user': async () => {
+        await stage.ask('PUT', 'secret/data/apps/file-sync', { data: { gui_user: 'grace' } });
+        return 'eve';
+      },
+      'again-gui_user': 'eve',
+    });
+    await expect(stage.run(vaultWrite, slower, { words: [path, 'gui_user'] })).rejects.toMatchObject({ code: 'failed.changed' });
+    expect(await stage.ask('GET', 'secret/data/apps/file-sync')).toMatchObject({ data: { data: { gui_user: 'grace' } } });
+  });
+
+  test('version 1 keeps nothing: overwriting is confirmed with what is lost', async () => {
+    const holders = new Holders({ ...token(), 'value-password': 'correct horse', 'again-password': 'correct horse' });
+    const { message } = await stage.run(vaultWrite, holders, { words: ['legacy/router', 'password'] });
+    expect(message).toBe('legacy/router is written.');
+    expect(holders.confirmations[0]?.consequences.join(' ')).toMatch(/lost: password/);
+    expect(await stage.ask('GET', 'legacy/router')).toMatchObject({ data: { user: 'admin', password: 'correct horse' } });
+    await expectNoTrace(holders, 'correct horse');
+  });
+
+  test('something new, and the same once more: the second time there is nothing to do', async () => {
+    const values = { ...token(), 'value-a': 'first value', 'again-a': 'first value' };
+    const words = ['secret/new/thing', 'a'];
+    expect((await stage.run(vaultWrite, new Holders(values), { words })).data).toMatchObject({ version: 1 });
+    expect((await stage.run(vaultWrite, new Holders(values), { words })).data).toMatchObject({ version: 1 });
+  });
+
+  test('a deleted version is told as deleted, and written over', async () => {
+    await stage.ask('DELETE', 'secret/data/apps/file-sync');
+    const { message } = await stage.run(vaultRead, new Holders(token()), { words: ['secret/apps/file-sync'] });
+    expect(message).toMatch(/was deleted; the server can bring it back/);
+    const values = { ...token(), 'value-a': 'anew', 'again-a': 'anew' };
+    expect((await stage.run(vaultWrite, new Holders(values), { words: ['secret/apps/file-sync', 'a'] })).data).toEqual({
+      path: 'secret/apps/file-sync',
+      keys: ['a'],
+      version: 2,
+    });
+  });
+
+  test.each([
+    ['a value on the command line', ['secret/x', 'password=hunter2'], 'usage.words'],
+    ['no such path', ['secret/nothing/here'], 'usage.path'],
+    ['no engine', ['nowhere/x'], 'failed.vault'],
+  ])('%s', async (_, words, code) => {
+    const flow = words.length > 1 ? vaultWrite : vaultRead;
+    const fault = (await stage.run(flow, new Holders(token()), { words }).catch((thrown: unknown) => thrown)) as { message: string };
+    expect(fault).toMatchObject({ code });
+    expect(JSON.stringify(fault)).not.toContain('hunter2');
+  });
+
+  test('a token that may not is refused, and read-only reveals nothing', async () => {
+    const apps = await tokenWith('apps');
+    await expect(stage.run(vaultRead, new Holders({ token: apps }), { words: ['secret/backup/repository'] })).rejects.toMatchObject({
+      message: expect.stringMatching(/may not read/),
+    });
+    stage.stage.policy = { ...stage.stage.policy, readOnly: true };
+    const holders = new Holders(token());
+    await stage.run(vaultRead, holders, { words: ['secret/apps/file-sync'] });
+    expect(holders.asked.some(({ id }) => id === 'field')).toBe(false);
+    await expect(
+      stage.run(vaultRead, new Holders(token()), { words: ['secret/apps/file-sync'], options: { field: 'api_key' } }),
+    ).rejects.toMatchObject({ code: 'refused.readOnly' });
+  });
+});
+
+describe('policies and programs', () => {
+  const token = () => ({ token: stage.token });
+
+  test('a policy is made from answers, looked at, in force, and grants no more than it says', async () => {
+    const holders = new Holders({ ...token(), allows: 'read', below: 'secret/data/apps' });
+    const { message } = await stage.run(vaultPolicy, holders, { words: ['reader'] });
+    expect(message).toBe('The policy reader is in force.');
+    expect(JSON.stringify(holders.reviews[0])).toContain('secret/data/apps/*');
+    const reader = await tokenWith('reader');
+    expect(await stage.ask('GET', 'secret/data/apps/file-sync', undefined, reader)).toMatchObject({ status: 200 });
+    expect(await stage.ask('PUT', 'secret/data/apps/file-sync', { data: {} }, reader)).toMatchObject({ status: 403 });
+    const shown = new Holders(token());
+    await stage.run(vaultPolicies, shown, { words: ['reader'] });
+    expect(shown.texts().join('\n')).toContain('capabilities = ["read", "list"]');
+    expect((await stage.run(vaultPolicy, new Holders(token()), { words: ['reader'], options: { remove: true } })).message).toContain(
+      'removed',
+    );
+    await expect(stage.run(vaultPolicies, new Holders(token()), { words: ['reader'] })).rejects.toMatchObject({ code: 'usage.policy' });
+  });
+
+  test('one that the server cannot read is not taken, in its words', async () => {
+    const stdin = Buffer.from('path "x" { capabilities = ["fly"] }');
+    await expect(stage.run(vaultPolicy, new Holders(token()), { words: ['bad'], stdin })).rejects.toMatchObject({
+      code: 'failed.policy',
+      message: expect.stringContaining('invalid capability'),
+    });
+    await expect(stage.run(vaultPolicy, new Holders(token()), { words: ['root'] })).rejects.toMatchObject({ code: 'refused.policy' });
+  });
+
+  test('a program gets a role and a secret id that was tried; a second run makes another', async () => {
+    const holders = new Holders({ ...token(), policies: ['apps'], ttl: '1h' });
+    const { message, data } = await stage.run(vaultApprole, holders, { words: ['rss-reader'] });
+    expect(message).toMatch(/rss-reader logs in.*tried here.*1h.*apps/);
+    const { roleId } = data as { roleId: string };
+    const [first] = secrets(holders);
+    expect(await stage.ask('POST', 'auth/approle/login', { role_id: roleId, secret_id: first })).toMatchObject({ status: 200 });
+    await expectNoTrace(holders, first ?? '');
+    const again = new Holders(token());
+    await stage.run(vaultApprole, again, { words: ['rss-reader'] });
+    expect(secrets(again)[0]).not.toBe(first);
+    expect(again.asked.map(({ id }) => id)).toEqual(['token']);
+    await expect(stage.run(vaultApprole, new Holders(token()), { words: ['x'], options: { policy: ['nope'] } })).rejects.toMatchObject({
+      code: 'usage.policy',
+    });
+  });
+});
+
+describe('a snapshot', () => {
+  const token = () => ({ token: stage.token });
+
+  test('is looked through, and saved where nobody else may read it', async () => {
+    const file = join(stage.stage.folder, 'vault.snap');
+    const { message, data } = await stage.run(vaultSnapshot, new Holders(token()), { words: [file] });
+    expect(message).toMatch(/whole, as of index 86.*3 of the 5 key shares/);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
+    expect(data).toMatchObject({ threshold: 3, shares: 5, index: 86 });
+    expect(await stage.ask('GET', 'sys/seal-status')).toMatchObject({ sealed: false });
+  });
+
+  test('a file that is there is replaced after a confirmation alone, and stays when the server refuses', async () => {
+    const file = join(stage.stage.folder, 'vault.snap');
+    await writeFile(file, 'precious');
+    const apps = await tokenWith('apps');
+    await expect(stage.run(vaultSnapshot, new Holders({ token: apps }), { words: [file] })).rejects.toMatchObject({ code: 'failed.vault' });
+    const declined = new Holders(token());
+    declined.confirms = false;
+    await expect(stage.run(vaultSnapshot, declined, { words: [file] })).rejects.toMatchObject({ code: 'refused.notConfirmed' });
+    expect(await readFile(file, 'utf8')).toBe('precious');
+  });
+});

@@ -1,0 +1,180 @@
+import { Fault } from '../../source/faults/fault.ts';
+import type { ComponentView } from '../../source/fleet/model.ts';
+import type { Flow, FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import {
+  createSecretsManager,
+  type SecretsManager,
+  type SecretsManagerOptions,
+} from '../../source/practice/secrets-manager/secrets-manager.ts';
+import type { Question } from '../../source/session/session.ts';
+import { listen } from '../contract/listening.ts';
+import { catalogEntry, composeLabels } from './container-facts.ts';
+import { EngineDouble } from './engine-double.ts';
+import { componentView } from './fleet-double.ts';
+import { FlowStage } from './flow-stage.ts';
+import { OperatorDouble } from './operator-double.ts';
+
+export const vaultId = 'vault';
+
+type Answer = string | readonly string[] | ((question: Question) => string | readonly string[] | Promise<string>);
+
+/** People around a secrets manager: each question has its answers in turn, the last one for good; what is revealed is written down and typed again. */
+export class Holders extends OperatorDouble {
+  readonly seen: Record<string, string> = {};
+  readonly #given: Record<string, Answer[]>;
+  #last = '';
+
+  constructor(given: Record<string, Answer | Answer[]> = {}, kind: OperatorDouble['kind'] = 'terminal') {
+    super(kind);
+    this.#given = Object.fromEntries(
+      Object.entries(given).map(([step, answer]) => [step, Array.isArray(answer) ? [...(answer as Answer[])] : [answer as Answer]]),
+    );
+  }
+
+  override async ask(question: Question): Promise<string | readonly string[]> {
+    this.asked.push(question);
+    if (question.reveals) {
+      this.#last = question.reveals.value;
+      this.seen[question.reveals.label] = question.reveals.value;
+    }
+    const given = this.#given[question.id];
+    const next = given && given.length > 1 ? given.shift() : given?.[0];
+    if (typeof next === 'function') return next(question);
+    if (next !== undefined) return next;
+    if (this.kind === 'unattended')
+      throw new Fault({ code: 'usage.unanswered', message: `Nobody answers ${question.id}.`, remedy: 'Answer.' });
+    if (question.id.includes('-proof')) return this.#last;
+    if ('initial' in question && question.initial !== undefined) return question.initial;
+    throw new Error(`nobody answers ${question.id}`);
+  }
+
+  /** What a person could read afterwards, but for what was revealed to them. */
+  get told(): string {
+    return JSON.stringify([
+      this.shown.filter(({ kind }) => kind !== 'secret'),
+      this.steps,
+      this.confirmations,
+      this.reviews,
+      this.asked.map(({ reveals: _, ...rest }) => rest),
+    ]);
+  }
+}
+
+export const walkAway = (): never => {
+  throw new Fault({ code: 'interrupted.cancelled', message: 'Left.', remedy: 'Come back.' });
+};
+
+/** What listens: a server of practice, or a real one. */
+export interface VaultServer {
+  url: string;
+  restart(): void | Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A secrets manager behind a real socket, and the flows about it with a real session. */
+export class VaultStage {
+  readonly stage: FlowStage;
+  readonly server: VaultServer;
+  /** Hex, and how many of them open it; of a new server there are none yet. */
+  shares: readonly string[];
+  threshold: number;
+  /** The root token. */
+  token: string;
+
+  private constructor(stage: FlowStage, server: VaultServer, keys: Pick<SecretsManager, 'shares' | 'threshold' | 'rootToken'>) {
+    this.stage = stage;
+    this.server = server;
+    this.shares = keys.shares;
+    this.threshold = keys.threshold;
+    this.token = keys.rootToken;
+  }
+
+  static async open(options: SecretsManagerOptions = {}): Promise<VaultStage> {
+    const practice = await createSecretsManager(options);
+    return VaultStage.over(await listen(practice.product, 8200), practice);
+  }
+
+  static async over(server: VaultServer, keys = { shares: [] as readonly string[], threshold: 3, rootToken: '' }): Promise<VaultStage> {
+    const stage = await FlowStage.open();
+    stage.host = openLocalHost();
+    const port = {
+      name: 'api',
+      role: 'API',
+      exposure: 'loopback',
+      fixed: false,
+      web: true,
+      tls: false,
+      service: 'openbao',
+      host: 8200,
+      container: 8200,
+      protocol: 'tcp',
+    } as const;
+    const entry = catalogEntry(
+      vaultId,
+      { openbao: { image: 'openbao/openbao', main: true } },
+      { speaks: { api: 'vault', port: 'api' }, ports: [port] },
+    );
+    stage.catalog = { entries: [entry], get: (wanted) => (wanted === vaultId ? entry : undefined), problems: [] };
+    publish(stage.engine, server.url);
+    return new VaultStage(stage, server, keys);
+  }
+
+  /** One more node of it, on another host, that is at this address. */
+  addNode(host: string, url: string): ComponentView {
+    const engine = new EngineDouble();
+    publish(engine, url);
+    this.stage.engines.set(host, engine);
+    const node = vaultView('sealed 0/3', host);
+    this.stage.fleet.current = { ...this.stage.fleet.current, components: [...this.stage.fleet.current.components, node] };
+    return node;
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+    await this.stage.host?.close();
+    await this.stage.close();
+  }
+
+  /** Speaks to the server behind everybody's back. */
+  async ask(method: string, path: string, body?: unknown, token = this.token): Promise<Record<string, unknown> & { status: number }> {
+    const response = await fetch(`${this.server.url}/v1/${path}`, {
+      method,
+      headers: { 'X-Vault-Token': token },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { ...(text.startsWith('{') ? (JSON.parse(text) as object) : {}), status: response.status };
+  }
+
+  async unseal(): Promise<void> {
+    for (const key of this.shares.slice(0, this.threshold)) await this.ask('PUT', 'sys/unseal', { key });
+  }
+
+  run(flow: Flow, operator: OperatorDouble, input: Partial<FlowInput> = {}, word = 'healthy'): Promise<FlowOutcome> {
+    this.stage.operator = operator;
+    return this.stage.run(flow, vaultView(word), input);
+  }
+
+  /** Audit and journals, as they lie on the disk. */
+  async written(): Promise<string> {
+    const { readdir, readFile } = await import('node:fs/promises');
+    const { join } = await import('node:path');
+    const files = await readdir(this.stage.folder, { recursive: true, withFileTypes: true });
+    const texts = await Promise.all(
+      files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'utf8')),
+    );
+    return texts.join('\n');
+  }
+}
+
+function vaultView(word: string, host = 'local'): ComponentView {
+  return componentView(vaultId, { key: `${host}/stack/${vaultId}`, host, speaks: 'vault', word });
+}
+
+function publish(engine: EngineDouble, url: string): void {
+  engine.add('openbao', {
+    labels: composeLabels(vaultId, 'openbao'),
+    ports: [{ address: '127.0.0.1', hostPort: Number(new URL(url).port), containerPort: 8200, protocol: 'tcp' }],
+  });
+}
