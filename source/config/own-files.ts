@@ -10,8 +10,8 @@ import { Fault } from '../faults/fault.ts';
 
 const fileMode = 0o600;
 const folderMode = 0o700;
-/** Nothing of ours comes near this; a bigger file is a mistake (a device, a log given as a catalog). */
-const limitBytes = 16 * 1024 * 1024;
+/** Hardly anything of ours comes near this; a bigger file is a mistake (a device, a log given as a catalog). */
+const usualLimitBytes = 16 * 1024 * 1024;
 
 export interface OwnEntry {
   name: string;
@@ -19,14 +19,14 @@ export interface OwnEntry {
 }
 
 /** The text of a file, undefined when there is none. Throws `config.unreadable` for everything else that keeps it from being read. */
-export async function readOwnFile(path: string): Promise<string | undefined> {
+export async function readOwnFile(path: string, { limitBytes = usualLimitBytes } = {}): Promise<string | undefined> {
   try {
     // Without O_NONBLOCK a named pipe would hold us until somebody writes to it.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await file.stat();
     if (facts.isDirectory()) throw unreadable(path, 'it is a folder');
     if (!facts.isFile()) throw unreadable(path, 'it is not a plain file');
-    if (facts.size > limitBytes) throw unreadable(path, 'it is larger than 16 MB');
+    if (facts.size > limitBytes) throw unreadable(path, `it is larger than ${limitBytes >> 20} MB`);
     return await file.readFile('utf8');
   } catch (cause) {
     if (isMissing(cause)) return undefined;

@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentView, PlaceView, ServiceView } from '../fleet/model.ts';
-import type { Flow } from '../flows/flow.ts';
+import type { Flow, FlowInput } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { matchingPorts, portKey } from './component-rows.ts';
@@ -16,6 +16,8 @@ import { createLogMoves, type LogMoves } from './log-moves.ts';
 import { firstMeasures, type Measured } from './measured.ts';
 import { createMoves } from './moves.ts';
 import { flowOf, isOffered, isOurs } from './offers.ts';
+import { createPreventionMoves } from './prevention-moves.ts';
+import type { PreventionWatch } from './prevention-watch.ts';
 import { contextsOf, filterTarget, selectedComponent, serviceShown } from './selection.ts';
 import { fieldOf } from './text-field.ts';
 import { createTyping } from './typing.ts';
@@ -46,6 +48,7 @@ interface Options {
   store: InterfaceStore;
   keymap: Keymap;
   logs: LogHub;
+  prevention: PreventionWatch;
   keeper: FilterKeeper;
   runs: FlowRuns;
   asker: HostAsker;
@@ -79,14 +82,28 @@ export function createCommands(options: Options): Commands {
     now,
   });
   const moves = createMoves({ deck, store, logs: logMoves, measured, selected });
-  const { select, focus, move, turnPane, turnTab, showTab, toMatch } = moves;
+  const { select, focus, turnPane, turnTab, showTab, toMatch } = moves;
+  const preventionMoves = createPreventionMoves({
+    deck,
+    store,
+    prevention: options.prevention,
+    selected,
+    logLine: () => logMoves.line(),
+    say,
+    copy: options.copy,
+    start: (flow, place, words, given = {}) => startOn(flow, place, words, given),
+  });
+  const move: typeof moves.move = (by) =>
+    store.get().screen === 'prevention' ? preventionMoves.move(by(measured.prevention.height)) : moves.move(by);
   const typing = createTyping({ deck, store, keymap, measured, moves, logMoves, commands: () => commands });
 
   /** Undoes one thing: the nearest that there is. */
   function back(): void {
     const state = store.get();
     const target = filterTarget(state);
-    if (state.screen !== 'panes') store.update(() => ({ screen: 'panes' }));
+    if (state.screen === 'prevention' && state.filters.prevention !== '')
+      store.update(() => ({ filters: { ...state.filters, prevention: '' } }));
+    else if (state.screen !== 'panes') store.update(() => ({ screen: 'panes' }));
     else if (target === 'logs' && logMoves.back()) return;
     else if (target && state.filters[target] !== '') store.update(() => ({ filters: { ...state.filters, [target]: '' } }));
     else if (runs.cancel()) return;
@@ -129,6 +146,12 @@ export function createCommands(options: Options): Commands {
       words,
       options: {},
     });
+  }
+
+  /** A flow of the host, on this one. */
+  function startOn(flow: Flow, place: string, words: readonly string[], given: FlowInput['options']): void {
+    if (deck.options.readOnly && flow.right !== 'read') say('warn', `This session is read-only: "${flow.title}" is not available.`);
+    else runs.start(flow, { place, words, options: given });
   }
 
   /** A component that is there already is changed. */
@@ -189,6 +212,7 @@ export function createCommands(options: Options): Commands {
   const actions: Partial<Record<CommandId, () => void>> = {
     inspect: () => showTab('inspect'),
     ...createHostMoves({ deck, store, selected, say, copy: options.copy, startFlow: (flow, component) => startFlow(flow, component) }),
+    ...preventionMoves.actions,
     'next-service': nextService,
     refresh: () => {
       const component = selected();
@@ -262,7 +286,16 @@ export function createCommands(options: Options): Commands {
   }
 
   /** On a screen before the panes only these keys mean what they mean everywhere. */
-  const screenKeys: ReadonlySet<string> = new Set<CommandId>(['help', 'hosts', 'back', 'quit', 'redraw', 'suspend', 'palette']);
+  const screenKeys: ReadonlySet<string> = new Set<CommandId>([
+    'help',
+    'hosts',
+    'prevention',
+    'back',
+    'quit',
+    'redraw',
+    'suspend',
+    'palette',
+  ]);
 
   function press(value: KeyPress): boolean {
     options.asker.touched();
@@ -282,14 +315,15 @@ export function createCommands(options: Options): Commands {
       typing.pressPalette(value);
       return true;
     }
-    const before = state.screen === 'help' || state.screen === 'hosts';
+    const before = state.screen === 'help' || state.screen === 'hosts' || state.screen === 'prevention';
     const contexts: KeyContext[] = before
-      ? [...(state.screen === 'hosts' ? (['hosts'] as const) : []), 'list', 'everywhere']
+      ? [...(state.screen === 'hosts' || state.screen === 'prevention' ? [state.screen] : []), 'list', 'everywhere']
       : contextsOf(state);
     const found = keymap.resolve(value.name, contexts);
     const [first] = found;
     if (!first) return false;
-    if (before && first.context === 'everywhere' && !screenKeys.has(first.id)) return true;
+    const isHere = screenKeys.has(first.id) || (state.screen === 'prevention' && first.id === 'filter');
+    if (before && first.context === 'everywhere' && !isHere) return true;
     if (before && first.id === 'quit' && value.name !== 'ctrl+c') back();
     else if (first.flow) startBound(found);
     else run(first.id as CommandId);

@@ -21,6 +21,7 @@ import { Help } from './screens/help.tsx';
 import { Hosts } from './screens/hosts.tsx';
 import { Linear } from './screens/linear.tsx';
 import { Palette } from './screens/palette.tsx';
+import { Prevention } from './screens/prevention.tsx';
 import { Review } from './screens/review.tsx';
 import { RunOverlay } from './screens/run-overlay.tsx';
 import { TooSmall } from './screens/too-small.tsx';
@@ -173,6 +174,8 @@ function Screen() {
         <Help rectangle={body} />
       ) : state.screen === 'hosts' ? (
         <Hosts rectangle={body} />
+      ) : state.screen === 'prevention' ? (
+        <Prevention rectangle={body} />
       ) : (
         <>
           {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}

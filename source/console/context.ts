@@ -7,6 +7,7 @@ import type { Frames } from './frames.ts';
 import type { InterfaceStore } from './interface-store.ts';
 import type { Keymap } from './keymap.ts';
 import type { LogHub } from './log-hub.ts';
+import type { PreventionWatch } from './prevention-watch.ts';
 import type { Theme } from './theme.ts';
 
 /** What every part of the console can reach. Made once; nothing in here changes. */
@@ -17,6 +18,7 @@ export interface ConsoleParts {
   brokenOff: BrokenOff;
   keymap: Keymap;
   logs: LogHub;
+  prevention: PreventionWatch;
   theme: Theme;
   clock: Clock;
   frames: Frames;

@@ -9,6 +9,7 @@ import type { FormDialog } from './form-dialog.ts';
 import type { Frames } from './frames.ts';
 import type { HostAsking } from './host-asking.ts';
 import type { LogPlace } from './log-view.ts';
+import type { PreventionLook } from './prevention-rows.ts';
 import type { ReviewDialog } from './review-dialog.ts';
 import { fieldOf, type TextField } from './text-field.ts';
 
@@ -21,7 +22,7 @@ export const detailTabs = ['overview', 'logs', 'ports', 'fields', 'inspect'] as 
 export type DetailTab = (typeof detailTabs)[number];
 
 /** What a typed filter is about. `inspect` is a search: it jumps instead of hiding. */
-export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect';
+export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | 'prevention';
 
 /** How the time of a log line is told: in the operator's zone, in UTC, as how long ago, or not at all. */
 export const logTimes = ['local', 'utc', 'relative', 'off'] as const;
@@ -80,7 +81,7 @@ export interface Notice {
 export interface InterfaceState {
   focus: PaneId;
   zoomed: boolean;
-  screen: 'panes' | 'help' | 'palette' | 'hosts';
+  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention';
   /** Key of a component. */
   selected: string | undefined;
   /** Where it stood in the list, for when it goes away. */
@@ -89,6 +90,8 @@ export interface InterfaceState {
   grouping: Grouping;
   /** On the screen of hosts: the place, or the tunnel, under the cursor. */
   hostsCursor: number;
+  /** On the screen of alerts and decisions: whose, which row is under the cursor, and where it stood, for when it goes away. */
+  prevention: PreventionLook & { place: string | undefined; selected: string | undefined; cursor: number };
   tab: DetailTab;
   /** Service looked at, by component key; missing means the main one. */
   services: Readonly<Record<string, string>>;
@@ -140,9 +143,10 @@ export const firstState: InterfaceState = {
   selectedPort: undefined,
   grouping: 'kind',
   hostsCursor: 0,
+  prevention: { place: undefined, tab: 'decisions', sort: 'newest', shared: false, selected: undefined, cursor: 0 },
   tab: 'overview',
   services: {},
-  filters: { components: '', ports: '', logs: '', fields: '', inspect: '' },
+  filters: { components: '', ports: '', logs: '', fields: '', inspect: '', prevention: '' },
   editing: undefined,
   scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 },
   helpScroll: 0,

@@ -4,7 +4,18 @@ import { type PaneId, paneIds, paneTitles } from './interface-store.ts';
 import { isKeyName, keyText } from './key-press.ts';
 
 /** Where a key means something. */
-export type KeyContext = 'everywhere' | 'list' | 'component' | 'host' | 'hosts' | 'question' | 'form' | 'review' | 'run' | PaneId;
+export type KeyContext =
+  | 'everywhere'
+  | 'list'
+  | 'component'
+  | 'host'
+  | 'hosts'
+  | 'prevention'
+  | 'question'
+  | 'form'
+  | 'review'
+  | 'run'
+  | PaneId;
 
 export interface KeyBinding {
   id: string;
@@ -78,6 +89,15 @@ const bindings = [
   { id: 'close-tunnel', keys: ['x', 'delete'], context: 'hosts', title: 'Close the tunnel' },
   { id: 'follow', keys: ['space', 'f'], context: 'logs', title: 'Pause the logs, or follow them again', label: 'pause' },
   {
+  { id: 'ban-row', keys: ['b'], context: 'prevention', title: 'Ban the address of this row, or another one', label: 'ban' },
+  { id: 'unban-row', keys: ['x', 'delete'], context: 'prevention', title: 'Lift the ban', label: 'lift' },
+  { id: 'show-alert', keys: ['enter'], context: 'prevention', title: 'The whole alert', label: 'alert' },
+  { id: 'prevention-tab', keys: ['v', 'right', 'left'], context: 'prevention', title: 'Decisions, or alerts', label: 'other view' },
+  { id: 'prevention-sort', keys: ['s'], context: 'prevention', title: 'Another order', label: 'order' },
+  { id: 'prevention-shared', keys: ['S'], context: 'prevention', title: 'With shared lists, or without them', label: 'shared lists' },
+  { id: 'prevention-refresh', keys: ['R'], context: 'prevention', title: 'Ask CrowdSec again, now' },
+  { id: 'copy-row', keys: ['y'], context: 'prevention', title: 'Copy the address' },
+  { id: 'ban-line', keys: ['b'], context: 'logs', title: 'Ban an address that stands in the line' },
     id: 'enter-line',
     keys: ['enter'],
     context: 'logs',
@@ -121,6 +141,7 @@ const bindings = [
   { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, how each is reached, and open tunnels' },
   { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them' },
   { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
+  { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Alerts and decisions of CrowdSec, as they come' },
   { id: 'back', keys: ['esc'], context: 'everywhere', title: 'Back: close, clear the filter, cancel what runs' },
   { id: 'palette', keys: [':', 'ctrl+p'], context: 'everywhere', title: 'Find a command, component or host', label: 'commands' },
   { id: 'answer-host', keys: ['a'], context: 'everywhere', title: 'Answer what ssh asks before it connects' },
@@ -181,6 +202,7 @@ const together: readonly (readonly KeyContext[])[] = [
   ['hosts', 'list', 'everywhere'],
   ['question'],
   ['form'],
+  ['prevention', 'list', 'everywhere'],
   ['review', 'list'],
   ['run', 'list'],
 ];
@@ -194,6 +216,7 @@ export function contextTitle(context: KeyContext): string {
     hosts: 'Hosts',
     question: 'Questions',
     form: 'Forms',
+    prevention: 'Alerts and decisions',
     review: 'Reviews',
     run: 'What runs',
     ...paneTitles,
@@ -280,7 +303,19 @@ export interface KeyTableRow {
   title: string;
 }
 
-const order: readonly KeyContext[] = ['everywhere', 'list', 'component', ...paneIds, 'host', 'hosts', 'question', 'form', 'review', 'run'];
+const order: readonly KeyContext[] = [
+  'everywhere',
+  'list',
+  'component',
+  ...paneIds,
+  'host',
+  'hosts',
+  'prevention',
+  'question',
+  'form',
+  'review',
+  'run',
+];
 
 /** The table as the help shows it: grouped by context. */
 export function keyTable(keymap: Keymap = createKeymap()): KeyTableRow[] {

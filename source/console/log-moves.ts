@@ -35,6 +35,8 @@ export interface LogMoves extends LogMarks {
   /** Looks at the log that the screen shows; undefined when it shows none. Does nothing when it does already. */
   sync(shown: boolean): void;
   whose(): LogWhose | undefined;
+  /** The line that keys are about: under the cursor, or the last one. */
+  line(): LogEntry | undefined;
   move(by: (page: number) => number | 'top' | 'bottom'): void;
   toMatch(step: 1 | -1): void;
   /** Follows the end, or stands still. */
@@ -172,6 +174,7 @@ export function createLogMoves(options: LogMovesOptions): LogMoves {
       void hub.look({ componentKeys: look.componentKeys, typed: filters.logs, hides: logs.hides });
     },
     whose,
+    line: cursorEntry,
     move(by) {
       const { whole } = store.get().logs;
       const amount = by(measured.logs.height);

@@ -1,0 +1,134 @@
+import { kindsOf, whatOf } from '../flows/decision-words.ts';
+import { cleanLine } from '../text/clean.ts';
+import { durationText, numberText } from '../text/quantities.ts';
+import { cut, pad, wrap } from '../text/width.ts';
+import { type PreventionLook, type PreventionRow, sortFor, sortTitles } from './prevention-rows.ts';
+import type { PreventionView } from './prevention-watch.ts';
+import { padStyled } from './styled-text.ts';
+import type { Theme } from './theme.ts';
+
+export interface PreventionContext {
+  theme: Theme;
+  width: number;
+  nowMs: number;
+}
+
+interface Column {
+  title: string;
+  columns: number;
+  align?: 'left' | 'right';
+}
+
+/** Widths of the columns for this tab; what is least needed goes first where there is little room. The reason takes what is left. */
+function columnsFor(look: PreventionLook, width: number): Column[] {
+  const wide = width >= 110;
+  const value = { title: look.tab === 'alerts' ? 'Who' : 'What', columns: wide ? 30 : 22 };
+  const country = { title: '', columns: 2 };
+  const network = wide ? [{ title: 'Network', columns: 24 }] : [];
+  const ends: Column[] =
+    look.tab === 'alerts'
+      ? [{ title: 'Events', columns: 6, align: 'right' }, country, ...network, { title: 'Decisions', columns: 10 }]
+      : [country, ...network, { title: 'Source', columns: 9 }, { title: 'Left', columns: 6, align: 'right' }];
+  const begins: Column[] = look.tab === 'alerts' ? [{ title: 'Ago', columns: 4, align: 'right' }, value] : [value];
+  const taken = [...begins, ...ends].reduce((sum, { columns }) => sum + columns + 2, 3);
+  return [...begins, { title: 'Why', columns: Math.max(10, width - taken) }, ...ends];
+}
+
+function drawn(columns: readonly Column[], cells: readonly string[], mark: string): string {
+  return columns.map((column, at) => pad(cells[at] ?? '', column.columns, column.align ?? 'left', mark)).join('  ');
+}
+
+export function headingLine(look: PreventionLook, { theme, width }: Pick<PreventionContext, 'theme' | 'width'>): string {
+  const columns = columnsFor(look, width);
+  return theme.paint(
+    'faint',
+    pad(
+      `  ${drawn(
+        columns,
+        columns.map(({ title }) => title),
+        theme.glyphs.ellipsis,
+      )}`,
+      width,
+    ),
+  );
+}
+
+/** Most of what the hub has comes from CrowdSec itself: that is not said where there is little room. */
+function reasonText(reason: string, wide: boolean): string {
+  return cleanLine(wide ? reason : reason.replace(/^crowdsecurity\//, ''));
+}
+
+function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): string[] {
+  if (row.kind === 'alert') {
+    const { alert } = row;
+    const kinds = kindsOf(alert);
+    return [
+      alert.createdMs === undefined ? '' : durationText(nowMs - alert.createdMs),
+      whatOf(alert),
+      reasonText(alert.reason, wide),
+      numberText(alert.events),
+      cleanLine(alert.country),
+      ...(wide ? [cleanLine(alert.network)] : []),
+      alert.simulated ? 'simulated' : kinds,
+    ];
+  }
+  const { decision } = row;
+  const type = decision.type === 'ban' ? '' : `${decision.type}: `;
+  return [
+    whatOf(decision),
+    `${decision.simulated ? 'simulated ' : ''}${cleanLine(type)}${reasonText(decision.reason, wide)}`,
+    cleanLine(decision.country),
+    ...(wide ? [cleanLine(decision.network)] : []),
+    cleanLine(decision.origin),
+    decision.endsMs <= nowMs ? 'over' : durationText(decision.endsMs - nowMs),
+  ];
+}
+
+export function preventionLine(row: PreventionRow, look: PreventionLook, marked: boolean, context: PreventionContext): string {
+  const { theme, width, nowMs } = context;
+  const columns = columnsFor(look, width);
+  const text = drawn(columns, cellsOf(row, width >= 110, nowMs), theme.glyphs.ellipsis);
+  const line = padStyled(`${marked ? theme.paint('accent', theme.glyphs.pointer) : ' '} ${text}`, width, theme.glyphs.ellipsis);
+  return marked ? theme.paint('selected', line) : line;
+}
+
+/** For who hears it: what has no value is left out. */
+export function rowSentence(row: PreventionRow, nowMs: number): string {
+  if (row.kind === 'alert') {
+    const { alert } = row;
+    const ago = alert.createdMs === undefined ? '' : `${durationText(nowMs - alert.createdMs)} ago`;
+    const parts = [whatOf(alert), alert.reason, `${numberText(alert.events)} events`, alert.country, alert.network, ago, kindsOf(alert)];
+    return `${parts.map(cleanLine).filter(Boolean).join(', ')}.`;
+  }
+  const { decision } = row;
+  const parts = [whatOf(decision), decision.type, decision.reason, decision.country, decision.network, `from ${decision.origin}`];
+  return `${parts.map(cleanLine).filter(Boolean).join(', ')}, ${durationText(decision.endsMs - nowMs)} left.`;
+}
+
+/** What stands where there is no row. */
+export function emptyLines(view: PreventionView | undefined, filter: string, look: PreventionLook, context: PreventionContext): string[] {
+  const { theme, width } = context;
+  if (!view || view.state === 'asking') return [`  ${theme.paint('busy', 'Asking CrowdSec ...')}`];
+  if (view.state === 'failed' && view.trouble) return troubleLines(view, context);
+  if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
+  if (look.tab === 'alerts') return ['  No alert: nothing was noticed.'];
+  return [look.shared ? '  Nobody is shut out.' : '  Nobody is shut out, apart from what shared lists say.'];
+}
+
+export function troubleLines({ trouble }: PreventionView, { theme, width }: Pick<PreventionContext, 'theme' | 'width'>): string[] {
+  if (!trouble) return [];
+  return wrap(cleanLine(`${trouble.message} ${trouble.remedy}`), width - 4).map((line) => `  ${theme.paint('bad', line)}`);
+}
+
+/** `Decisions 41 · shared lists 15,000`, `Alerts 12`. */
+export function countsText(view: PreventionView | undefined, look: PreventionLook): string {
+  if (!view || view.state === 'asking') return '';
+  if (look.tab === 'alerts') return numberText(view.alerts.length);
+  const own = numberText(view.decisions.length);
+  if (!look.shared) return `${own}, without shared lists`;
+  return view.shared === undefined ? `${own}, fetching shared lists` : `${own} and ${numberText(view.shared.length)} of shared lists`;
+}
+
+export function orderText(look: PreventionLook): string {
+  return sortTitles[sortFor(look)];
+}

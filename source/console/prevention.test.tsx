@@ -1,0 +1,269 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { Fault } from '../faults/fault.ts';
+import type { Alert, Decision } from '../products/crowdsec-records.ts';
+import type { Size } from './layout.ts';
+import { type PreventionSource, watchPrevention } from './prevention-watch.ts';
+import { createFakeDeck, type FlowBody } from './rig/fake-deck.ts';
+import { asciiTheme, misfits, openRig, type RigOptions } from './rig/rig.tsx';
+import { hour, minute, sampleComponent, sampleNowMs, sampleSnapshot } from './rig/sample-fleet.ts';
+
+const decision = (id: number, value: string, more: Partial<Decision> = {}): Decision => ({
+  id,
+  scope: 'Ip',
+  value,
+  type: 'ban',
+  origin: 'crowdsec',
+  reason: 'crowdsecurity/ssh-bf',
+  endsMs: sampleNowMs + 3 * hour,
+  simulated: false,
+  country: 'NL',
+  network: '64500 Example Hosting',
+  alert: id + 1000,
+  ...more,
+});
+const alert = (id: number, value: string, more: Partial<Alert> = {}): Alert => ({
+  id,
+  scope: 'Ip',
+  value,
+  reason: 'crowdsecurity/http-probing',
+  country: 'BR',
+  network: '64501 Example Telecom',
+  events: 11,
+  createdMs: sampleNowMs - 5 * minute,
+  machine: 'localhost',
+  message: '',
+  simulated: false,
+  decisions: [],
+  ...more,
+});
+
+const crowdsec = sampleComponent({
+  id: 'intrusion-prevention',
+  group: 'security',
+  kind: 'Intrusion-prevention engine',
+  product: 'CrowdSec',
+  speaks: 'crowdsec',
+  image: 'crowdsecurity/crowdsec',
+  state: 'running',
+  agoMs: hour,
+});
+
+class Played implements PreventionSource {
+  own: Decision[] = [
+    decision(1, '203.0.113.7'),
+    decision(2, '198.51.100.0/24', { scope: 'Range', origin: 'cscli', reason: 'by hand', country: '', endsMs: sampleNowMs + hour }),
+  ];
+  shared: Decision[] = [];
+  noticed: Alert[] = [alert(11, '192.0.2.44'), alert(12, '203.0.113.66')];
+  trouble: Fault | undefined;
+  asked = 0;
+  async decisions({ shared }: { shared: boolean }) {
+    this.asked++;
+    if (this.trouble) throw this.trouble;
+    return shared ? [...this.own, ...this.shared] : this.own;
+  }
+  async alerts() {
+    return this.noticed;
+  }
+}
+
+async function open(
+  played: Played,
+  options: { size?: Size; flows?: Readonly<Record<string, FlowBody>>; there?: boolean } & Partial<RigOptions> = {},
+) {
+  const sample = sampleSnapshot();
+  const components = options.there === false ? sample.components : [...sample.components, crowdsec];
+  const deck = createFakeDeck({
+    snapshot: { ...sample, components },
+    ...(options.flows && { flows: options.flows }),
+    ...(options.readOnly && { deck: { readOnly: true } }),
+  });
+  return openRig({ size: { columns: 120, rows: 36 }, ...options, deck, crowdsec: async () => played });
+}
+
+test('I shows who is shut out, with why, from where, and for how long; Esc goes back', async () => {
+  for (const size of [
+    { columns: 80, rows: 24 },
+    { columns: 120, rows: 36 },
+  ]) {
+    const rig = await open(new Played(), { size });
+    await rig.press('I');
+    await rig.sees(
+      'Decisions 2, without shared lists',
+      '203.0.113.7',
+      'ssh-bf',
+      '198.51.100.0/24',
+      'by hand',
+      '1 of 2',
+      'newest first',
+      'ban',
+    );
+    expect(rig.row('203.0.113.7')).toMatch(/NL.*crowdsec.*3h/);
+    expect(rig.row('198.51.100.0/24')).toMatch(/cscli.*60m|cscli.*1h/);
+    expect(misfits(rig.raw(), size)).toEqual([]);
+    await rig.press('v');
+    await rig.sees('Alerts 2', '192.0.2.44', size.columns < 100 ? /[^/]http-probing/ : 'crowdsecurity/http-probing');
+    await rig.press('esc');
+    await rig.sees('Components');
+  }
+});
+
+test('ASCII is ASCII there', async () => {
+  const rig = await open(new Played(), { theme: asciiTheme, size: { columns: 80, rows: 24 } });
+  await rig.press('I');
+  await rig.sees('203.0.113.7');
+  expect(rig.raw()).toMatch(/^[\x20-\x7e\n]*$/);
+});
+
+test('from an alert to a ban in three keys: b, and twice Enter on what stands there (R63)', async () => {
+  let banned = '';
+  const rig = await open(new Played(), {
+    flows: {
+      ban: async (operator, input, signal) => {
+        const duration = await operator.ask({ id: 'duration', kind: 'duration', label: 'For how long?', initial: '4h' }, signal);
+        const reason = await operator.ask({ id: 'reason', kind: 'text', label: 'Why?', initial: String(input.options['because']) }, signal);
+        banned = `${input.words.join(' ')} ${duration} ${reason}`;
+        return 'Banned.';
+      },
+    },
+  });
+  await rig.press('I', 'v');
+  await rig.sees('192.0.2.44');
+  await rig.press('j');
+  await rig.press('b');
+  await rig.sees('For how long?', '4h', 'quarterdeck ban 192.0.2.44');
+  await rig.press('enter');
+  await rig.sees('Why?');
+  await rig.press('enter');
+  await rig.sees('Banned.');
+  expect(banned).toBe('192.0.2.44 4h crowdsecurity/http-probing');
+});
+
+test('from a log line to a ban: the address in it, or all of them where there are several', async () => {
+  const rig = await open(new Played());
+  const { key } = crowdsec;
+  rig.log(key, ['GET / from 203.0.113.9:51234', 'from 203.0.113.9 over 192.168.1.254', 'no address at 09:01:02']);
+  await rig.press('/');
+  await rig.type('intrusion');
+  await rig.press('enter', 'l');
+  await rig.sees('no address at 09:01:02');
+  await rig.press('b');
+  await rig.sees('No address stands in this line.');
+  await rig.press('k', 'b');
+  await rig.until(() => rig.deck.started.length === 1, 'the flow');
+  await rig.press('k', 'b');
+  await rig.until(() => rig.deck.started.length === 2, 'the flow');
+  const because = 'seen in the log of intrusion-prevention';
+  expect(rig.deck.started).toMatchObject([
+    { flow: 'ban', input: { place: 'nas', words: [], options: { among: '203.0.113.9 192.168.1.254', because } } },
+    { flow: 'ban', input: { place: 'nas', words: ['203.0.113.9'], options: { because } } },
+  ]);
+});
+
+test('x lifts the ban of the row, Enter opens its alert, y copies its address', async () => {
+  const rig = await open(new Played());
+  await rig.press('I');
+  await rig.sees('203.0.113.7');
+  await rig.press('G', 'y');
+  await rig.sees('Copied 203.0.113.7');
+  expect(rig.copied).toEqual(['203.0.113.7']);
+  await rig.press('x');
+  await rig.press('enter');
+  await rig.until(() => rig.deck.started.length === 2, 'both flows');
+  expect(rig.deck.started).toMatchObject([
+    { flow: 'unban', input: { place: 'nas', words: ['203.0.113.7'] } },
+    { flow: 'alerts', input: { words: ['1001'] } },
+  ]);
+});
+
+test('a filter hides the others and says how many are left; s turns the order', async () => {
+  const rig = await open(new Played());
+  await rig.press('I');
+  await rig.sees('203.0.113.7');
+  await rig.press('/');
+  await rig.type('hand');
+  await rig.press('enter');
+  await rig.sees('1 of 1', '198.51.100.0/24');
+  await rig.misses('203.0.113.7');
+  await rig.press('esc');
+  await rig.sees('203.0.113.7', '1 of 2');
+  await rig.press('s');
+  await rig.sees('shortest time left first');
+  const frame = rig.frame();
+  expect(frame.indexOf('198.51.100.0/24')).toBeLessThan(frame.indexOf('203.0.113.7'));
+});
+
+test('fifty thousand decisions of shared lists: what is drawn is what is seen, and the cursor reaches them all (R63)', async () => {
+  const played = new Played();
+  played.shared = Array.from({ length: 50_000 }, (_, at) =>
+    decision(100 + at, `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`, { origin: 'lists', reason: at === 31_337 ? 'needle' : 'firehol' }),
+  );
+  const rig = await open(played, { size: { columns: 80, rows: 24 } });
+  await rig.press('I');
+  await rig.sees('203.0.113.7');
+  await rig.press('S');
+  await rig.sees('2 and 50,000 of shared lists', '1 of 50,002');
+  expect(rig.frame().match(/firehol/g)?.length ?? 0).toBeLessThan(24);
+  await rig.press('G');
+  await rig.sees('50,002 of 50,002', '203.0.113.7');
+  await rig.press('/');
+  await rig.type('needle');
+  await rig.press('enter');
+  await rig.sees('1 of 1', '10.0.122.105');
+});
+
+test('what comes in is shown as it comes, and the cursor stays on its row', async () => {
+  const played = new Played();
+  const waiting: (() => void)[] = [];
+  const watch = watchPrevention(async () => played);
+  onTestFinished(watch.look('nas'));
+  await new Promise<void>((resolve) => {
+    waiting.push(watch.subscribe(() => resolve()));
+  });
+  expect(watch.view()?.decisions).toHaveLength(2);
+  played.own = [...played.own, decision(3, '192.0.2.1')];
+  const came = new Promise<void>((resolve) => {
+    waiting.push(watch.subscribe(() => watch.view()?.decisions.length === 3 && resolve()));
+  });
+  watch.refresh();
+  await came;
+  for (const stop of waiting) stop();
+});
+
+test('nothing is asked while nobody looks', async () => {
+  const played = new Played();
+  const rig = await open(played);
+  await rig.press('j');
+  expect(played.asked).toBe(0);
+});
+
+test('a CrowdSec that does not answer says so, and what to do', async () => {
+  const played = new Played();
+  played.trouble = new Fault({ code: 'unreachable.component', message: 'intrusion-prevention is not running.', remedy: 'Start it.' });
+  const rig = await open(played);
+  await rig.press('I');
+  await rig.sees('intrusion-prevention is not running. Start it.');
+});
+
+test('where there is none the key says so; read-only shows, and bans nobody', async () => {
+  const none = await open(new Played(), { there: false });
+  await none.press('I');
+  await none.sees('There is no CrowdSec on these hosts');
+  const rig = await open(new Played(), { readOnly: true });
+  await rig.press('I');
+  await rig.sees('203.0.113.7');
+  await rig.press('b');
+  await rig.sees('read-only');
+  expect(rig.deck.started).toEqual([]);
+});
+
+test('text from outside cannot leave its row', async () => {
+  const played = new Played();
+  played.own = [decision(1, '203.0.113.7', { reason: 'evil\u001b[2J\u001b]0;x\u0007\nsecond', network: '\u202eabc' })];
+  const size = { columns: 120, rows: 36 };
+  const rig = await open(played, { size });
+  await rig.press('I');
+  await rig.sees('evil');
+  expect(rig.frame()).not.toMatch(/\u001b|\u0007|\u202e/);
+  expect(misfits(rig.raw(), size)).toEqual([]);
+});

@@ -1,0 +1,53 @@
+import { useEffect, useMemo, useRef } from 'react';
+import { numberText } from '../../text/quantities.ts';
+import { useParts } from '../context.ts';
+import { useFilterText } from '../hooks/use-filter-text.ts';
+import { useInterface } from '../hooks/use-interface.ts';
+import { useNow } from '../hooks/use-now.ts';
+import { useTold } from '../hooks/use-told.ts';
+import { type Rectangle, windowStart } from '../layout.ts';
+import { countsText, emptyLines, headingLine, orderText, preventionLine, troubleLines } from '../prevention-lines.ts';
+import { preventionRows, rowId } from '../prevention-rows.ts';
+import { PaneFrame } from '../widgets/pane-frame.tsx';
+
+/** Who is shut out, and what was noticed, as it comes. Only what is seen is drawn. */
+export function Prevention({ rectangle }: { rectangle: Rectangle }) {
+  const { theme, commands, prevention } = useParts();
+  const nowMs = useNow();
+  const subscribe = useMemo(() => (listener: () => void) => prevention.subscribe(listener), [prevention]);
+  useTold(subscribe, 'fact');
+  const look = useInterface((state) => state.prevention);
+  const filter = useInterface((state) => state.filters.prevention);
+  const filterLine = useFilterText('prevention');
+  const start = useRef(0);
+  const { place } = look;
+  useEffect(() => (place === undefined ? undefined : prevention.look(place)), [prevention, place]);
+
+  const view = prevention.view();
+  const width = rectangle.width - 2;
+  const context = { theme, width, nowMs };
+  const rows = preventionRows(view, filter, look);
+  const trouble = rows.length > 0 && view?.state === 'failed' ? troubleLines(view, context) : [];
+  const height = Math.max(1, rectangle.height - 3 - trouble.length);
+  const found = rows.findIndex((row) => rowId(row) === look.selected);
+  const selected = Math.max(0, found >= 0 ? found : Math.min(look.cursor, rows.length - 1));
+  start.current = windowStart({ previous: start.current, selected: rows.length === 0 ? -1 : selected, height, total: rows.length });
+  commands.measured.prevention = { height, total: rows.length };
+  const lines = rows
+    .slice(start.current, start.current + height)
+    .map((row, at) => preventionLine(row, look, start.current + at === selected, context));
+  const body = rows.length === 0 ? emptyLines(view, filter, look, context) : lines;
+  const counts = countsText(view, look);
+  return (
+    <PaneFrame
+      width={rectangle.width}
+      height={rectangle.height}
+      title={`${look.tab === 'alerts' ? 'Alerts' : 'Decisions'}${counts === '' ? '' : ` ${counts}`}`}
+      aside={filterLine}
+      below={orderText(look)}
+      foot={rows.length > 0 ? theme.paint('faint', `${numberText(selected + 1)} of ${numberText(rows.length)}`) : ''}
+      focused
+      rows={[headingLine(look, context), ...trouble, ...body]}
+    />
+  );
+}
