@@ -13,6 +13,7 @@ export interface Measured {
   detail: { height: number; total: number; matches: readonly number[] };
   /** `total`: hosts and tunnels. */
   hosts: { height: number; total: number };
+  prevention: { height: number; total: number };
   help: { height: number; total: number };
   run: { height: number; total: number };
   /** Fields of a form on a page. */
@@ -30,6 +31,7 @@ export function firstMeasures(): Measured {
     logs: { height: 1, rowsOf: () => 1, cut: undefined, whole: none },
     detail: { ...none, matches: [] },
     hosts: none,
+    prevention: none,
     help: none,
     run: none,
     form: 1,

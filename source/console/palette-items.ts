@@ -31,6 +31,7 @@ const general: readonly CommandId[] = [
   'refresh',
   'next-service',
   'hosts',
+  'prevention',
   'next-host',
   'group-hosts',
   'zoom',

@@ -10,6 +10,7 @@ import { createHostAsker } from './host-asking.ts';
 import { createInterfaceStore, type InterfaceState } from './interface-store.ts';
 import { createKeymap } from './keymap.ts';
 import { createLogHub } from './log-hub.ts';
+import { openPrevention, type PreventionSource, watchPrevention } from './prevention-watch.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import type { Theme } from './theme.ts';
 
@@ -23,6 +24,8 @@ interface Options {
   start?: Partial<InterfaceState> | undefined;
   /** Where filters of logs are kept; missing means nowhere. */
   keeper?: FilterKeeper | undefined;
+  /** Opens the CrowdSec of a place; missing means the one that flows speak to. */
+  crowdsec?: ((place: string, signal: AbortSignal) => Promise<PreventionSource>) | undefined;
   quit: () => void;
   redraw: () => void;
   suspend: () => void;
@@ -37,6 +40,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   const store = createInterfaceStore(frames, options.start);
   const logs = createLogHub(deck.logs);
   const brokenOff = watchBrokenOff(deck, store);
+  const prevention = watchPrevention(options.crowdsec ?? openPrevention(deck));
   const runs = createFlowRuns({
     deck,
     store,
@@ -54,6 +58,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     store,
     keymap,
     logs,
+    prevention,
     keeper: options.keeper ?? keepsNothing,
     runs,
     now,
@@ -69,6 +74,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     commands,
     keymap,
     logs,
+    prevention,
     theme,
     clock: createClock(now),
     frames,

@@ -9,6 +9,7 @@ import { firstState, type InterfaceState } from '../interface-store.ts';
 import type { KeyDispatcher } from '../key-dispatcher.ts';
 import type { Size } from '../layout.ts';
 import { createParts } from '../parts.ts';
+import type { PreventionSource } from '../prevention-watch.ts';
 import { unstyled } from '../styled-text.ts';
 import { createTerminalLender } from '../terminal-lender.ts';
 import { createTheme, type Theme } from '../theme.ts';
@@ -53,6 +54,7 @@ export interface RigOptions {
   practice?: boolean;
   start?: Partial<InterfaceState>;
   keeper?: FilterKeeper;
+  crowdsec?: (place: string, signal: AbortSignal) => Promise<PreventionSource>;
   now?: () => number;
 }
 
@@ -104,6 +106,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     now: options.now ?? (() => sampleNowMs),
     start: options.start,
     keeper: options.keeper,
+    crowdsec: options.crowdsec,
     quit: () => {
       quit = true;
     },

@@ -1,5 +1,5 @@
 import { Box, Text } from 'ink';
-import { useEffect } from 'react';
+import { useEffect, useMemo } from 'react';
 import { entryAt } from '../../fleet/entry-list.ts';
 import type { PortView } from '../../fleet/model.ts';
 import { clockText as skewText, troubleOf, wayText } from '../../terminal/way-text.ts';
@@ -14,6 +14,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useLogChanges, writersOf } from '../hooks/use-log-lines.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useSelected } from '../hooks/use-selected.ts';
+import { useTold } from '../hooks/use-told.ts';
 import { farOf, homeOf, hostItems, placeFacts } from '../hosts-lines.ts';
 import type { PaneId, RunView } from '../interface-store.ts';
 import { markOf, tellingOf, whoParts } from '../log-line-text.ts';
@@ -25,6 +26,8 @@ import { logLines as drawLog } from '../panes/log-lines.ts';
 import { overviewLines } from '../panes/overview-lines.ts';
 import { addressText } from '../panes/ports.tsx';
 import { wholeLines } from '../panes/whole-line.ts';
+import { countsText, emptyLines, orderText, rowSentence, troubleLines } from '../prevention-lines.ts';
+import { preventionRows, rowId } from '../prevention-rows.ts';
 import { reviewSentences } from '../review-lines.ts';
 import { runScreen } from '../run-lines.ts';
 import { serviceShown } from '../selection.ts';
@@ -51,13 +54,17 @@ function portLines(ports: readonly PortView[]): string[] {
 /** The console as sentences, top to bottom, for screen readers: no frames, no columns, nothing that moves by itself. */
 export function Linear() {
   const parts = useParts();
-  const { deck, keymap } = parts;
+  const { deck, keymap, prevention } = parts;
   const snapshot = useFleet();
   const state = useInterface((whole) => whole);
   const component = useSelected();
   const nowMs = useNow();
   const inLogs = state.focus === 'logs' || (state.focus === 'detail' && state.tab === 'logs');
   useLogChanges(inLogs);
+  const place = state.screen === 'prevention' ? state.prevention.place : undefined;
+  const subscribe = useMemo(() => (listener: () => void) => prevention.subscribe(listener), [prevention]);
+  useTold(subscribe, 'fact');
+  useEffect(() => (place === undefined ? undefined : prevention.look(place)), [prevention, place]);
   const whose = logWhose(snapshot, state, component);
   const { commands } = parts;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked at changes with whose log it is, and with the filter kept for it
@@ -160,6 +167,23 @@ export function Linear() {
     return [head, `${cleanLine(item.place.name)}.`, ...facts.map(([name, text]) => `${name}: ${text}`)];
   }
 
+  function preventionSentences(): string[] {
+    const view = prevention.view();
+    const look = state.prevention;
+    const context = { theme: plain, width: columns, nowMs };
+    const rows = preventionRows(view, state.filters.prevention, look);
+    commands.measured.prevention = { height: logLineCount, total: rows.length };
+    const at = Math.max(
+      0,
+      rows.findIndex((row) => rowId(row) === look.selected),
+    );
+    const head = `${look.tab === 'alerts' ? 'Alerts' : 'Decisions'} ${countsText(view, look)}, ${orderText(look)}.`;
+    const row = rows[at];
+    if (!row) return [head, ...emptyLines(view, state.filters.prevention, look, context).map((line) => line.trim())];
+    const trouble = view?.state === 'failed' ? troubleLines(view, context).map((line) => line.trim()) : [];
+    return [head, ...trouble, `${at + 1} of ${rows.length}: ${rowSentence(row, nowMs)}`];
+  }
+
   function frontLines(run: RunView): string[] {
     if (run.dialog?.kind === 'form') return formSentences(run.dialog, plain);
     if (run.dialog?.kind === 'checklist') {
@@ -211,6 +235,8 @@ export function Linear() {
     lines.push(`${front.title}.`, ...frontLines(front));
   } else if (state.screen === 'hosts') {
     lines.push(...hostsSentences());
+  } else if (state.screen === 'prevention') {
+    lines.push(...preventionSentences());
   } else {
     const told: Record<PaneId, () => readonly string[]> = {
       components: componentLines,

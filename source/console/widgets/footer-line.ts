@@ -133,6 +133,11 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     return { near: [...near, of('down', 'down'), of('up', 'up')], always: [of('palette'), of('back', 'back')] };
   }
 
+  if (state.screen === 'prevention') {
+    const near = keymap.bindings.filter(({ context, label }) => context === 'prevention' && label).map((binding) => item(binding));
+    return { near, always: [of('filter'), of('palette'), of('back', 'back')] };
+  }
+
   const contexts = contextsOf(state);
   const { logs } = state;
   const inLog = contexts[0] === 'logs';
@@ -162,6 +167,7 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     return flow && isOffered(deck, flow, component) ? [item(binding)] : [];
   });
   const near = inLog ? [...own, ...acts] : state.focus === 'components' ? [...acts, ...own] : [...own, ...acts];
+  if (component?.speaks === 'crowdsec' && state.focus === 'components') near.unshift(of('prevention', 'alerts and bans'));
   const filter = filterTarget(state) ? [of('filter', state.focus === 'detail' && state.tab === 'inspect' ? 'search' : 'filter')] : [];
   return { near: [...near, ...host], always: [...filter, of('palette'), of('help'), of('quit')] };
 }
