@@ -45,6 +45,8 @@ const paneBindings = paneIds.map((pane, index) => ({
 const bindings = [
   { id: 'unseal', keys: ['u'], context: 'component', label: 'unseal', flow: 'unseal' },
   { id: 'initialise', keys: ['u'], context: 'component', label: 'initialise', flow: 'initialise' },
+  { id: 'mesh-key', keys: ['K'], context: 'component', label: 'key', flow: 'key' },
+  { id: 'mesh-nodes', keys: ['A'], context: 'component', label: 'nodes', flow: 'mesh-node' },
   { id: 'start', keys: ['S'], context: 'component', label: 'start', flow: 'start' },
   { id: 'stop', keys: ['s'], context: 'component', label: 'stop', flow: 'stop' },
   { id: 'restart', keys: ['r'], context: 'component', label: 'restart', flow: 'restart' },

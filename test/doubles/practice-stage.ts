@@ -46,6 +46,11 @@ export class PracticeStage {
     await rm(this.#home, { recursive: true, force: true });
   }
 
+  /** Where this installation keeps everything of its own. */
+  get home(): string {
+    return this.#home;
+  }
+
   get stackFolder(): string {
     return join(this.access.folder, 'home', 'stack');
   }

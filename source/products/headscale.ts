@@ -1,0 +1,244 @@
+import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import type { HeadscaleApi, MeshAnswer, MeshMethod, MeshRequest } from './headscale-api.ts';
+import { refusalOf } from './headscale-refusals.ts';
+import {
+  apiKeyOf,
+  keyOf,
+  listOf,
+  type MeshApiKey,
+  type MeshKey,
+  type MeshNode,
+  type MeshUser,
+  nodeOf,
+  timeOf,
+  told,
+  userOf,
+} from './headscale-things.ts';
+import type { MeshVersion } from './headscale-version.ts';
+
+export interface MeshPolicy {
+  text: string;
+  updatedMs: number | undefined;
+}
+
+/** What a new pre-auth key is to be. Without a user it belongs to its tags (from 0.28 on). */
+export interface KeyWish {
+  user: MeshUser | undefined;
+  reusable: boolean;
+  ephemeral: boolean;
+  expiryMs: number;
+  tags: readonly string[];
+}
+
+/**
+ * Users, keys, nodes and policy of a mesh control server, Headscale from 0.23 on, each in the words of its version (reference/headscale.md). Throws what `HeadscaleApi`
+ * does, `failed.mesh` with the server's words in a sentence, and `refused.version` for what its version cannot.
+ */
+export class Headscale {
+  readonly version: MeshVersion;
+  readonly #api: HeadscaleApi;
+
+  constructor(api: HeadscaleApi, version: MeshVersion) {
+    this.#api = api;
+    this.version = version;
+  }
+
+  async users(signal: AbortSignal): Promise<readonly MeshUser[]> {
+    return listOf(await this.#ask('list its users', 'GET', 'user', {}, signal), 'users', userOf);
+  }
+
+  async createUser(grant: Grant, wish: { name: string; displayName?: string; email?: string }): Promise<MeshUser> {
+    const json = this.#since(24) ? wish : { name: wish.name };
+    return userOf(told(told(await this.#ask(`create the user ${wish.name}`, 'POST', 'user', { json }, grant.signal))['user']));
+  }
+
+  async renameUser(grant: Grant, user: MeshUser, name: string): Promise<void> {
+    await this.#ask(
+      `rename the user ${user.name}`,
+      'POST',
+      `user/${this.#userPart(user)}/rename/${encodeURIComponent(name)}`,
+      {},
+      grant.signal,
+    );
+  }
+
+  async deleteUser(grant: Grant, user: MeshUser): Promise<void> {
+    await this.#ask(`delete the user ${user.name}`, 'DELETE', `user/${this.#userPart(user)}`, {}, grant.signal);
+  }
+
+  /** All of them. Versions before 0.28 list those of one user at a time, whole: what is answered here is masked. */
+  async keys(signal: AbortSignal): Promise<readonly MeshKey[]> {
+    return (await this.#wholeKeys(signal)).map(({ key }) => key);
+  }
+
+  /** The whole key is told this once. */
+  async createKey(grant: Grant, { user, reusable, ephemeral, expiryMs, tags }: KeyWish): Promise<{ secret: string; key: MeshKey }> {
+    const json = {
+      ...(user && { user: this.#since(26) ? user.id : user.name }),
+      reusable,
+      ephemeral,
+      expiration: new Date(expiryMs).toISOString(),
+      aclTags: tags,
+    };
+    const made = told(told(await this.#ask('make a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
+    const secret = made['key'];
+    if (typeof secret !== 'string' || secret === '') throw strange('It made a key, and did not tell it.');
+    return { secret, key: keyOf(made) };
+  }
+
+  /** From then on nobody joins with it; nodes that did stay. */
+  async expireKey(grant: Grant, id: string): Promise<void> {
+    const json = this.#since(28) ? { id } : await this.#oldKey(id, grant.signal);
+    await this.#ask(`expire the pre-auth key ${id}`, 'POST', 'preauthkey/expire', { json }, grant.signal);
+  }
+
+  async nodes(signal: AbortSignal): Promise<readonly MeshNode[]> {
+    return listOf(await this.#ask('list its nodes', 'GET', 'node', {}, signal), 'nodes', nodeOf);
+  }
+
+  /** Lets in a node that waits under this key. */
+  async register(grant: Grant, key: string, user: MeshUser): Promise<MeshNode> {
+    const answer = this.#since(29)
+      ? await this.#ask('register the node', 'POST', 'auth/register', { json: { authId: key, user: user.name } }, grant.signal)
+      : await this.#ask('register the node', 'POST', 'node/register', { query: { user: user.name, key } }, grant.signal);
+    return nodeOf(told(told(answer)['node']));
+  }
+
+  /** Now, or at a time to come. Up to 0.29 the query alone is read. */
+  async expireNode(grant: Grant, node: MeshNode, atMs?: number): Promise<void> {
+    const wish: Record<string, string> = atMs === undefined ? {} : { expiry: new Date(atMs).toISOString() };
+    await this.#ask(`expire ${node.name}`, 'POST', `node/${encodeURIComponent(node.id)}/expire`, this.#wished(wish), grant.signal);
+  }
+
+  /** It never has to log in again. */
+  async keepNode(grant: Grant, node: MeshNode): Promise<void> {
+    if (!this.#since(29)) throw this.#tooOld(29, 'That a node never expires');
+    const wish = this.#since(30) ? { disableExpiry: true } : { disableExpiry: 'true' };
+    await this.#ask(`keep ${node.name}`, 'POST', `node/${encodeURIComponent(node.id)}/expire`, this.#wished(wish), grant.signal);
+  }
+
+  async renameNode(grant: Grant, node: MeshNode, name: string): Promise<void> {
+    const path = `node/${encodeURIComponent(node.id)}/rename/${encodeURIComponent(name)}`;
+    await this.#ask(`rename ${node.name}`, 'POST', path, {}, grant.signal);
+  }
+
+  async deleteNode(grant: Grant, node: MeshNode): Promise<void> {
+    await this.#ask(`delete ${node.name}`, 'DELETE', `node/${encodeURIComponent(node.id)}`, {}, grant.signal);
+  }
+
+  async setTags(grant: Grant, node: MeshNode, tags: readonly string[]): Promise<void> {
+    await this.#ask(`tag ${node.name}`, 'POST', `node/${encodeURIComponent(node.id)}/tags`, { json: { tags } }, grant.signal);
+  }
+
+  /** All that are to be approved from now on; others are no more. */
+  async approveRoutes(grant: Grant, node: MeshNode, routes: readonly string[]): Promise<void> {
+    if (!this.#since(26)) throw this.#tooOld(26, 'Approving routes');
+    const path = `node/${encodeURIComponent(node.id)}/approve_routes`;
+    await this.#ask(`approve routes of ${node.name}`, 'POST', path, { json: { routes } }, grant.signal);
+  }
+
+  async apiKeys(signal: AbortSignal): Promise<readonly MeshApiKey[]> {
+    return listOf(await this.#ask('list its API keys', 'GET', 'apikey', {}, signal), 'apiKeys', apiKeyOf);
+  }
+
+  /** The key is told this once. */
+  async createApiKey(grant: Grant, expiryMs: number): Promise<string> {
+    const json = { expiration: new Date(expiryMs).toISOString() };
+    const key = told(await this.#ask('make an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
+    if (typeof key !== 'string' || key === '') throw strange('It made an API key, and did not tell it.');
+    return key;
+  }
+
+  async expireApiKey(grant: Grant, key: MeshApiKey): Promise<void> {
+    const json = this.#since(28) ? { id: key.id } : { prefix: key.prefix };
+    await this.#ask(`expire the API key ${key.prefix}`, 'POST', 'apikey/expire', { json }, grant.signal);
+  }
+
+  /** Undefined while none is set: everybody reaches everything then. */
+  async policy(signal: AbortSignal): Promise<MeshPolicy | undefined> {
+    const answer = await this.#api.send('GET', '/api/v1/policy', {}, signal);
+    if (answer.status >= 400 && /policy not found/i.test(answer.words)) return undefined;
+    const { policy, updatedAt } = told(this.#good(answer, 'tell its policy'));
+    if (typeof policy !== 'string') throw strange('It answers without a policy.');
+    return { text: policy, updatedMs: timeOf(updatedAt) };
+  }
+
+  /** What its own check says, a line each; empty where nothing is wrong, undefined where its version cannot be asked (before 0.29). */
+  async checkPolicy(text: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
+    if (!this.#since(29)) return undefined;
+    const answer = await this.#api.send('POST', '/api/v1/policy/check', { json: { policy: text } }, signal);
+    if (answer.status === 200) return [];
+    if (answer.status === 404 || answer.status === 405 || answer.status === 501) return undefined;
+    return answer.lines.length > 0 ? answer.lines : [`It answered with status ${answer.status}.`];
+  }
+
+  async setPolicy(grant: Grant, text: string): Promise<void> {
+    await this.#ask('set the policy', 'PUT', 'policy', { json: { policy: text } }, grant.signal);
+  }
+
+  #since(minor: number): boolean {
+    return this.version.minor >= minor;
+  }
+
+  #userPart({ id, name }: MeshUser): string {
+    return encodeURIComponent(this.#since(24) ? id : name);
+  }
+
+  #wished(wish: Readonly<Record<string, unknown>>): MeshRequest {
+    if (Object.keys(wish).length === 0) return {};
+    return this.#since(30)
+      ? { json: wish }
+      : { query: Object.fromEntries(Object.entries(wish).map(([name, value]) => [name, String(value)])) };
+  }
+
+  async #wholeKeys(
+    signal: AbortSignal,
+  ): Promise<readonly { key: MeshKey; asTold: Readonly<Record<string, unknown>>; user: MeshUser | undefined }[]> {
+    const list = async (query: Record<string, string>, user: MeshUser | undefined) =>
+      listOf(await this.#ask('list its pre-auth keys', 'GET', 'preauthkey', { query }, signal), 'preAuthKeys', (asTold) => ({
+        key: keyOf(asTold),
+        asTold,
+        user,
+      }));
+    if (this.#since(28)) return list({}, undefined);
+    const found: Awaited<ReturnType<typeof list>>[] = [];
+    for (const user of await this.users(signal)) found.push(await list({ user: this.#since(26) ? user.id : user.name }, user));
+    return found.flat();
+  }
+
+  /** Before 0.28 a key is expired by itself and its user. */
+  async #oldKey(id: string, signal: AbortSignal): Promise<object> {
+    const found = (await this.#wholeKeys(signal)).find(({ key }) => key.id === id);
+    if (!found?.user)
+      throw new Fault({
+        code: 'failed.mesh',
+        message: `There is no pre-auth key ${id} any more.`,
+        remedy: 'List them: quarterdeck mesh keys',
+      });
+    return { user: this.#since(26) ? found.user.id : found.user.name, key: found.asTold['key'] };
+  }
+
+  async #ask(what: string, method: MeshMethod, path: string, request: MeshRequest, signal: AbortSignal): Promise<unknown> {
+    return this.#good(await this.#api.send(method, `/api/v1/${path}`, request, signal), what);
+  }
+
+  #good(answer: MeshAnswer, what: string): unknown {
+    if (answer.status >= 400) throw refusalOf(answer, what, this.version);
+    if (answer.status !== 200 || typeof answer.json !== 'object' || answer.json === null)
+      throw strange(`${this.#api.place.shown} does not answer like a control server (status ${answer.status}).`);
+    return answer.json;
+  }
+
+  #tooOld(minor: number, what: string): Fault {
+    return new Fault({
+      code: 'refused.version',
+      message: `${what} needs Headscale 0.${minor}, and this is ${this.version.shown}.`,
+      remedy: 'Update it, one minor version after the other, with a backup before each.',
+    });
+  }
+}
+
+function strange(message: string): Fault {
+  return new Fault({ code: 'failed.mesh', message, remedy: 'Look whether that port is the one of the control server.' });
+}

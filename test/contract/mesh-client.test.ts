@@ -1,0 +1,197 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { mintGrant } from '../../source/grants/mint.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { createMesh, type MeshOptions } from '../../source/practice/mesh/mesh.ts';
+import { Headscale } from '../../source/products/headscale.ts';
+import { greet, HeadscaleApi, type MeshPlace } from '../../source/products/headscale-api.ts';
+import { meshVersionOf } from '../../source/products/headscale-version.ts';
+import { isListedAs } from '../../source/products/mesh-keys.ts';
+import { listen } from './listening.ts';
+
+const host = openLocalHost();
+const signal = () => AbortSignal.timeout(20_000);
+const grant = () => mintGrant('test', 'destroy', signal());
+const endings: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0)) await end();
+});
+
+async function open(options: MeshOptions = {}) {
+  const mesh = createMesh(options);
+  const { url, close } = await listen(mesh.product, 8080);
+  endings.push(close);
+  const port = Number(new URL(url).port);
+  const place: MeshPlace = { host, address: { host: '127.0.0.1', port, near: true }, tls: false, shown: 'the mesh' };
+  const version = meshVersionOf(`v0.${options.minor ?? 29}.0`);
+  return { mesh, place, client: new Headscale(new HeadscaleApi(place, mesh.apiKey), version) };
+}
+
+/** Every dialect that the sheet tells apart, by its minor version. */
+const minors = [23, 24, 25, 26, 27, 28, 29, 30];
+const dayMs = 86_400_000;
+
+describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
+  test('tells its version without a login, from 0.26 on', async () => {
+    const { place } = await open({ minor });
+    const { version } = await greet(place, signal());
+    if (minor < 26) expect(version).toBeUndefined();
+    else expect(version).toMatch(new RegExp(`^0\\.${minor}\\.`));
+  });
+
+  test('users come, are renamed and go', async () => {
+    const { client } = await open({ minor, empty: true });
+    const made = await client.createUser(grant(), { name: 'ann', displayName: 'Ann', email: 'ann@example.com' });
+    expect(made).toMatchObject({ id: '1', name: 'ann' });
+    if (minor >= 24) expect(made).toMatchObject({ displayName: 'Ann', email: 'ann@example.com' });
+    await expect(client.createUser(grant(), { name: 'ann' })).rejects.toMatchObject({
+      code: 'usage.mesh',
+      message: expect.stringMatching(/one of that name already/),
+    });
+    await client.renameUser(grant(), made, 'anna');
+    expect((await client.users(signal())).map(({ name }) => name)).toEqual(['anna']);
+    await client.deleteUser(grant(), { ...made, name: 'anna' });
+    expect(await client.users(signal())).toEqual([]);
+    await expect(client.deleteUser(grant(), { ...made, name: 'anna' })).rejects.toMatchObject({
+      message: expect.stringMatching(/no such user/),
+    });
+  });
+
+  test('keys are made, listed without their secret, and expired (R61)', async () => {
+    const { client } = await open({ minor, empty: true });
+    const user = await client.createUser(grant(), { name: 'ann' });
+    const expiryMs = Date.now() + 30 * dayMs;
+    const { secret, key } = await client.createKey(grant(), { user, reusable: true, ephemeral: true, expiryMs, tags: ['tag:server'] });
+    expect(secret.length).toBeGreaterThan(40);
+    expect(key).toMatchObject({ owner: 'ann', reusable: true, ephemeral: true, used: false, tags: ['tag:server'] });
+    expect(Math.abs((key.expiryMs ?? 0) - expiryMs)).toBeLessThan(1000);
+    const listed = await client.keys(signal());
+    expect(listed).toMatchObject([{ id: key.id, owner: 'ann' }]);
+    expect(JSON.stringify([listed, key])).not.toContain(secret.slice(-20));
+    await client.expireKey(grant(), key.id);
+    expect((await client.keys(signal()))[0]?.expiryMs).toBeLessThanOrEqual(Date.now());
+  });
+
+  test('nodes wait, come in, are tagged, renamed, expired, kept and deleted', async () => {
+    const { client, mesh } = await open({ minor });
+    const users = await client.users(signal());
+    const guest = users.find(({ name }) => name === 'guest');
+    if (!guest) throw new Error('no guest');
+    const node = await client.register(grant(), mesh.pendingAuthId ?? '', guest);
+    expect(node).toMatchObject({ name: 'new-tablet', owner: 'guest' });
+    await expect(client.register(grant(), mesh.pendingAuthId ?? '', guest)).rejects.toMatchObject({
+      message: expect.stringMatching(/nobody waits under that key/),
+    });
+    const now = async () => (await client.nodes(signal())).find(({ id }) => id === node.id);
+    await client.renameNode(grant(), node, 'kitchen');
+    expect(await now()).toMatchObject({ name: 'kitchen', hostname: 'new-tablet' });
+    const atMs = Date.now() + 90 * dayMs;
+    await client.expireNode(grant(), node, atMs);
+    expect(Math.abs(((await now())?.expiryMs ?? 0) - atMs)).toBeLessThan(1000);
+    if (minor >= 29) {
+      await client.keepNode(grant(), node);
+      expect((await now())?.expiryMs).toBeUndefined();
+    } else await expect(client.keepNode(grant(), node)).rejects.toMatchObject({ code: 'refused.version' });
+    await client.expireNode(grant(), node);
+    expect((await now())?.expiryMs).toBeLessThanOrEqual(Date.now());
+    await client.setTags(grant(), node, ['tag:media']);
+    expect(await now()).toMatchObject({ tags: ['tag:media'] });
+    await client.deleteNode(grant(), node);
+    expect(await now()).toBeUndefined();
+    await expect(client.deleteNode(grant(), node)).rejects.toMatchObject({ message: expect.stringMatching(/no such node/) });
+  });
+
+  test('routes are told and approved from 0.26 on', async () => {
+    const { client } = await open({ minor });
+    const node = (await client.nodes(signal())).find(({ name }) => name === 'engine-room');
+    if (!node) throw new Error('no engine-room');
+    if (minor < 26) {
+      expect(node.routes).toBeUndefined();
+      await expect(client.approveRoutes(grant(), node, ['0.0.0.0/0'])).rejects.toMatchObject({
+        code: 'refused.version',
+        message: expect.stringMatching(/0\.26/),
+      });
+      return;
+    }
+    expect(node.routes).toMatchObject({ available: ['0.0.0.0/0', '::/0'], approved: [] });
+    await client.approveRoutes(grant(), node, ['0.0.0.0/0', '::/0']);
+    expect((await client.nodes(signal())).find(({ id }) => id === node.id)?.routes?.approved).toEqual(['0.0.0.0/0', '::/0']);
+  });
+
+  test('API keys are made, found in the list, and expired', async () => {
+    const { client, place, mesh } = await open({ minor });
+    const key = await client.createApiKey(grant(), Date.now() + dayMs);
+    const other = new Headscale(new HeadscaleApi(place, key), client.version);
+    const listed = (await other.apiKeys(signal())).find(({ prefix }) => isListedAs(key, prefix));
+    if (!listed) throw new Error('not listed');
+    expect((await client.apiKeys(signal())).filter(({ prefix }) => isListedAs(mesh.apiKey, prefix))).toHaveLength(1);
+    await client.expireApiKey(grant(), listed);
+    await expect(other.users(signal())).rejects.toMatchObject({ code: 'refused.apiKey', message: expect.not.stringContaining(key) });
+  });
+
+  test('the policy is read, set and refused; asked about beforehand from 0.29 on (R62)', async () => {
+    const { client } = await open({ minor, empty: true });
+    expect(await client.policy(signal())).toBeUndefined();
+    const text = '// Comments stay.\n{"acls": [{"action": "accept", "src": ["*"], "dst": ["*:*"]},],}\n';
+    expect(await client.checkPolicy(text, signal())).toEqual(minor >= 29 ? [] : undefined);
+    await client.setPolicy(grant(), text);
+    expect((await client.policy(signal()))?.text).toBe(text);
+    const bad = '{"acls": [{"action": "accept", "src": ["tag:x"], "dst": ["*:*"]}]}';
+    if (minor >= 29) expect(((await client.checkPolicy(bad, signal())) ?? []).join(' ')).toMatch(/tag not found: "tag:x"/);
+    await expect(client.setPolicy(grant(), bad)).rejects.toMatchObject({
+      code: 'refused.policy',
+      message: expect.stringMatching(/tag not found: "tag:x"/),
+    });
+    expect((await client.policy(signal()))?.text).toBe(text);
+  });
+
+  test('a policy that is a file is not set, and that is said', async () => {
+    const { client } = await open({ minor, policyMode: 'file' });
+    await expect(client.setPolicy(grant(), '{}')).rejects.toMatchObject({
+      code: 'refused.policyFile',
+      message: expect.stringMatching(/policy\.mode: file/),
+    });
+  });
+});
+
+test.each([28, 29, 30])('from 0.28 on a key may belong to its tags alone (0.%i)', async (minor) => {
+  const { client } = await open({ minor, empty: true });
+  const wish = { user: undefined, reusable: false, ephemeral: false, expiryMs: Date.now() + dayMs };
+  expect((await client.createKey(grant(), { ...wish, tags: ['tag:server'] })).key).toMatchObject({ owner: '', tags: ['tag:server'] });
+  await expect(client.createKey(grant(), { ...wish, tags: [] })).rejects.toMatchObject({
+    code: 'usage.mesh',
+    message: expect.stringMatching(/needs a user, or tags/),
+  });
+});
+
+describe('what is wrong on the way', () => {
+  test('a key that is not taken, one that is none, and none at all', async () => {
+    const { place } = await open();
+    const wrong = `hskey-api-${'x'.repeat(12)}-${'y'.repeat(64)}`;
+    const version = meshVersionOf('v0.29.0');
+    await expect(new Headscale(new HeadscaleApi(place, wrong), version).users(signal())).rejects.toMatchObject({ code: 'refused.apiKey' });
+    await expect(new Headscale(new HeadscaleApi(place), version).users(signal())).rejects.toMatchObject({ code: 'refused.apiKey' });
+    expect(() => new HeadscaleApi(place, 'two words')).toThrow(expect.objectContaining({ code: 'usage.apiKey' }));
+  });
+
+  test('the key never goes in the clear to another machine', async () => {
+    const { place } = await open();
+    const far: MeshPlace = { ...place, address: { ...place.address, near: false } };
+    expect(() => new HeadscaleApi(far, 'x')).toThrow(expect.objectContaining({ code: 'refused.clear' }));
+  });
+
+  test('a server that is away, and something else on its port', async () => {
+    const { place } = await open();
+    const away: MeshPlace = { ...place, address: { host: '127.0.0.1', port: 1, near: true } };
+    await expect(greet(away, signal())).rejects.toMatchObject({ code: 'unreachable.mesh' });
+    const http = await import('node:http');
+    const other = http.createServer((_, response) => response.end('hello'));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    endings.push(() => new Promise((resolve) => other.close(() => resolve())));
+    const { port } = other.address() as import('node:net').AddressInfo;
+    const strange: MeshPlace = { ...place, address: { host: '127.0.0.1', port, near: true } };
+    await expect(new Headscale(new HeadscaleApi(strange, 'x'), meshVersionOf('v0.29.0')).users(signal())).rejects.toMatchObject({
+      code: 'failed.mesh',
+      message: expect.stringMatching(/does not answer like a control server/),
+    });
+  });
+});
