@@ -135,10 +135,10 @@ export interface Flow {
   ours?: true;
   /** Does it make sense for this component as it is now? Missing means always. */
   offered?: (component: ComponentView) => boolean;
+  /** Of a flow about the host: does it make sense with what runs there? Missing means always. */
+  offeredOn?: (components: readonly ComponentView[], ports: readonly PortView[]) => boolean;
   run(session: Session, input: FlowInput, world: FlowWorld): Promise<FlowOutcome>;
 }
 
 /** All of a flow but its procedure. */
 export type FlowAbout = Omit<Flow, 'run'>;
-  /** Of a flow about the host: does it make sense with what runs there? Missing means always. */
-  offeredOn?: (components: readonly ComponentView[], ports: readonly PortView[]) => boolean;
