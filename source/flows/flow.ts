@@ -25,6 +25,8 @@ export interface FlowWorld {
   tunnels?: Tunnels;
   /** Of this installation: what is kept there can be found out again. */
   cacheFolder?: string;
+  /** Of this installation: what cannot be found out again, in a folder for each thing. */
+  dataFolder?: string;
   /** How this program is started, absolute: for what starts it later (a timer). */
   program?: readonly string[];
   /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
