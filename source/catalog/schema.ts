@@ -350,7 +350,11 @@ export const componentSchema = z.strictObject({
     .optional(),
   /** An API for which there are procedures with questions (`source/products/`), and where: a port, or the service whose own command is run. */
   speaks: z
-    .strictObject({ api: z.enum(['vault', 'headscale', 'crowdsec', 'authelia']), port: name.optional(), service: name.optional() })
+    .strictObject({
+      api: z.enum(['vault', 'headscale', 'crowdsec', 'authelia', 'vaultwarden', 'oidc', 'ldap', 'step-ca', 'wg-easy', 'gluetun']),
+      port: name.optional(),
+      service: name.optional(),
+    })
     .optional(),
   auth: z.string().default('none'),
   calls: z.record(name, call).default({}),
@@ -419,6 +423,8 @@ export const componentSchema = z.strictObject({
     )
     .default([]),
   upgrade: z
+        /** Path of its own page where it is done (R38). */
+        page: z.string().startsWith('/').optional(),
     .strictObject({
       rollback: z.enum(['safe', 'unsafe']).default('unsafe'),
       steps: z.array(z.string()).default([]),

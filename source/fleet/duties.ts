@@ -12,8 +12,8 @@ export function dutiesOf(
   deployed: { duties: Readonly<Record<string, string>>; site: string } | undefined,
 ): readonly DutyView[] {
   if (!entry || entry.firstRun.length === 0) return [];
-  return entry.firstRun.flatMap(({ id, title, detail, done: condition, urgent, bySite }): DutyView[] => {
-    const duty = { id, title, detail, urgent };
+  return entry.firstRun.flatMap(({ id, title, detail, done: condition, urgent, bySite, page }): DutyView[] => {
+    const duty = { id, title, detail, urgent, ...(page !== undefined && { page }) };
     if (condition !== undefined) {
       const done = observed.get(id);
       return done === undefined ? [] : [{ ...duty, done, by: 'observed' }];

@@ -85,6 +85,8 @@ export interface DutyView {
   by: 'observed' | 'hand';
   /** Everybody gets in until it is done: default credentials, or none (R47). */
   urgent: boolean;
+  /** Path of the component's page where it is done (R38). */
+  page?: string;
 }
 
 /** `pretended`: what its volumes hold is made up, so that there is nothing to save. */

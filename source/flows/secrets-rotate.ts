@@ -15,7 +15,7 @@ import { chooseKept, fieldOf, partsOf } from './secret-names.ts';
 import { type HeldSecret, targetOf, tellData, tryValue, type Verdict } from './secret-proof.ts';
 
 /** One of the names that hold the value (R26). */
-interface Holder extends HeldSecret {
+export interface Holder extends HeldSecret {
   name: SecretName;
 }
 
@@ -72,7 +72,8 @@ export const secretsRotate: Flow = {
   },
 };
 
-class Rotation {
+/** Puts a new version of a secret in force wherever it is used, and back where that fails. */
+export class Rotation {
   readonly #session: Session;
   readonly #world: FlowWorld;
   readonly #vault: SecretVault;
@@ -181,8 +182,12 @@ class Rotation {
     return tellData(this.#session, this.#world, this.#place, holder, value, { id, which, patient: false });
   }
 
-  /** One sentence about what was seen. Throws `failed.rotate` when the old one still works, or the new one does not: then it is taken back first. */
-  async prove(value: string, versions: readonly SecretChange[]): Promise<string> {
+  /**
+   * One sentence about what was seen. Throws `failed.rotate` when the old one still works, or the new one does not: then it is taken back first.
+   * @param known what is to be refused from now on, where that is not what was kept
+   */
+  async prove(value: string, versions: readonly SecretChange[], known?: { old: string | undefined }): Promise<string> {
+    const old = known ? known.old : this.#before;
     const unproved: string[] = [];
     let proved = 0;
     for (const { component, variable, entry, field } of this.#holders) {
@@ -198,11 +203,10 @@ class Rotation {
         run: async (grant): Promise<{ now: Verdict; then: Verdict }> => {
           const target = await this.#target(entry);
           const now = await tryValue(target, field, value, { grant, patient: true });
-          const before = this.#before;
           const then =
-            before === undefined
-              ? ({ says: 'unclear', why: 'there was none before' } as const)
-              : await tryValue(target, field, before, { grant, patient: false });
+            old === undefined
+              ? ({ says: 'unclear', why: 'nobody here knows the old one' } as const)
+              : await tryValue(target, field, old, { grant, patient: false });
           return { now, then };
         },
       });

@@ -17,7 +17,7 @@ import { days } from './world/part.ts';
 export async function openPractice({ folder, catalog }: PracticeOptions): Promise<Practice> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-  const machine = new Machine({ portsFolder: join(folder, 'ports'), bootMs: Date.now() - days(41) });
+  const machine = new Machine({ portsFolder: join(folder, 'ports'), bootMs: Date.now() - days(41), ownFolder: join(folder, 'home') });
   const socket = join(folder, 'engine.sock');
   const closing: (() => Promise<void>)[] = [() => machine.close()];
   const close = async () => {

@@ -49,6 +49,8 @@ export interface DeployedPart {
   hostPorts: Readonly<Record<number, number>>;
   /** Those that it was deployed with. */
   services: readonly string[];
+  /** What its operator has written into its files since, by path below its folder. */
+  files?: Readonly<Record<string, string>>;
 }
 
 export interface Practice {
@@ -70,6 +72,9 @@ export interface ProductSurroundings {
   startedMs?: number;
   now(): number;
   signal: AbortSignal;
+  /** A file of the container, and when it was written; undefined where there is none. */
+  file?(path: string): { content: Buffer; ms: number } | undefined;
+  environment?: Readonly<Record<string, string>>;
 }
 
 /** A product behind a practice container: it answers while the container runs, and its memory of a run ends with it. */

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { clusterPort, createCluster } from './cluster/cluster.ts';
 import { createIntrusionPrevention } from './intrusion-prevention/intrusion-prevention.ts';
 import { createMesh } from './mesh/mesh.ts';
+import { createPasswordVault } from './password-vault/password-vault.ts';
 import type { PracticeFacts, PracticeProduct } from './practice.ts';
 import { createSecretsManager } from './secrets-manager/secrets-manager.ts';
+import { createSsoPortal } from './sso-portal/sso-portal.ts';
 import type { Products } from './world/parts/products.ts';
 
 /** The products behind the practice components, and what opens them. */
@@ -20,6 +22,7 @@ export async function openProducts(folder: string): Promise<OpenProducts> {
   const prevention = createIntrusionPrevention({ blocklist: 300 });
   const mesh = createMesh();
   const cluster = createCluster();
+  const portal = createSsoPortal();
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, cluster.kubeconfig(`http://127.0.0.1:${clusterPort}`), { mode: 0o600 });
   return {
@@ -28,7 +31,9 @@ export async function openProducts(folder: string): Promise<OpenProducts> {
     intrusionPrevention: prevention.product,
     intrusionPreventionLogin: prevention.machine,
     cluster: cluster.product,
-    all: [secrets.product, mesh.product, prevention.product, cluster.product],
+    ssoPortal: portal.product,
+    passwordVault: createPasswordVault(),
+    all: [secrets.product, mesh.product, prevention.product, cluster.product, portal.product],
     keys: {
       shares: secrets.shares,
       threshold: secrets.threshold,

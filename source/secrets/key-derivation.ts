@@ -15,24 +15,31 @@ export function isBearable({ memoryKiB, passes, parallelism }: KeyCost): boolean
   return within(memoryKiB, 1024, 1024 * 1024) && within(passes, 1, 16) && within(parallelism, 1, 16) && memoryKiB >= 8 * parallelism;
 }
 
-/** Argon2id, 32 bytes. Node brings it from 24.7 on; for older ones there is a slower one in JavaScript. */
-export async function deriveKey(
+/** Argon2id, 32 bytes, of a passphrase. */
+export function deriveKey(
   phrase: string,
   salt: Uint8Array,
   cost: KeyCost,
   native: typeof crypto.argon2 | null = crypto.argon2 ?? null,
 ): Promise<Buffer> {
   // The same letters typed on another keyboard may be composed differently.
-  const message = Buffer.from(phrase.normalize('NFC'));
+  return argon2id(Buffer.from(phrase.normalize('NFC')), salt, { ...cost, keyBytes: 32 }, native);
+}
+
+/** Node brings it from 24.7 on; for older ones there is a slower one in JavaScript. */
+export async function argon2id(
+  message: Uint8Array,
+  salt: Uint8Array,
+  { memoryKiB, passes, parallelism, keyBytes }: KeyCost & { keyBytes: number },
+  native: typeof crypto.argon2 | null = crypto.argon2 ?? null,
+): Promise<Buffer> {
   if (native) {
     return await new Promise((resolve, reject) => {
-      const { memoryKiB: memory, passes, parallelism } = cost;
-      native('argon2id', { message, nonce: salt, parallelism, tagLength: 32, memory, passes }, (error, key) =>
+      native('argon2id', { message, nonce: salt, parallelism, tagLength: keyBytes, memory: memoryKiB, passes }, (error, key) =>
         error ? reject(error) : resolve(key),
       );
     });
   }
   const { argon2idAsync } = await import('@noble/hashes/argon2.js');
-  const key = await argon2idAsync(message, salt, { t: cost.passes, m: cost.memoryKiB, p: cost.parallelism, dkLen: 32 });
-  return Buffer.from(key);
+  return Buffer.from(await argon2idAsync(message, salt, { t: passes, m: memoryKiB, p: parallelism, dkLen: keyBytes }));
 }

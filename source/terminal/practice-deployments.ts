@@ -95,6 +95,8 @@ export async function layPracticeDeployments({ practice, catalog, folder, paths 
     });
     for (const { path, after } of plan.files)
       if (after !== undefined) await writeOwnFile(join(stackFolder, path), after, path.endsWith('/.env') ? {} : { mode: 0o644 });
+    for (const [path, text] of Object.entries(part.files ?? {}))
+      await writeOwnFile(join(stackFolder, entry.id, path), text, { mode: 0o644 });
     const images: Record<string, ImagePin> = {};
     for (const { name, image } of entry.services) {
       const reference = interpolate(image, answers.values);

@@ -1,3 +1,4 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import { extract, type Headers, pack } from 'tar-stream';
@@ -32,13 +33,40 @@ const usualFolders = [
   '/var/lib',
 ];
 
-/** The files that can be seen in a container: few, and all in memory. */
+/** The files that can be seen in a container: few, and in memory but for those that are mounted from the practice machine. */
 export class ContainerFiles {
   readonly #files = new Map<string, ContainerFile>();
   readonly #folders = new Set<string>(usualFolders);
+  readonly #mounts: { target: string; source: string }[] = [];
+
+  /** From here on what is below `target` is what is there on the machine, as soon as it is: folders are laid down later than containers are made. */
+  mount(target: string, source: string): void {
+    this.#mounts.push({ target, source });
+    this.#mounts.sort((one, other) => other.target.length - one.target.length);
+  }
+
+  /** Where a path is on the machine; undefined for what is in memory. */
+  #onMachine(at: string): string | undefined {
+    const over = this.#mounts.find(({ target }) => at === target || at.startsWith(`${target}/`));
+    if (!over || !statSync(over.source, { throwIfNoEntry: false })) return undefined;
+    return posix.join(over.source, posix.relative(over.target, at));
+  }
+
+  #mounted(at: string): ContainerFile | undefined {
+    const place = this.#onMachine(at);
+    const facts = place === undefined ? undefined : statSync(place, { throwIfNoEntry: false });
+    if (place === undefined || !facts?.isFile()) return undefined;
+    return { content: readFileSync(place), mode: facts.mode & 0o777, ms: facts.mtimeMs };
+  }
 
   write(path: string, content: string | Buffer, ms: number, mode = 0o644): void {
     const at = posix.resolve('/', path);
+    const place = this.#onMachine(at);
+    if (place !== undefined) {
+      mkdirSync(posix.dirname(place), { recursive: true });
+      writeFileSync(place, content, { mode });
+      return;
+    }
     this.makeFolder(posix.dirname(at));
     this.#files.set(at, { content: Buffer.from(content as string), mode, ms });
   }
@@ -50,7 +78,7 @@ export class ContainerFiles {
   file(path: string): ContainerFile | undefined {
     let at = posix.resolve('/', path);
     for (let followed = 0; followed < 8; followed++) {
-      const found = this.#files.get(at);
+      const found = this.#mounted(at) ?? this.#files.get(at);
       if (found?.link === undefined) return found;
       at = posix.resolve(posix.dirname(at), found.link);
     }
@@ -58,25 +86,33 @@ export class ContainerFiles {
   }
 
   isFolder(path: string): boolean {
-    return this.#folders.has(posix.resolve('/', path));
+    const at = posix.resolve('/', path);
+    const place = this.#onMachine(at);
+    return this.#folders.has(at) || (place !== undefined && statSync(place, { throwIfNoEntry: false })?.isDirectory() === true);
   }
 
   /** Names in a folder; undefined where there is no such folder. */
   list(path: string): string[] | undefined {
     const at = posix.resolve('/', path);
-    if (!this.#folders.has(at)) return undefined;
+    if (!this.isFolder(at)) return undefined;
     const names = [...this.#files.keys(), ...this.#folders].filter((one) => one !== '/' && posix.dirname(one) === at);
-    return names.map((one) => posix.basename(one)).sort();
+    const place = this.#onMachine(at);
+    const mounted = place !== undefined && statSync(place).isDirectory() ? readdirSync(place) : [];
+    return [...new Set([...names.map((one) => posix.basename(one)), ...mounted])].sort();
   }
 
   remove(path: string): boolean {
-    return this.#files.delete(posix.resolve('/', path));
+    const at = posix.resolve('/', path);
+    const place = this.#onMachine(at);
+    if (place === undefined || !statSync(place, { throwIfNoEntry: false })?.isFile()) return this.#files.delete(at);
+    rmSync(place);
+    return true;
   }
 
   /** What `X-Docker-Container-Path-Stat` tells, undefined where nothing is. */
   stat(path: string): object | undefined {
     const at = posix.resolve('/', path);
-    const file = this.#files.get(at);
+    const file = this.#mounted(at) ?? this.#files.get(at);
     if (file) {
       // Go's file modes: a link is bit 27, a folder bit 31.
       const mode = file.link === undefined ? file.mode : 0o777 + 2 ** 27;
@@ -88,7 +124,7 @@ export class ContainerFiles {
         linkTarget: file.link ?? '',
       };
     }
-    if (!this.#folders.has(at)) return undefined;
+    if (!this.isFolder(at)) return undefined;
     return { name: posix.basename(at) || '/', size: 4096, mode: 2 ** 31 + 0o755, mtime: new Date(0).toISOString(), linkTarget: '' };
   }
 
@@ -97,7 +133,7 @@ export class ContainerFiles {
     const top = posix.resolve('/', path);
     const making = pack();
     const add = (at: string, name: string): void => {
-      const file = this.#files.get(at);
+      const file = this.#mounted(at) ?? this.#files.get(at);
       if (file?.link !== undefined) making.entry({ name, type: 'symlink', linkname: file.link, mode: 0o777 });
       else if (file) making.entry({ name, mode: file.mode, mtime: new Date(file.ms) }, file.content);
       else {
@@ -105,16 +141,21 @@ export class ContainerFiles {
         for (const inside of this.list(at) ?? []) add(posix.join(at, inside), `${name}/${inside}`);
       }
     };
-    if (!this.#files.has(top) && !this.#folders.has(top)) return undefined;
+    if (!this.#files.has(top) && !this.#mounted(top) && !this.isFolder(top)) return undefined;
     add(top, posix.basename(top) || '.');
     making.finalize();
     return making;
   }
 
+  #link(at: string, link: string, mode: number, ms: number): void {
+    this.makeFolder(posix.dirname(at));
+    this.#files.set(at, { content: Buffer.alloc(0), mode, ms, link });
+  }
+
   /** Unpacks an archive into a folder. Refuses a folder that is not there, as Docker does. */
   async unpack(folder: string, archive: Readable, ms: number): Promise<void> {
     const top = posix.resolve('/', folder);
-    if (!this.#folders.has(top)) {
+    if (!this.isFolder(top)) {
       archive.resume();
       throw new Refusal(404, `Could not find the file ${folder} in container`);
     }
@@ -127,9 +168,10 @@ export class ContainerFiles {
         content.on('end', () => {
           if (header.type === 'directory') this.makeFolder(at);
           else {
-            this.makeFolder(posix.dirname(at));
-            const link = header.type === 'symlink' || header.type === 'link' ? { link: header.linkname ?? '' } : {};
-            this.#files.set(at, { content: Buffer.concat(chunks), mode: header.mode ?? 0o644, ms, ...link });
+            const mode = header.mode ?? 0o644;
+            const isLink = header.type === 'symlink' || header.type === 'link';
+            if (isLink) this.#link(at, header.linkname ?? '', mode, ms);
+            else this.write(at, Buffer.concat(chunks), ms, mode);
           }
           next();
         });

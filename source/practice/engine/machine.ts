@@ -47,9 +47,13 @@ export class Machine {
   #nextPid = 2_100;
   #closed = false;
 
-  constructor({ portsFolder, bootMs }: { portsFolder: string; bootMs: number }) {
+  /** What lies below it can be mounted; nothing else of the machine that the practice runs on. */
+  readonly #ownFolder: string | undefined;
+
+  constructor({ portsFolder, bootMs, ownFolder }: { portsFolder: string; bootMs: number; ownFolder?: string }) {
     this.doors = new Doors(portsFolder);
     this.bootMs = bootMs;
+    this.#ownFolder = ownFolder;
     for (const [name, driver] of [
       ['bridge', 'bridge'],
       ['host', 'host'],
@@ -105,7 +109,11 @@ export class Machine {
     }
     const container = new Container(spec, program, { createdMs, seed });
     this.#containers.set(container.id, container);
-    for (const mount of spec.mounts) if (mount.name !== undefined) this.addVolume(mount.name, {}, createdMs);
+    for (const { name, type, source, target } of spec.mounts) {
+      if (name !== undefined) this.addVolume(name, {}, createdMs);
+      else if (type === 'bind' && this.#ownFolder !== undefined && source.startsWith(`${this.#ownFolder}/`))
+        container.files.mount(target, source);
+    }
     this.tell(container, 'create', {}, createdMs);
     return container;
   }

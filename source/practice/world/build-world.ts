@@ -33,8 +33,8 @@ export interface World {
 export async function buildWorld(machine: Machine, catalog: Catalog, products: Products, stackFolder: string): Promise<World> {
   const parts: readonly Part[] = [
     reverseProxy,
-    passwordVault,
-    ssoPortal,
+    passwordVault(products.passwordVault),
+    ssoPortal(products.ssoPortal),
     ldapDirectory,
     idpEnterprise,
     vulnerabilityScanner,
@@ -58,8 +58,8 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
       actors.push(await putOn(machine, { entry, service, part, play, values, stackFolder }));
     }
     if (part.project === entry.id) {
-      const { component, createdAgoMs, hostPorts = {} } = part;
-      deployed.push({ component, atMs: machine.now() - createdAgoMs, values, hostPorts, services: Object.keys(part.plays) });
+      const { component, createdAgoMs, hostPorts = {}, files = {} } = part;
+      deployed.push({ component, atMs: machine.now() - createdAgoMs, values, hostPorts, services: Object.keys(part.plays), files });
     }
   }
   machine.cast = (spec) => castOf(machine, catalog, [...parts, ...notDeployed], spec);

@@ -57,6 +57,8 @@ export interface Part {
   /** Values of variables in compose.yaml. */
   values?: Readonly<Record<string, string>>;
   plays: Readonly<Record<string, Play>>;
+  /** What its operator has written into its files, by path below its folder. */
+  files?: Readonly<Record<string, string>>;
   /** Stopped by somebody, so long ago. */
   stoppedAgoMs?: number;
   /** Plays the main service with a product of its own. */

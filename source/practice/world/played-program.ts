@@ -127,6 +127,8 @@ export class PlayedProgram implements Program {
       },
       now: run.now,
       signal: run.signal,
+      file: (path) => run.files.file(path),
+      environment: run.environment,
       ...(past && { startedMs: past.startedMs }),
     });
     if (past && this.#product) this.#tellDays(past);

@@ -40,6 +40,8 @@ export interface Products {
   mesh?: PracticeProduct;
   intrusionPrevention?: PracticeProduct;
   cluster?: PracticeProduct;
+  ssoPortal?: PracticeProduct;
+  passwordVault?: PracticeProduct;
   /** Of the credentials file in its container. */
   intrusionPreventionLogin?: { login: string; password: string };
 }

@@ -1,3 +1,4 @@
+import type { PracticeProduct } from '../../practice.ts';
 import { days, hours, minutes, type Part, said } from '../part.ts';
 import type { Random } from '../random.ts';
 import { dayTimeMs, type Said, toStderr } from '../voice.ts';
@@ -7,7 +8,8 @@ import { postgresPlay, redisPlay } from './databases.ts';
 const people: readonly [string, ...string[]] = ['mara', 'jonas', 'selim', 'ida'];
 
 /** Vaultwarden, whose sign-ups are still open. */
-export const passwordVault: Part = {
+export const passwordVault = (product?: PracticeProduct): Part => ({
+  ...(product && { product }),
   component: 'password-vault',
   project: 'password-vault',
   createdAgoMs: days(12),
@@ -58,30 +60,6 @@ export const passwordVault: Part = {
       figures: { cpuPercent: [0.15, 0.2], memoryMb: [61, 6] },
       healthcheck: ['CMD', '/healthcheck.sh'],
       health: { status: 'healthy', output: '' },
-      pages: {
-        80: {
-          '/alive': (_) => ({ body: `"${new Date().toISOString()}"`, type: 'application/json' }),
-          '/api/version': { body: '"1.34.3"', type: 'application/json' },
-          '/api/config': {
-            body: {
-              version: '2025.7.0',
-              gitHash: 'practice',
-              server: { name: 'Vaultwarden', url: 'https://github.com/dani-garcia/vaultwarden' },
-              settings: { disableUserRegistration: false },
-              environment: {
-                vault: 'http://localhost',
-                api: 'http://localhost/api',
-                identity: 'http://localhost/identity',
-                notifications: 'http://localhost/notifications',
-                sso: '',
-              },
-              featureStates: {},
-              object: 'config',
-            },
-          },
-          '/': htmlPage('Vaultwarden Web'),
-        },
-      },
       bootMs: 900,
       ends: { exitCode: 0, afterMs: 200 },
       processes: ['/vaultwarden'],
@@ -103,14 +81,43 @@ export const passwordVault: Part = {
       },
     },
   },
-};
+});
 
 function authelia(at: Date, level: string, message: string, more = ''): string {
   return `time="${at.toISOString().slice(0, 19)}Z" level=${level} msg="${message}"${more}`;
 }
 
+/** Who is in the users file; nobody knows their passwords. */
+const portalUsers = `---
+# Everybody at home. Ask Mara before you add somebody.
+users:
+  mara:
+    disabled: false
+    displayname: Mara
+    password: '$argon2id$v=19$m=65536,t=3,p=4$cHJhY3RpY2U$cHJhY3RpY2Ugb25seQ'
+    email: mara@example.org
+    groups:
+      - admins
+      - family
+  jonas:
+    disabled: false
+    displayname: Jonas
+    password: '$argon2id$v=19$m=65536,t=3,p=4$cHJhY3RpY2U$cHJhY3RpY2Ugb25seQ'
+    email: jonas@example.org
+    groups: [family]
+  # Gone for the winter.
+  selim:
+    disabled: true
+    displayname: Selim
+    password: '$argon2id$v=19$m=65536,t=3,p=4$cHJhY3RpY2U$cHJhY3RpY2Ugb25seQ'
+    email: selim@example.org
+    groups: [family]
+`;
+
 /** Authelia with its session cache. */
-export const ssoPortal: Part = {
+export const ssoPortal = (product?: PracticeProduct): Part => ({
+  ...(product && { product }),
+  files: { 'files/users/users_database.yml': portalUsers },
   component: 'sso-portal',
   project: 'sso-portal',
   createdAgoMs: days(40),
@@ -162,27 +169,6 @@ export const ssoPortal: Part = {
       figures: { cpuPercent: [0.4, 0.3], memoryMb: [38, 5] },
       healthcheck: ['CMD-SHELL', '/app/healthcheck.sh'],
       health: { status: 'healthy', output: '' },
-      pages: {
-        9091: {
-          '/api/health': { body: { status: 'OK' } },
-          '/api/state': { body: { status: 'OK', data: { username: '', authentication_level: 0, default_redirection_url: '' } } },
-          '/api/verify': { status: 401, body: 'Unauthorized' },
-          'POST /api/firstfactor': { status: 401, body: { status: 'KO', message: 'Authentication failed. Check your credentials.' } },
-          '/': htmlPage('Login - Authelia'),
-        },
-      },
-      files: {
-        '/config/users/users_database.yml':
-          'users:\n  mara:\n    displayname: Mara\n    password: "$argon2id$v=19$m=65536,t=3,p=4$cHJhY3RpY2U$cHJhY3RpY2Ugb25seQ"\n    email: mara@example.org\n    groups: [admins]\n',
-      },
-      exec: (argv) =>
-        argv[0] !== 'authelia'
-          ? undefined
-          : argv.includes('validate')
-            ? said('Configuration parsed and loaded successfully without errors.')
-            : argv.includes('bans')
-              ? said('No results.')
-              : said('authelia version v4.39.14'),
       bootMs: 1_200,
       ends: { exitCode: 0, afterMs: 300 },
       processes: ['authelia --config /config/configuration.yml'],
@@ -210,7 +196,7 @@ export const ssoPortal: Part = {
     },
     redis: redisPlay(),
   },
-};
+});
 
 const guesses: readonly [string, ...string[]] = ['admin', 'root', 'administrator', 'test', 'mara', 'backup'];
 

@@ -1,0 +1,61 @@
+import { Fault } from '../faults/fault.ts';
+import type { PortalBan } from '../products/sso-portal.ts';
+import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { ssoUnbanAbout } from './about-sso.ts';
+import type { Flow, FlowInput } from './flow.ts';
+import { unlessLeft } from './left-early.ts';
+import { portalOf } from './sso-target.ts';
+
+export const ssoUnban: Flow = {
+  ...ssoUnbanAbout,
+  async run(session, input, world) {
+    const { id, portal, place } = await portalOf(session, input, world);
+    const bans = await portal.bans(session.signal);
+    const banned = bans.map(({ kind, whom, expires }) => ({ kind, whom, expires }));
+    if (bans.length === 0) return { message: `${id} bans nobody at the moment.`, data: { banned } };
+    const chosen = await unlessLeft(() => choose(session, input, bans), {
+      message: `No ban was lifted: ${bans.length === 1 ? 'it ends' : 'they end'} by ${bans.length === 1 ? 'itself' : 'themselves'} at the time that is shown.`,
+      remedy: `Come back any time: quarterdeck sso unban ${id}`,
+    });
+    for (const ban of chosen) {
+      await session.act({
+        id: `lift ${ban.kind} ${ban.id}`,
+        right: 'operate',
+        request: `authelia storage bans ${ban.kind} revoke --id ${ban.id} (${ban.whom}, until ${ban.expires})`,
+        target: { host: place, component: id },
+        done: async () => !(await portal.bans(session.signal)).some((one) => one.kind === ban.kind && one.id === ban.id),
+        run: (grant) => portal.lift(grant, ban),
+      });
+    }
+    if (session.rehearsing) return { message: 'Rehearsed: every ban stands.' };
+    const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
+    return { message: `${names} may log in again at ${id}.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
+  },
+};
+
+/** Every ban of the one that is meant: somebody can be banned more than once. */
+async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
+  const [word] = input.words;
+  const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
+  if (word !== undefined) {
+    const found = bans.filter(({ whom }) => whom === word);
+    if (found.length > 0) return found;
+    throw new Fault({
+      code: 'usage.ban',
+      message: `${cleanLine(word)} is not banned.`,
+      remedy: `Banned are: ${[...new Set(bans.map(({ whom }) => whom))].join(', ')}.`,
+    });
+  }
+  const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));
+  const key = await session.ask.choice({
+    id: 'whom',
+    label: 'Whose ban is lifted?',
+    choices: [...kinds].map(([value, { whom, kind, expires, reason }]) => ({
+      value,
+      label: whom,
+      detail: [kind === 'ip' ? 'address' : 'user', `until ${expires}`, reason].filter(Boolean).join(' · '),
+    })),
+  });
+  return bans.filter((ban) => keyOf(ban) === key);
+}

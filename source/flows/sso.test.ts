@@ -1,0 +1,279 @@
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Question } from '../session/session.ts';
+
+const id = 'sso-portal';
+const usersFile = 'sso-portal/files/users/users_database.yml';
+const secret = 'correct horse battery';
+let stage: PracticeStage;
+
+/** Logs in at the portal, as a browser does. */
+function logIn(username: string, password: string): Promise<number> {
+  const { address = '' } = stage.access.facts.products[id] ?? {};
+  const sent = { socketPath: address.replace('unix://', ''), method: 'POST', path: '/api/firstfactor' };
+  return new Promise((resolve, reject) => {
+    const sending = http.request(sent, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sending.on('error', reject);
+    sending.end(JSON.stringify({ username, password }));
+  });
+}
+
+/** Walks away from one question. */
+class Leaver extends OperatorDouble {
+  readonly #at: string;
+  constructor(at: string, answers: OperatorDouble['answers']) {
+    super();
+    this.#at = at;
+    this.answers = answers;
+  }
+  override async ask(question: Question): Promise<string | readonly string[]> {
+    if (question.id !== this.#at) return super.ask(question);
+    throw new Fault({ code: 'interrupted.cancelled', message: 'Left.', remedy: 'Come back.' });
+  }
+}
+
+function operator(answers: OperatorDouble['answers'], kind?: OperatorDouble['kind']): OperatorDouble {
+  const made = new OperatorDouble(kind);
+  made.answers = answers;
+  return made;
+}
+
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+});
+afterAll(() => stage.close());
+
+describe('users of the portal (R49)', () => {
+  test('are listed with their groups, and without their hashes', async () => {
+    const { message, data } = await stage.run('sso-users', id);
+    expect(message).toBe(`${id} has 3 users, 1 of them disabled.`);
+    expect(JSON.stringify(data)).toContain('"groups":["admins","family"]');
+    expect(JSON.stringify([data, stage.operator.shown])).not.toMatch(/\$argon2/);
+  });
+
+  test('one is added: comments stay, the portal reads the file without a restart, and the password opens', async () => {
+    const before = await stage.containers(id);
+    const asked = operator({
+      user: ['ida'],
+      name: ['Ida'],
+      email: ['ida@example.org'],
+      groups: ['family, kitchen'],
+      password: [secret],
+      'password-again': [secret],
+    });
+    const { message } = await stage.run('sso-add', id, {}, { operator: asked });
+    expect(message).toBe(`ida is a user of ${id}. The portal has read it.`);
+    const text = await stage.text(usersFile);
+    expect(text).toContain('# Everybody at home. Ask Mara before you add somebody.');
+    expect(text).toContain('# Gone for the winter.');
+    expect(text).toMatch(
+      /ida:\n {4}disabled: false\n {4}displayname: Ida\n {4}password: '\$argon2id\$v=19\$m=65536,t=3,p=4\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}'\n/,
+    );
+    expect(text).not.toContain(secret);
+    expect(await logIn('ida', secret)).toBe(200);
+    expect(await stage.containers(id)).toEqual(before);
+    expect(JSON.stringify(asked.shown)).not.toContain(secret);
+  });
+
+  test('the password is reset: made up where none is typed, shown once, and the old one is dead', async () => {
+    const asked = operator({ password: [''] });
+    const { message } = await stage.run('sso-password', id, { words: ['ida'] }, { operator: asked });
+    expect(message).toContain('ida has a new password. The portal has read it.');
+    const shown = asked.shown.find(({ kind }) => kind === 'secret');
+    if (shown?.kind !== 'secret') throw new Error('nothing was shown');
+    expect(shown.value).toHaveLength(20);
+    expect(await logIn('ida', secret)).toBe(401);
+    expect(await logIn('ida', shown.value)).toBe(200);
+  });
+
+  test('one is disabled and enabled again; the last one who can log in is not disabled', async () => {
+    await stage.run('sso-password', id, { words: ['ida'] }, { operator: operator({ password: [secret], 'password-again': [secret] }) });
+    await stage.run('sso-disable', id, { words: ['ida'] });
+    expect(await stage.text(usersFile)).toMatch(/ida:\n {4}disabled: true/);
+    expect(await logIn('ida', secret)).toBe(401);
+    await stage.run('sso-enable', id, { words: ['ida'] });
+    expect(await logIn('ida', secret)).toBe(200);
+    for (const name of ['mara', 'jonas']) await stage.run('sso-disable', id, { words: [name] });
+    await expect(stage.run('sso-disable', id, { words: ['ida'] })).rejects.toMatchObject({ code: 'refused.lastUser' });
+    for (const name of ['mara', 'jonas']) await stage.run('sso-enable', id, { words: [name] });
+  });
+});
+
+describe('changing users', () => {
+  const newOne = () => ({
+    user: ['noor'],
+    name: ['Noor'],
+    email: ['noor@example.org'],
+    groups: [''],
+    password: [secret],
+    'password-again': [secret],
+  });
+
+  test.each(['user', 'name', 'email', 'groups', 'password', 'password-again'])('leaving at %s writes nothing', async (at) => {
+    const before = await stage.text(usersFile);
+    await expect(stage.run('sso-add', id, {}, { operator: new Leaver(at, newOne()) })).rejects.toMatchObject({
+      code: 'interrupted.cancelled',
+      message: expect.stringContaining('Nothing was written'),
+    });
+    expect(await stage.text(usersFile)).toBe(before);
+  });
+
+  test.each<[string, OperatorDouble['answers']]>([
+    ['a name with a blank', { user: ['no or'] }],
+    ['no name at all', { user: [''] }],
+    ['no mail address', { email: ['noor'] }],
+    ['a short password', { password: ['short'] }],
+    ['another password the second time', { 'password-again': ['something else'] }],
+  ])('%s is refused where it is typed', async (_, wrong) => {
+    const before = await stage.text(usersFile);
+    await expect(stage.run('sso-add', id, {}, { operator: operator({ ...newOne(), ...wrong }) })).rejects.toMatchObject({
+      code: 'usage.answer',
+    });
+    expect(await stage.text(usersFile)).toBe(before);
+  });
+
+  test('unattended, with everything said in advance; the password comes from the answers alone', async () => {
+    const options = { name: 'Noor', email: 'noor@example.org', group: ['family'] };
+    const { message } = await stage.run(
+      'sso-add',
+      id,
+      { words: ['noor'], options },
+      { operator: operator({ password: [secret] }, 'unattended') },
+    );
+    expect(message).toMatch(/^noor is a user/);
+    expect(await logIn('noor', secret)).toBe(200);
+  });
+
+  test('gone on with after the file was written: it is seen to be there already', async () => {
+    const asked = operator({ user: ['noor'], password: [secret], 'password-again': [secret] });
+    const { message } = await stage.run('sso-add', id, {}, { operator: asked });
+    expect(message).toMatch(/^noor is a user.*in the file already/);
+    const other = operator({ user: ['noor'], password: ['quite another one'], 'password-again': ['quite another one'] });
+    await expect(stage.run('sso-add', id, {}, { operator: other })).rejects.toMatchObject({ code: 'usage.user' });
+  });
+
+  test('rehearsed: what would be done is said, and no password asked for', async () => {
+    const before = await stage.text(usersFile);
+    const asked = operator({ ...newOne(), user: ['vera'] });
+    const { message } = await stage.run('sso-add', id, {}, { operator: asked, rehearse: true });
+    expect(message).toMatch(/^Rehearsed/);
+    expect(asked.asked.some(({ kind }) => kind === 'secret')).toBe(false);
+    expect(await stage.text(usersFile)).toBe(before);
+  });
+
+  test('what was there before is kept, readable by the operator alone', async () => {
+    const folder = join(stage.stackFolder, '.quarterdeck', 'kept', id);
+    const kept = await readdir(folder);
+    expect(kept.length).toBeGreaterThan(0);
+    expect(kept.length).toBeLessThanOrEqual(10);
+    for (const name of kept) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+  });
+
+  test('a file that somebody broke is told with its line, and left alone', async () => {
+    const path = join(stage.stackFolder, usersFile);
+    const before = await stage.text(usersFile);
+    await writeFile(path, before.replace('displayname: Mara', 'displayname: [Mara'));
+    await expect(stage.run('sso-users', id)).rejects.toMatchObject({ code: 'config.users', where: { line: expect.any(Number) } });
+    await writeFile(path, before);
+  });
+});
+
+describe('a second factor', () => {
+  test('the codes are forgotten after a confirmation that says what it means; the keys stay', async () => {
+    const asked = operator({ which: ['codes'] });
+    const { message } = await stage.run('sso-second-factor', id, { words: ['mara'] }, { operator: asked });
+    expect(message).toMatch(/^Forgotten of mara: the one-time codes\./);
+    expect(asked.confirmations.map(({ request }) => request)).toEqual(['authelia storage user totp delete mara']);
+    const again = await stage.run('sso-second-factor', id, { words: ['mara'] }, { operator: operator({ which: ['codes'] }) });
+    expect(again.message).toBe('mara has no second factor of that kind.');
+    const keys = await stage.run('sso-second-factor', id, { words: ['mara'], options: { which: 'keys' } });
+    expect(keys.message).toMatch(/2 security keys/);
+    expect(stage.operator.confirmations[0]?.consequences[0]).toBe('Gone are: Yubikey, Phone.');
+  });
+
+  test('is not forgotten without a confirmation, and for nobody who is not there', async () => {
+    const no = operator({});
+    no.confirms = false;
+    const options = { which: 'both' };
+    await expect(stage.run('sso-second-factor', id, { words: ['jonas'], options }, { operator: no })).rejects.toMatchObject({
+      code: 'refused.notConfirmed',
+    });
+    await expect(stage.run('sso-second-factor', id, { words: ['nobody'], options })).rejects.toMatchObject({ code: 'usage.user' });
+  });
+});
+
+describe('a ban', () => {
+  test('is listed with its end, and lifted', async () => {
+    const none = await stage.run('sso-unban', id);
+    expect(none.message).toBe(`${id} bans nobody at the moment.`);
+    for (let time = 0; time < 3; time++) await logIn('jonas', 'wrong');
+    const asked = operator({ whom: ['user:jonas'] });
+    const { message } = await stage.run('sso-unban', id, {}, { operator: asked });
+    expect(message).toBe(`jonas may log in again at ${id}.`);
+    const [question] = asked.asked;
+    expect(question && 'choices' in question && question.choices[0]).toMatchObject({
+      label: 'jonas',
+      detail: expect.stringMatching(/^user · until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/),
+    });
+    expect((await stage.run('sso-unban', id)).message).toBe(`${id} bans nobody at the moment.`);
+  });
+});
+
+describe('rules of access control', () => {
+  test('are listed in their order, with what holds where none matches', async () => {
+    const { message, data } = await stage.run('sso-rules', id);
+    expect(message).toMatch(/1 rule; the first that matches wins, and where none does the policy is deny/);
+    expect(data).toMatchObject({ rules: [{ domains: ['*.home.example.org'], policy: 'two_factor' }], defaultPolicy: 'deny' });
+  });
+
+  test('which one is taken is said by the portal itself: first match', async () => {
+    const { message, data } = await stage.run('sso-test', id, { words: ['https://media.home.example.org/', 'mara'] });
+    expect(message).toBe(`${id}: The policy 'two_factor' from rule #1 will be applied to this request.`);
+    expect(data).toMatchObject({ groups: ['admins', 'family'], rows: [{ number: 1, mark: '*' }] });
+    const elsewhere = await stage.run('sso-test', id, { words: ['https://elsewhere.org/', 'mara'] });
+    expect(elsewhere.message).toMatch(/'deny' from the default policy/);
+  });
+
+  test('one that the portal would refuse is not written', async () => {
+    const before = await stage.text('sso-portal/files/configuration.yml');
+    const options = { policy: 'bypass', subject: ['user:mara'] };
+    await expect(stage.run('sso-rule-add', id, { words: ['public.home.example.org'], options })).rejects.toMatchObject({
+      code: 'usage.rule',
+    });
+    expect(await stage.text('sso-portal/files/configuration.yml')).toBe(before);
+  });
+
+  test('one is added before the others, templates and comments of the file stay, and it is taken', async () => {
+    const asked = operator({ policy: ['bypass'], before: ['1'] });
+    const { message } = await stage.run('sso-rule-add', id, { words: ['public.home.example.org'] }, { operator: asked });
+    expect(message).toMatch(/^public\.home\.example\.org has the policy bypass as rule 1/);
+    const text = await stage.text('sso-portal/files/configuration.yml');
+    expect(text).toContain('# The first rule that matches wins; what no rule names gets the default policy.');
+    expect(text).toContain(
+      `    - domain: 'public.home.example.org'\n      policy: 'bypass'\n    - domain: '*.{{ mustEnv "SESSION_DOMAIN" }}'`,
+    );
+    const tested = await stage.run('sso-test', id, { words: ['https://public.home.example.org/'] }, { operator: operator({ user: [''] }) });
+    expect(tested.message).toMatch(/'bypass' from rule #1/);
+  });
+});
+
+describe('how a name is protected (R36)', () => {
+  test.each([
+    ['https://media.home.example.org/', /protected, people are sent to the portal/, [302, 401]],
+    ['https://public.home.example.org/', /everybody gets through, without a login/, [200, 200]],
+    ['https://elsewhere.org/', /does not know this domain/, [400, 400]],
+    ['http://media.home.example.org/', /refuses to protect plain http/, [400, 400]],
+  ])('%s', async (url, why, statuses) => {
+    const { message, data } = await stage.run('sso-check', id, { words: [url] });
+    expect(message).toMatch(why);
+    expect((data as { answers: { status: number }[] }).answers.map(({ status }) => status)).toEqual(statuses);
+  });
+});

@@ -1,0 +1,109 @@
+import { parse } from 'yaml';
+
+export interface Rule {
+  domains: readonly string[];
+  policy: string;
+  /** Each a list of which all have to hold; one of the lists is enough. */
+  subjects: readonly (readonly string[])[];
+  networks: readonly string[];
+  methods: readonly string[];
+  resources: readonly string[];
+}
+
+export interface Configuration {
+  usersFile: string;
+  watch: boolean;
+  defaultPolicy: string;
+  rules: readonly Rule[];
+  domains: readonly { domain: string; portal: string }[];
+}
+
+export const policyNames = ['bypass', 'one_factor', 'two_factor', 'deny'];
+
+/** Fills the templates that the catalog's file uses: `env`, `mustEnv`, `default`, `squote`, `if` with `else`. */
+export function rendered(text: string, environment: Readonly<Record<string, string>>): string {
+  const open: { taken: boolean }[] = [];
+  const lines: string[] = [];
+  for (const line of text.split('\n')) {
+    const control = /^\s*\{\{-?\s*(if|else|end)\b(.*?)-?\}\}\s*$/.exec(line);
+    if (control) {
+      const [, word, rest = ''] = control;
+      if (word === 'if') open.push({ taken: filled(rest.trim(), environment) !== '' });
+      else if (word === 'end') open.pop();
+      else {
+        const last = open.at(-1);
+        if (last) last.taken = !last.taken;
+      }
+      continue;
+    }
+    if (open.every(({ taken }) => taken))
+      lines.push(line.replace(/\{\{-?\s*(.*?)\s*-?\}\}/g, (_, expression: string) => filled(expression, environment)));
+  }
+  return lines.join('\n');
+}
+
+function filled(expression: string, environment: Readonly<Record<string, string>>): string {
+  const [first = '', ...pipes] = expression.split('|').map((part) => part.trim());
+  let value = environment[/^(?:env|mustEnv)\s+"([^"]+)"$/.exec(first)?.[1] ?? ''] ?? '';
+  for (const pipe of pipes) {
+    const fallback = /^default\s+"([^"]*)"$/.exec(pipe)?.[1];
+    if (fallback !== undefined && value === '') value = fallback;
+    if (pipe === 'squote') value = `'${value}'`;
+  }
+  return value;
+}
+
+type Tree = Record<string, unknown>;
+const treeOf = (value: unknown) => (typeof value === 'object' && value !== null ? value : {}) as Tree;
+const listOf = (value: unknown) => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]) as unknown[];
+const textsOf = (value: unknown) => listOf(value).map(String);
+
+/** Throws what the YAML parser throws. */
+export function readConfiguration(text: string): Configuration {
+  const root = treeOf(parse(text, { logLevel: 'error' }));
+  const file = treeOf(treeOf(root['authentication_backend'])['file']);
+  const control = treeOf(root['access_control']);
+  return {
+    usersFile: String(file['path'] ?? '/config/users_database.yml'),
+    watch: file['watch'] === true,
+    defaultPolicy: String(control['default_policy'] ?? 'deny'),
+    rules: listOf(control['rules'])
+      .map(treeOf)
+      .map((rule) => ({
+        domains: textsOf(rule['domain']),
+        policy: String(rule['policy'] ?? ''),
+        subjects: listOf(rule['subject']).map(textsOf),
+        networks: textsOf(rule['networks']),
+        methods: textsOf(rule['methods']).map((method) => method.toUpperCase()),
+        resources: textsOf(rule['resources']),
+      })),
+    domains: listOf(treeOf(root['session'])['cookies'])
+      .map(treeOf)
+      .map((cookie) => ({ domain: String(cookie['domain'] ?? ''), portal: String(cookie['authelia_url'] ?? '') })),
+  };
+}
+
+/** What the product refuses a configuration for, in its words. */
+export function problemsOf({ rules, defaultPolicy }: Configuration): string[] {
+  const problems: string[] = [];
+  if (!policyNames.includes(defaultPolicy))
+    problems.push(
+      `access_control: option 'default_policy' must be one of 'bypass', 'one_factor', 'two_factor', or 'deny' but it's configured as '${defaultPolicy}'`,
+    );
+  rules.forEach(({ domains, policy, subjects }, index) => {
+    const rule = `access_control: rule #${index + 1}${domains.length > 0 ? ` (domain '${domains.join(',')}')` : ''}`;
+    if (domains.length === 0) problems.push(`${rule}: option 'domain' or 'domain_regex' must be present but are both absent`);
+    if (!policyNames.includes(policy))
+      problems.push(
+        `${rule}: option 'policy' must be one of 'bypass', 'one_factor', 'two_factor', or 'deny' but it's configured as '${policy}'`,
+      );
+    if (policy === 'bypass' && subjects.length > 0)
+      problems.push(
+        `${rule}: 'policy' option 'bypass' is not supported when 'subject' option is configured: see https://www.authelia.com/c/acl#bypass`,
+      );
+    for (const subject of subjects.flat())
+      if (!/^(?:user|group|oauth2:client):/.test(subject))
+        problems.push(`${rule}: 'subject' option '${subject}' is invalid: must start with 'user:', 'group:', or 'oauth2:client:'`);
+  });
+  return problems;
+}

@@ -1,0 +1,156 @@
+import { type Document, isMap, isScalar, type ParsedNode, parseDocument, type YAMLMap } from 'yaml';
+import { Fault } from '../faults/fault.ts';
+import { cleanLine } from '../text/clean.ts';
+import { isDigest } from './password-digest.ts';
+
+/** A person in the users file of the portal (reference/authelia.md). */
+export interface PortalUser {
+  name: string;
+  displayName: string;
+  email: string;
+  groups: readonly string[];
+  disabled: boolean;
+  digest: string;
+}
+
+/** What the portal wants of names and addresses besides (`authentication_backend.file.search`). */
+export interface UserRules {
+  /** Names in lower case. */
+  caseInsensitive: boolean;
+  /** Each address once. */
+  byEmail: boolean;
+}
+
+/** The catalog's file begins with somebody who is nobody: the portal refuses a file without users. */
+const placeholder = 'nobody@example.invalid';
+
+/** The users file: what is changed is changed in its text, so that comments, order and keys that we do not know stay. */
+export class UsersFile {
+  readonly #document: Document.Parsed<ParsedNode>;
+
+  /** Throws `config.users` with the line for what is no YAML, or no users file. */
+  constructor(text: string, file: string) {
+    this.#document = parseDocument(text, { prettyErrors: false, keepSourceTokens: true });
+    const [error] = this.#document.errors;
+    if (error) {
+      const line = text.slice(0, error.pos[0]).split('\n').length;
+      throw new Fault({
+        code: 'config.users',
+        message: `The users file cannot be read: ${cleanLine(error.message.split('\n', 1)[0] ?? '').replace(/\.$/, '')}.`,
+        remedy: 'Mend it first; the portal reads it no better.',
+        where: { file, line },
+      });
+    }
+    const users = this.#document.get('users', true);
+    if (!isMap(users)) {
+      throw new Fault({
+        code: 'config.users',
+        message: 'The users file has no map "users".',
+        remedy: 'It begins with "users:", and has a name in each line below it.',
+        where: { file, line: 1 },
+      });
+    }
+  }
+
+  get users(): readonly PortalUser[] {
+    return this.#map.items.map(({ key, value }) => {
+      const name = String(isScalar(key) ? key.value : key);
+      const text = (field: string) => {
+        const found: unknown = isMap(value) ? value.get(field) : undefined;
+        return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
+      };
+      const groups: unknown = isMap(value) ? value.toJSON()?.groups : undefined;
+      return {
+        name,
+        displayName: text('displayname'),
+        email: text('email'),
+        groups: Array.isArray(groups) ? groups.map(String) : [],
+        disabled: isMap(value) && value.get('disabled') === true,
+        digest: text('password'),
+      };
+    });
+  }
+
+  user(name: string): PortalUser | undefined {
+    return this.users.find((one) => one.name === name);
+  }
+
+  add({ name, displayName, email, groups, digest }: Omit<PortalUser, 'disabled'>): void {
+    const made = this.#document.createNode({
+      disabled: false,
+      displayname: displayName,
+      password: digest,
+      email,
+      groups: [...groups],
+    }) as YAMLMap;
+    quote(made, 'password');
+    this.#map.set(this.#document.createNode(name), made);
+    const map = this.#map;
+    const gone = map.items.find(({ key }) => isScalar(key) && this.user(String(key.value))?.email === placeholder);
+    if (gone) map.delete(gone.key);
+  }
+
+  setDigest(name: string, digest: string): void {
+    const user = this.#node(name);
+    user.set('password', digest);
+    quote(user, 'password');
+  }
+
+  setDisabled(name: string, disabled: boolean): void {
+    this.#node(name).set('disabled', disabled);
+  }
+
+  /** The file as it is to be written. */
+  get text(): string {
+    return this.#document.toString({ lineWidth: 0 });
+  }
+
+  get #map(): YAMLMap {
+    return this.#document.get('users', true) as unknown as YAMLMap;
+  }
+
+  #node(name: string): YAMLMap {
+    const found: unknown = this.#map.items.find(({ key }) => isScalar(key) && String(key.value) === name)?.value;
+    if (!isMap(found)) throw new RangeError(`no user ${name}`);
+    return found;
+  }
+}
+
+/** The dollar signs of a hash mean nothing in YAML, and people copy such lines into files where they do. */
+function quote(user: YAMLMap, field: string): void {
+  const value: unknown = user.get(field, true);
+  if (isScalar(value)) value.type = 'QUOTE_SINGLE';
+}
+
+/** Everything that the portal would refuse a file for, a sentence each: it keeps the old users then, and does not start with the new. */
+export function usersProblems(users: readonly PortalUser[], { caseInsensitive, byEmail }: UserRules): string[] {
+  const problems: string[] = [];
+  if (users.length === 0) problems.push('It has no users.');
+  for (const { name, displayName, email, digest } of users) {
+    const shown = cleanLine(name);
+    if (displayName === '') problems.push(`${shown} has no displayname.`);
+    if (digest === '') problems.push(`${shown} has no password.`);
+    else if (!isDigest(digest)) problems.push(`The password of ${shown} is no hash.`);
+    if (caseInsensitive && name !== name.toLowerCase())
+      problems.push(`${shown} is not in lower case, as search.case_insensitive wants it.`);
+    if (byEmail && email !== '') {
+      const same = users.filter((other) => other.email.toLowerCase() === email.toLowerCase());
+      if (same.length > 1 && same[0]?.name === name)
+        problems.push(`${same.map((one) => cleanLine(one.name)).join(' and ')} have the same address, which search.email forbids.`);
+    }
+  }
+  return problems;
+}
+
+/** Who can log in with this file. */
+export function ableUsers(users: readonly PortalUser[]): readonly PortalUser[] {
+  return users.filter(({ disabled, email }) => !disabled && email !== placeholder);
+}
+
+/** What is wrong with a name, or undefined. */
+export function userNameProblem(name: string, { caseInsensitive }: UserRules): string | undefined {
+  if (name === '') return 'Type the name to log in with.';
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}._@+-]*$/u.test(name)) return 'Letters, digits and . _ @ + - only, beginning with a letter or a digit.';
+  if (caseInsensitive && name !== name.toLowerCase()) return 'This portal wants names in lower case.';
+  return undefined;
+}

@@ -1,0 +1,214 @@
+import type { JSONWebKeySet, JWTPayload, ProtectedHeaderParameters } from 'jose';
+import { Fault } from '../faults/fault.ts';
+import { cleanLine } from '../text/clean.ts';
+import { durationText } from '../text/quantities.ts';
+import type { CheckedItem } from './checked-item.ts';
+
+export interface TokenExpectations {
+  /** Of the issuer; undefined where nobody fetched them. */
+  keys: JSONWebKeySet | undefined;
+  /** Why there are none. */
+  withoutKeys?: string;
+  issuer: string | undefined;
+  audience: string | undefined;
+  nowMs: number;
+}
+
+export interface InspectedToken {
+  header: Readonly<Record<string, unknown>>;
+  claims: Readonly<Record<string, unknown>>;
+  items: readonly CheckedItem[];
+  /** `valid`: all was looked at, and is right. `unproved`: nothing is wrong, and nobody could look at the signature. */
+  verdict: 'valid' | 'unproved' | 'refused';
+}
+
+/** Clocks differ by so much. */
+const toleranceSeconds = 60;
+const longLifeSeconds = 24 * 3600;
+/** Everybody who holds a token can read it (R43). */
+const sensitive = /passw|secret|private|credit|iban|ssn|social_security|api_?key|cvv/i;
+
+/** Takes a token apart without believing it. Throws `usage.token` for what is none. */
+export async function readToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
+  const { decodeJwt, decodeProtectedHeader } = await import('jose');
+  const parts = token.split('.').length;
+  if (parts === 5) throw notToken('It is encrypted (five parts): only whom it is for can read it.');
+  if (parts !== 3) throw notToken('A JSON web token has three parts with dots between them.');
+  try {
+    return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
+  } catch {
+    throw notToken('Its parts are no JSON in base64url: it was cut, or is of another kind.');
+  }
+}
+
+/** Looks at all of it: what is wrong is said, and what is right too (R43). */
+export async function inspectToken(token: string, expectations: TokenExpectations): Promise<InspectedToken> {
+  const { header, claims } = await readToken(token);
+  const items = [
+    algorithmItem(header),
+    await signatureItem(token, header, expectations),
+    ...timeItems(claims, expectations.nowMs / 1000),
+    issuerItem(claims, expectations.issuer),
+    audienceItem(claims, expectations.audience),
+    contentItem(claims),
+  ].filter((item) => item !== undefined);
+  const isRefused = items.some(({ state }) => state === 'blocked');
+  const isProved = items.some(({ id, state }) => id === 'signature' && state === 'ok');
+  return { header: { ...header }, claims, items, verdict: isRefused ? 'refused' : isProved ? 'valid' : 'unproved' };
+}
+
+function algorithmItem({ alg }: ProtectedHeaderParameters): CheckedItem {
+  const shown = cleanLine(String(alg ?? 'missing'));
+  const title = 'Algorithm';
+  if (alg === undefined || /^none$/i.test(String(alg)))
+    return { id: 'algorithm', title, state: 'blocked', evidence: `${shown}: nobody has signed it, anybody can have written it` };
+  if (/^HS\d+$/.test(String(alg)))
+    return {
+      id: 'algorithm',
+      title,
+      state: 'warning',
+      evidence: `${shown}: signed with a secret that both sides share; whoever can check it can forge it`,
+    };
+  return { id: 'algorithm', title, state: 'ok', evidence: shown };
+}
+
+async function signatureItem(
+  token: string,
+  { alg, kid }: ProtectedHeaderParameters & { kid?: string },
+  { keys, withoutKeys = 'no keys were given' }: TokenExpectations,
+): Promise<CheckedItem> {
+  const item = { id: 'signature', title: 'Signature' };
+  if (alg === undefined || /^none$/i.test(String(alg))) return { ...item, state: 'blocked', evidence: 'there is none' };
+  if (/^HS/.test(String(alg)))
+    return { ...item, state: 'warning', evidence: 'not looked at: it needs the secret, which belongs nowhere but to both sides' };
+  if (!keys) return { ...item, state: 'warning', evidence: `not looked at: ${withoutKeys}` };
+  const { compactVerify, createLocalJWKSet, errors } = await import('jose');
+  const by = kid === undefined ? '' : `, key ${cleanLine(kid)}`;
+  try {
+    await compactVerify(token, createLocalJWKSet(keys));
+    return { ...item, state: 'ok', evidence: `right, by a key of the issuer${by}` };
+  } catch (thrown) {
+    if (thrown instanceof errors.JWSSignatureVerificationFailed)
+      return { ...item, state: 'blocked', evidence: `wrong: it was changed, or signed by somebody else${by}` };
+    if (thrown instanceof errors.JWKSNoMatchingKey)
+      return { ...item, state: 'blocked', evidence: `by a key that the issuer does not have (any more)${by}` };
+    if (thrown instanceof errors.JWKSMultipleMatchingKeys)
+      return { ...item, state: 'blocked', evidence: 'by one of several keys, and it does not say which (no kid)' };
+    if (thrown instanceof errors.JOSEError) return { ...item, state: 'blocked', evidence: cleanLine(thrown.message) };
+    throw thrown;
+  }
+}
+
+function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
+  const items: CheckedItem[] = [];
+  const span = (seconds: number) => durationText(Math.abs(seconds) * 1000);
+  if (typeof exp !== 'number')
+    items.push({ id: 'expiry', title: 'End', state: 'blocked', evidence: 'it never ends (no exp): whoever finds it can use it for ever' });
+  else if (exp + toleranceSeconds < now)
+    items.push({ id: 'expiry', title: 'End', state: 'blocked', evidence: `expired ${span(now - exp)} ago, ${dateText(exp)}` });
+  else items.push({ id: 'expiry', title: 'End', state: 'ok', evidence: `in ${span(exp - now)}, ${dateText(exp)}` });
+  if (typeof nbf === 'number' && nbf - toleranceSeconds > now)
+    items.push({ id: 'begin', title: 'Begin', state: 'blocked', evidence: `not valid for another ${span(nbf - now)}` });
+  if (typeof iat === 'number' && iat - toleranceSeconds > now)
+    items.push({
+      id: 'made',
+      title: 'Made',
+      state: 'blocked',
+      evidence: `in the future, ${dateText(iat)}: the clock of its maker, or of this machine, is wrong`,
+    });
+  else if (typeof iat === 'number')
+    items.push({ id: 'made', title: 'Made', state: 'ok', evidence: `${span(now - iat)} ago, ${dateText(iat)}` });
+  if (typeof exp === 'number' && typeof iat === 'number' && exp - iat > longLifeSeconds)
+    items.push({ id: 'life', title: 'Life', state: 'warning', evidence: `${span(exp - iat)} in all: what is lost stays useful for long` });
+  return items;
+}
+
+function issuerItem({ iss }: JWTPayload, wanted: string | undefined): CheckedItem {
+  const item = { id: 'issuer', title: 'Issuer' };
+  const shown = cleanLine(String(iss ?? ''));
+  if (shown === '')
+    return { ...item, state: wanted === undefined ? 'warning' : 'blocked', evidence: 'it does not say who made it (no iss)' };
+  if (wanted === undefined) return { ...item, state: 'warning', evidence: `${shown}; nobody said who it must be (--issuer)` };
+  // To the letter: a slash at the end makes another one.
+  return iss === wanted
+    ? { ...item, state: 'ok', evidence: shown }
+    : { ...item, state: 'blocked', evidence: `${shown}, and it must be ${cleanLine(wanted)}` };
+}
+
+function audienceItem({ aud }: JWTPayload, wanted: string | undefined): CheckedItem {
+  const item = { id: 'audience', title: 'Audience' };
+  const all = (Array.isArray(aud) ? aud : aud === undefined ? [] : [aud]).map(String);
+  const shown = all.map(cleanLine).join(', ');
+  if (wanted === undefined)
+    return {
+      ...item,
+      state: 'warning',
+      evidence: `${shown || 'nobody in particular (no aud)'}; nobody said for whom it must be (--audience)`,
+    };
+  return all.includes(wanted)
+    ? { ...item, state: 'ok', evidence: shown }
+    : { ...item, state: 'blocked', evidence: `${shown || 'nobody (no aud)'}, and it must be for ${cleanLine(wanted)}` };
+}
+
+function contentItem(claims: JWTPayload): CheckedItem | undefined {
+  const found = Object.keys(claims).filter((name) => sensitive.test(name));
+  if (found.length === 0) return undefined;
+  return {
+    id: 'content',
+    title: 'Content',
+    state: 'warning',
+    evidence: `${found.map(cleanLine).join(', ')}: a token is signed and not encrypted, so everybody who holds it can read that`,
+  };
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  iss: 'who made it',
+  sub: 'about whom',
+  aud: 'for whom',
+  exp: 'valid until',
+  nbf: 'valid from',
+  iat: 'made at',
+  jti: 'its own number',
+  azp: 'client that asked for it',
+  client_id: 'client that asked for it',
+  scope: 'what it allows',
+  scp: 'what it allows',
+  nonce: 'answers this login',
+  auth_time: 'logged in at',
+  acr: 'how strong the login was',
+  amr: 'with what was logged in',
+  sid: 'session',
+  at_hash: 'belongs to this access token',
+  c_hash: 'belongs to this code',
+  email: 'mail address',
+  email_verified: 'mail address was checked',
+  name: 'name',
+  preferred_username: 'name to log in with',
+  groups: 'groups',
+  roles: 'roles',
+  realm_access: 'roles in the realm',
+  resource_access: 'roles in clients',
+  typ: 'kind',
+};
+
+/** Claims as rows: name, value, what it means. Times are dates. */
+export function claimRows(claims: Readonly<Record<string, unknown>>): string[][] {
+  return Object.entries(claims).map(([name, value]) => {
+    const isTime = /^(?:exp|nbf|iat|auth_time|updated_at)$/.test(name) && typeof value === 'number';
+    const text = isTime ? dateText(value) : typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+    return [cleanLine(name), cleanLine(text.length > 200 ? `${text.slice(0, 200)}...` : text), meanings[name] ?? ''];
+  });
+}
+
+function dateText(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? `${seconds}` : `${date.toISOString().slice(0, 19)}Z`;
+}
+
+function notToken(why: string): Fault {
+  return new Fault({
+    code: 'usage.token',
+    message: `That is no token that can be inspected. ${why}`,
+    remedy: 'Copy it again, without "Bearer" before it.',
+  });
+}
