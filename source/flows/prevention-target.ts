@@ -7,6 +7,7 @@ import type { Host } from '../hosts/host.ts';
 import { Crowdsec } from '../products/crowdsec.ts';
 import { CrowdsecApi, type CrowdsecApiPlace } from '../products/crowdsec-api.ts';
 import { type CscliPlace, cscliInContainer, cscliOnHost } from '../products/cscli.ts';
+import { parseMachineLogin } from '../products/machine-login.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
 
@@ -125,15 +126,14 @@ async function apiOf(
   try {
     const file = await cscli.file(credentialsPath, signal);
     if (!file) return undefined;
-    const { parse } = await import('yaml');
-    const { url, login, password } = (parse(new TextDecoder().decode(file)) ?? {}) as Record<string, unknown>;
-    if (typeof url !== 'string' || typeof login !== 'string' || typeof password !== 'string') return undefined;
-    hide(password);
-    const place = placeOf(url, host, published, cscli.shown);
-    return place && new CrowdsecApi(place, { login, password }, await versionOf(cscli, readOnly, signal));
+    const own = parseMachineLogin(new TextDecoder().decode(file));
+    if (!own) return undefined;
+    hide(own.password);
+    const place = placeOf(own.url, host, published, cscli.shown);
+    return place && new CrowdsecApi(place, own, await versionOf(cscli, readOnly, signal));
   } catch (thrown) {
     signal.throwIfAborted();
-    if (thrown instanceof Fault || (thrown instanceof Error && thrown.name === 'YAMLParseError')) return undefined;
+    if (thrown instanceof Fault) return undefined;
     throw thrown;
   }
 }
