@@ -8,6 +8,8 @@ import {
   restoreAbout,
 } from './about-backups.ts';
 import { hostsAddAbout, hostsCheckAbout, hostsListAbout, hostsRemoveAbout, hostsTrustAbout } from './about-hosts.ts';
+import { ingressCheckAbout } from './about-ingress.ts';
+import { overlayCaAbout, overlayInspectAbout, overlayListAbout, overlaySignAbout } from './about-overlay.ts';
 import {
   alertsAbout,
   allowlistsAddAbout,
@@ -73,6 +75,14 @@ import {
   vaultPoliciesAbout,
   vaultPolicyAbout,
   vaultReadAbout,
+import {
+  clientsAddAbout,
+  clientsDisableAbout,
+  clientsEnableAbout,
+  clientsListAbout,
+  clientsRemoveAbout,
+  clientsShowAbout,
+} from './about-tunnel-clients.ts';
   vaultRevokeRootAbout,
   vaultRootAbout,
   vaultRotateAbout,
@@ -93,6 +103,13 @@ import { start } from './start.ts';
 import { stop } from './stop.ts';
 
 /** A flow whose procedure is loaded when it runs: what is on the way to the first frame is read by everybody, each time. */
+import {
+  vulnerabilitiesDecideAbout,
+  vulnerabilitiesImportAbout,
+  vulnerabilitiesListAbout,
+  vulnerabilitiesReportAbout,
+} from './about-vulnerabilities.ts';
+import { wireguardCheckAbout, wireguardMakeAbout } from './about-wireguard.ts';
 function later(about: FlowAbout, load: () => Promise<Flow>): Flow {
   return { ...about, run: async (session, input, world) => (await load()).run(session, input, world) };
 }
@@ -194,3 +211,20 @@ export const flows: readonly Flow[] = [
   diskUsage,
   prune,
 ];
+  later(wireguardMakeAbout, async () => (await import('./wireguard-make.ts')).wireguardMake),
+  later(wireguardCheckAbout, async () => (await import('./wireguard-check.ts')).wireguardCheck),
+  later(clientsListAbout, async () => (await import('./tunnel-clients.ts')).clientsList),
+  later(clientsAddAbout, async () => (await import('./tunnel-clients.ts')).clientsAdd),
+  later(clientsShowAbout, async () => (await import('./tunnel-clients.ts')).clientsShow),
+  later(clientsDisableAbout, async () => (await import('./tunnel-clients.ts')).clientsDisable),
+  later(clientsEnableAbout, async () => (await import('./tunnel-clients.ts')).clientsEnable),
+  later(clientsRemoveAbout, async () => (await import('./tunnel-clients.ts')).clientsRemove),
+  later(overlayCaAbout, async () => (await import('./overlay.ts')).overlayCa),
+  later(overlaySignAbout, async () => (await import('./overlay.ts')).overlaySign),
+  later(overlayListAbout, async () => (await import('./overlay.ts')).overlayList),
+  later(overlayInspectAbout, async () => (await import('./overlay.ts')).overlayInspect),
+  later(ingressCheckAbout, async () => (await import('./ingress-check.ts')).ingressCheck),
+  later(vulnerabilitiesImportAbout, async () => (await import('./vulnerabilities-import.ts')).vulnerabilitiesImport),
+  later(vulnerabilitiesListAbout, async () => (await import('./vulnerabilities-list.ts')).vulnerabilitiesList),
+  later(vulnerabilitiesDecideAbout, async () => (await import('./vulnerabilities-decide.ts')).vulnerabilitiesDecide),
+  later(vulnerabilitiesReportAbout, async () => (await import('./vulnerabilities-report.ts')).vulnerabilitiesReport),

@@ -89,7 +89,9 @@ export class TextSink implements ShownSink {
       output.copy(value);
       output.note(`${cleanLine(label)} was handed to the clipboard of this terminal; not every terminal takes it.`);
     } else {
-      output.line(`${output.paint('strong', `${cleanLine(label)}:`)} ${cleanLine(value)}`);
+      const lines = cleanLines(value);
+      const head = output.paint('strong', `${cleanLine(label)}:`);
+      for (const line of lines.length === 1 ? [`${head} ${lines[0]}`] : [head, ...lines]) output.line(line);
       if (code) this.#code(code);
     }
   }

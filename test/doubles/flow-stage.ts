@@ -59,6 +59,7 @@ export class FlowStage {
       },
       catalog: this.catalog,
       vault: async () => this.vault,
+      dataFolder: join(this.folder, 'data'),
       stackFolderOf: async () => join(this.folder, 'stack'),
     };
   }

@@ -1,0 +1,54 @@
+import type { FlowAbout } from './flow.ts';
+
+/* What flows about the certificates of an overlay mesh are called and take. The procedures are loaded when they run. */
+
+export const overlayCaAbout: FlowAbout = {
+  id: 'overlay-ca',
+  verb: 'overlay ca',
+  title: 'Make the authority of the overlay mesh',
+  summary:
+    'Makes the authority that signs the certificates of an overlay mesh (nebula), with nebula-cert on this machine. Its private key goes into the vault, and nowhere else.',
+  right: 'operate',
+  about: 'host',
+  usage: '[NAME]',
+  flags: { for: { meaning: 'how long it is good: 1095d', value: 'DURATION' } },
+};
+
+export const overlaySignAbout: FlowAbout = {
+  id: 'overlay-sign',
+  verb: 'overlay sign',
+  title: 'Sign a node of the overlay mesh',
+  summary:
+    'Makes a key for a node of the overlay mesh and signs its certificate. The key goes into the vault; a node of the same name gets a new one, which is how a certificate is renewed.',
+  right: 'reveal',
+  about: 'host',
+  usage: '[NAME]',
+  flags: {
+    ip: { meaning: 'its address in the mesh, with the prefix: 10.1.0.2/24', value: 'NETWORK' },
+    groups: { meaning: 'what firewall rules call it, with commas', value: 'LIST' },
+    subnets: { meaning: 'networks behind it, with commas', value: 'LIST' },
+    for: { meaning: "how long it is good; without it as long as the authority's", value: 'DURATION' },
+    out: { meaning: 'write ca.crt, NAME.crt and NAME.key into this folder of this machine, the key for its owner alone', value: 'FOLDER' },
+    install: { meaning: 'put them where the overlay mesh of this host finds them' },
+  },
+};
+
+export const overlayListAbout: FlowAbout = {
+  id: 'overlay-list',
+  verb: 'overlay list',
+  title: 'List the certificates of the overlay mesh',
+  summary: 'Lists the authority and every node that was signed from here, and when each certificate ends. Ends with 1 where one is over.',
+  right: 'read',
+  about: 'host',
+};
+
+export const overlayInspectAbout: FlowAbout = {
+  id: 'overlay-inspect',
+  verb: 'overlay inspect',
+  title: 'Look at a certificate of an overlay mesh',
+  summary: 'Says what a certificate is good for, until when, and whether the authority of this mesh signed it.',
+  right: 'read',
+  about: 'host',
+  usage: '[FILE]',
+  flags: { stdin: { meaning: 'take the certificate from what is piped in' } },
+};

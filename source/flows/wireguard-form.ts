@@ -1,0 +1,187 @@
+import { type ClientWanted, type Device, isFullTunnel, killSwitchProblem } from '../products/wireguard/client-config.ts';
+import { tunnelMtu } from '../products/wireguard/inspect-config.ts';
+import { endpointProblem } from '../products/wireguard/inspect-peers.ts';
+import { isAddress, isDomain, isNetwork } from '../products/wireguard/network-words.ts';
+import { keyProblem } from '../products/wireguard/wireguard-keys.ts';
+import type { Form, FormField } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+
+/** RFC 8200, and what Ethernet leaves. */
+const mtuRange = { least: 1280, most: 1500 };
+
+function wordsOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
+function each(text: string, isGood: (word: string) => boolean, what: string): string | undefined {
+  const wrong = wordsOf(text).find((word) => !isGood(word));
+  return wrong === undefined ? undefined : `"${cleanLine(wrong.slice(0, 40))}" is no ${what}.`;
+}
+
+const yesNo = [
+  { value: 'yes', label: 'yes' },
+  { value: 'no', label: 'no' },
+];
+
+/** What has to be known of a device and of the server. */
+export function clientForm(name: string): Form {
+  const field = (one: Omit<FormField, 'kind' | 'required'> & Partial<Pick<FormField, 'kind' | 'required'>>): FormField => ({
+    kind: 'text',
+    required: true,
+    ...one,
+  });
+  return {
+    id: 'wireguard',
+    title: 'A tunnel for a device',
+    fields: [
+      field({
+        id: 'name',
+        label: 'Device',
+        value: name,
+        section: 'Device',
+        help: 'What it is called: alice-phone.',
+        check: (text) => (/^[\w .@-]{1,40}$/.test(text.trim()) ? undefined : 'Up to 40 letters, digits, dots and dashes.'),
+      }),
+      field({
+        id: 'device',
+        label: 'Kind',
+        kind: 'choice',
+        value: 'linux',
+        section: 'Device',
+        choices: [
+          { value: 'linux', label: 'Linux (wg-quick)' },
+          { value: 'phone', label: 'Phone (QR code)' },
+          { value: 'desktop', label: 'Windows or macOS' },
+        ],
+        help: 'Commands for a kill switch and split DNS are for wg-quick alone: the apps refuse a file that has some.',
+      }),
+      field({
+        id: 'addresses',
+        label: 'Address in the tunnel',
+        value: '10.8.0.2/32',
+        section: 'Device',
+        help: 'One that no other device has; several with commas.',
+        check: (text) => (wordsOf(text).length === 0 ? 'It needs one.' : each(text, isNetwork, 'address')),
+      }),
+      field({
+        id: 'serverPublicKey',
+        label: 'Public key of the server',
+        value: '',
+        section: 'Server',
+        help: '"wg show" says it there. It is no secret.',
+        check: (text) => keyProblem(text),
+      }),
+      field({
+        id: 'endpoint',
+        label: 'Address of the server',
+        value: '',
+        section: 'Server',
+        help: 'As it is reached from outside: vpn.example.net:51820',
+        check: endpointProblem,
+      }),
+      field({
+        id: 'presharedKey',
+        label: 'Preshared key',
+        kind: 'choice',
+        value: 'yes',
+        choices: yesNo,
+        section: 'Server',
+        help: 'A second secret that both sides have: what is recorded today cannot be read by a quantum computer later.',
+      }),
+      field({
+        id: 'networks',
+        label: 'What goes through it',
+        value: '0.0.0.0/0, ::/0',
+        section: 'Traffic',
+        help: '0.0.0.0/0, ::/0 is everything; 10.8.0.0/24, 192.168.1.0/24 these networks alone (R24).',
+        check: (text) =>
+          wordsOf(text).length === 0
+            ? 'Nothing would be sent.'
+            : each(text, (word) => word.includes('/') && isNetwork(word), 'network with a prefix'),
+      }),
+      field({
+        id: 'dns',
+        label: 'DNS through the tunnel',
+        value: '',
+        required: false,
+        section: 'Traffic',
+        help: 'Addresses of servers, with commas. Without one, names are asked outside of the tunnel.',
+        check: (text) => each(text, isAddress, 'address'),
+      }),
+      field({
+        id: 'domains',
+        label: 'For these names alone',
+        value: '',
+        required: false,
+        section: 'Traffic',
+        help: 'Split DNS: lan, home.arpa. On Linux, where not everything goes through the tunnel, other names are asked as before; elsewhere they are searched in.',
+        check: (text) => each(text, isDomain, 'name'),
+      }),
+      field({
+        id: 'killSwitch',
+        label: 'Kill switch',
+        kind: 'choice',
+        value: 'no',
+        choices: yesNo,
+        section: 'Traffic',
+        help: 'While the tunnel is up nothing goes past it. Linux alone.',
+      }),
+      field({
+        id: 'mtu',
+        label: 'MTU',
+        value: String(tunnelMtu),
+        section: 'Traffic',
+        help: `${tunnelMtu} fits nearly everywhere, 1412 behind PPPoE (R77).`,
+        check: (text) =>
+          /^\d{3,5}$/.test(text.trim()) && Number(text) >= mtuRange.least && Number(text) <= tunnelMtu
+            ? undefined
+            : `A number from ${mtuRange.least} to ${tunnelMtu}: more would be split on the way (R77).`,
+      }),
+      field({
+        id: 'keepalive',
+        label: 'Keep-alive',
+        value: '25',
+        section: 'Traffic',
+        help: 'Seconds between packets that keep the way through a router open; 0 for none.',
+        check: (text) => (/^\d{1,5}$/.test(text.trim()) && Number(text) <= 65_535 ? undefined : 'A number of seconds.'),
+      }),
+    ],
+    check: (values) => problemsBetween(values),
+  };
+}
+
+function problemsBetween(values: Readonly<Record<string, string>>): Partial<Record<string, string>> {
+  const { device, networks } = wantedOf(values);
+  const killSwitch = values['killSwitch'] === 'yes' ? killSwitchProblem({ device, networks }) : undefined;
+  const dns =
+    wordsOf(values['domains'] ?? '').length > 0 && wordsOf(values['dns'] ?? '').length === 0
+      ? 'Names for the tunnel want a server in it: fill in DNS.'
+      : undefined;
+  const leak =
+    isFullTunnel(networks) && values['killSwitch'] === 'yes' && wordsOf(values['dns'] ?? '').length === 0
+      ? 'With a kill switch no name is found outside of the tunnel: give it a server.'
+      : undefined;
+  return {
+    ...(killSwitch !== undefined && { killSwitch }),
+    ...(dns !== undefined && { domains: dns }),
+    ...(leak !== undefined && { dns: leak }),
+  };
+}
+
+export function wantedOf(values: Readonly<Record<string, string>>): ClientWanted & { presharedKey: boolean } {
+  const text = (id: string) => (values[id] ?? '').trim();
+  return {
+    name: text('name'),
+    device: text('device') as Device,
+    addresses: wordsOf(text('addresses')),
+    serverPublicKey: text('serverPublicKey'),
+    endpoint: text('endpoint'),
+    networks: wordsOf(text('networks')),
+    dns: wordsOf(text('dns')),
+    domains: wordsOf(text('domains')),
+    killSwitch: text('killSwitch') === 'yes',
+    mtu: Number(text('mtu')),
+    keepalive: Number(text('keepalive')),
+    presharedKey: text('presharedKey') === 'yes',
+  };
+}

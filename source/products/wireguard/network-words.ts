@@ -1,0 +1,22 @@
+import ipaddr from 'ipaddr.js';
+
+/** With or without a prefix. */
+export function isNetwork(text: string): boolean {
+  return text.includes('/') ? ipaddr.IPv6.isValidCIDR(text) || isIpv4Cidr(text) : isAddress(text);
+}
+
+function isIpv4Cidr(text: string): boolean {
+  return ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? '');
+}
+
+export function isAddress(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || (text.includes(':') && ipaddr.IPv6.isValid(text));
+}
+
+export function isDomain(text: string): boolean {
+  return (
+    text.length <= 253 &&
+    /^~?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i.test(text) &&
+    !/^[\d.]+$/.test(text)
+  );
+}
