@@ -19,14 +19,14 @@ interface Item {
   look: () => Promise<CheckResult>;
 }
 
-/** Everything that is looked at before the upgrade, each as an item of the checklist. One that cannot be looked at says why, and the others go on. */
-export async function observe(walk: ClusterWalk): Promise<void> {
+/** Everything that is looked at before the upgrade, in the order of the checklist. */
+async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
   const { api, facts, target, session, ways, list } = walk;
   const { signal } = session;
   const ours = new Set(facts.nodes.filter(({ name }) => list.note(nodeItem(name))?.data?.['cordoned'] === 1).map(({ name }) => name));
   const first = facts.nodes.find(({ controlPlane }) => controlPlane);
   const way = first && (await ways.to(first));
-  const items: Item[] = [
+  return [
     { id: 'skew', section: sections.where, title: 'Version skew', look: async () => checkSkew(facts) },
     { id: 'support', section: sections.where, title: 'Support', look: async () => checkSupport(facts, Date.now()) },
     { id: 'health', section: sections.health, title: 'API server and etcd', look: () => checkHealth(api, signal) },
@@ -76,8 +76,18 @@ export async function observe(walk: ClusterWalk): Promise<void> {
         }),
       ),
   ];
-  for (const { id, section, title } of items) if (!list.item(id)) await list.set(id, { section, title, state: 'todo' });
-  for (const { id, section, title, look } of items) {
+}
+
+/** Puts all that will be looked at into the list, so that it has its order. */
+export async function announce(walk: ClusterWalk): Promise<void> {
+  for (const { id, section, title } of await itemsOf(walk))
+    if (!walk.list.item(id)) await walk.list.set(id, { section, title, state: 'todo' });
+}
+
+/** Looks at everything. What cannot be looked at says why, and the others go on. */
+export async function observe(walk: ClusterWalk): Promise<void> {
+  const { session, list } = walk;
+  for (const { id, section, title, look } of await itemsOf(walk)) {
     session.signal.throwIfAborted();
     const item = list.item(id);
     await list.set(id, { state: 'running', summary: item?.summary ?? '' });

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ClusterStage } from '../../test/doubles/cluster-stage.ts';
@@ -47,7 +47,9 @@ describe('looking (R73)', () => {
     const { message, data, exitCode } = await stage.run(['practice'], { to, check: true });
     const items = itemsOf(data);
     expect(exitCode).toBe(1);
-    expect(message).toMatch(/in the way.*Webhooks \(webhooks\).*nobody is behind policy\/policy-webhook/);
+    expect(message).toMatch(
+      /^4 items in the way: Deprecated versions in use \(deprecated\), Webhooks \(webhooks\), etcd snapshot \(snapshot\), Drain of worker-3 \(drain worker-3\)\.$/,
+    );
     expect(Object.fromEntries(Object.values(items).map(({ id, state }) => [id, state]))).toEqual({
       skew: 'ok',
       support: 'warning',
@@ -73,6 +75,7 @@ describe('looking (R73)', () => {
       'node worker-2': 'todo',
       'node worker-3': 'todo',
     });
+    expect(items['webhooks']?.summary).toMatch(/nobody is behind policy\/policy-webhook/);
     expect(items['deprecated']?.summary).toMatch(/flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3, gone in 1\.32/);
     expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is served no more/);
     expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
@@ -90,6 +93,7 @@ describe('looking (R73)', () => {
     // Looking changes nothing.
     expect(await stage.nodes()).toMatchObject({ 'worker-1': { cordoned: false } });
     expect(await stage.audited()).toEqual([]);
+    await expect(readdir(join(stage.folder, 'checklists'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test.each([
@@ -239,7 +243,6 @@ describe('walking', () => {
     });
     const again = await stage.run(['practice'], { to, check: true });
     expect(itemsOf(again.data)['snapshot']).toMatchObject({ state: 'ok', summary: expect.stringMatching(/read by etcdutl/) });
-    const { writeFile } = await import('node:fs/promises');
     stored.notes.snapshot.data.takenMs -= 3_700_000;
     await writeFile(file, JSON.stringify(stored));
     const later = await stage.run(['practice'], { to, check: true });

@@ -10,7 +10,7 @@ import { Checklist, storedChecklist } from '../session/checklist.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
-import { observe } from './cluster-items.ts';
+import { announce, observe } from './cluster-items.ts';
 import { canSnapshot, snapshotNow } from './cluster-snapshot.ts';
 import { openCluster } from './cluster-target.ts';
 import { type ClusterWalk, fromTo, isAt, nodeItem, planeItem, roundsOf, sections, type WalkPace } from './cluster-walk.ts';
@@ -18,7 +18,7 @@ import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { NodeWays } from './node-ways.ts';
 import { upgradeControlPlane, upgradeNode } from './upgrade-nodes.ts';
 import { chooseTarget, nodesBefore, releasesBetween } from './upgrade-target.ts';
-import { askWalk, checklistData, refusedBy, skipsOf, type WalkAction, writeReport } from './walk-questions.ts';
+import { askWalk, checklistData, inTheWay, refusedBy, skipsOf, type WalkAction, writeReport } from './walk-questions.ts';
 
 export const walkPace: WalkPace = { drain: drainPace, lookMs: 2_000, backMs: 600_000 };
 
@@ -105,6 +105,7 @@ export async function upgradeCluster(
     facts: { context, cluster: api.shown, from: facts.apiServer.text, to: target.text },
     who,
     session,
+    kept: input.options.check !== true,
   });
   const between = await releasesBetween(session, input, facts, target, list.note('via')?.data);
   // Tomorrow nobody may run them any more.
@@ -124,13 +125,14 @@ export async function upgradeCluster(
 
 async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
   const { session, input, list, target } = walk;
+  await announce(walk);
   for (const name of stepIds(walk)) await list.set(name.id, { section: sections.steps, title: name.title, state: 'todo', summary: '' });
   await observe(walk);
   if (input.options.check === true) {
     const report = await writeReport(session, input, list, 'Only looked.');
     const { blocked } = list;
     return {
-      message: `${blocked.length === 0 ? `Nothing is in the way from ${fromTo(walk.facts.apiServer, target)}.` : refusedBy(blocked).message}${report ? ` Report: ${report}` : ''}`,
+      message: `${blocked.length === 0 ? `Nothing is in the way from ${fromTo(walk.facts.apiServer, target)}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
       data: checklistData(list),
       ...(blocked.length > 0 && { exitCode: 1 }),
     };

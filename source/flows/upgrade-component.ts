@@ -11,7 +11,7 @@ import { componentOf } from './service-targets.ts';
 import { type Standing, standing } from './standing.ts';
 import { update } from './update.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
-import { askWalk, checklistData, refusedBy, skipsOf, writeReport } from './walk-questions.ts';
+import { askWalk, checklistData, inTheWay, skipsOf, writeReport } from './walk-questions.ts';
 
 const sections = { before: 'Before', change: 'The change', after: 'Afterwards' } as const;
 
@@ -53,6 +53,7 @@ export async function upgradeComponent(session: Session, input: FlowInput, world
     facts: { component: id, host: input.place, from: images.join(', ') },
     who,
     session,
+    kept: input.options.check !== true,
   });
   for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
   const walk: ComponentWalk = { session, input, world, component, standing: found, list };
@@ -94,7 +95,7 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
     const { blocked } = list;
     const report = await writeReport(session, input, list, 'Only looked.');
     return {
-      message: `${blocked.length === 0 ? `Nothing is in the way of ${id}.` : refusedBy(blocked).message}${report ? ` Report: ${report}` : ''}`,
+      message: `${blocked.length === 0 ? `Nothing is in the way of ${id}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
       data: checklistData(list),
       ...(blocked.length > 0 && { exitCode: 1 }),
     };

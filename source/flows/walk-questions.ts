@@ -62,10 +62,7 @@ export async function askWalk(
     answer = await session.ask.choice({
       id,
       label,
-      help:
-        blocked.length === 0
-          ? 'Nothing is in the way.'
-          : `${countText(blocked.length, 'item')} in the way: ${blocked.map(({ title }) => title).join(', ')}.`,
+      help: blocked.length === 0 ? 'Nothing is in the way.' : inTheWay(blocked),
       choices,
       initial: choices[0]?.value ?? 'leave',
       fresh: true,
@@ -90,6 +87,11 @@ export async function askWalk(
   });
   await list.skip(item, reason.trim());
   return 'skipped';
+}
+
+/** For who only looks: the list says the rest. */
+export function inTheWay(blocked: readonly ChecklistItem[]): string {
+  return `${countText(blocked.length, 'item')} in the way: ${blocked.map(({ id, title }) => `${title} (${id})`).join(', ')}.`;
 }
 
 export function refusedBy(blocked: readonly ChecklistItem[]): Fault {

@@ -59,6 +59,8 @@ export interface ChecklistOptions {
   /** `ada@desk` */
   who: string;
   session: Session;
+  /** False for who only looks: nothing is written. */
+  kept?: boolean;
   now?: () => number;
 }
 
@@ -89,15 +91,17 @@ export class Checklist {
   readonly title: string;
   readonly #session: Session;
   readonly #who: string;
+  readonly #kept: boolean;
   readonly #now: () => number;
   readonly #items = new Map<string, ChecklistItem>();
   #stored: StoredChecklist;
 
-  private constructor({ file, title, who, session, now = Date.now }: ChecklistOptions, stored: StoredChecklist) {
+  private constructor({ file, title, who, session, kept = true, now = Date.now }: ChecklistOptions, stored: StoredChecklist) {
     this.file = file;
     this.title = title;
     this.#session = session;
     this.#who = who;
+    this.#kept = kept && !session.rehearsing;
     this.#now = now;
     this.#stored = stored;
   }
@@ -194,7 +198,7 @@ export class Checklist {
 
   /** Two consoles may work through the same one: each writes into what is there now. */
   async #write(change: (stored: StoredChecklist) => void): Promise<void> {
-    if (this.#session.rehearsing) {
+    if (!this.#kept) {
       change(this.#stored);
       return;
     }
