@@ -1,4 +1,4 @@
-import { kindsOf, whatOf } from '../flows/decision-words.ts';
+import { kindsOf, leftText, whatOf } from '../flows/decision-words.ts';
 import { cleanLine } from '../text/clean.ts';
 import { durationText, numberText } from '../text/quantities.ts';
 import { cut, pad, wrap } from '../text/width.ts';
@@ -80,7 +80,7 @@ function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): string[] {
     cleanLine(decision.country),
     ...(wide ? [cleanLine(decision.network)] : []),
     cleanLine(decision.origin),
-    decision.endsMs <= nowMs ? 'over' : durationText(decision.endsMs - nowMs),
+    decision.endsMs <= nowMs ? 'over' : leftText(decision.endsMs - nowMs),
   ];
 }
 
@@ -102,7 +102,7 @@ export function rowSentence(row: PreventionRow, nowMs: number): string {
   }
   const { decision } = row;
   const parts = [whatOf(decision), decision.type, decision.reason, decision.country, decision.network, `from ${decision.origin}`];
-  return `${parts.map(cleanLine).filter(Boolean).join(', ')}, ${durationText(decision.endsMs - nowMs)} left.`;
+  return `${parts.map(cleanLine).filter(Boolean).join(', ')}, ${leftText(decision.endsMs - nowMs)} left.`;
 }
 
 /** What stands where there is no row. */

@@ -1,14 +1,16 @@
 import { Fault } from '../faults/fault.ts';
-import { type BanTarget, parseBanTarget } from '../products/ban-target.ts';
+import { type BanTarget, parseBanTarget, targetWords } from '../products/ban-target.ts';
 import type { BanOrder, Crowdsec } from '../products/crowdsec.ts';
-import { bouncersOf } from '../products/crowdsec-lists.ts';
+import { type Bouncer, bouncersOf } from '../products/crowdsec-lists.ts';
 import { type Decision, isShared } from '../products/crowdsec-records.ts';
+import { goDurationText } from '../products/go-duration.ts';
 import { parseDuration } from '../session/answer-checks.ts';
 import type { Session } from '../session/session.ts';
 import { isOneAddress } from '../text/address-span.ts';
 import { cleanLine } from '../text/clean.ts';
-import { agoText, countText, durationText, numberText } from '../text/quantities.ts';
+import { agoText, numberText } from '../text/quantities.ts';
 import { banAbout } from './about-prevention.ts';
+import { leftText } from './decision-words.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { type Guarded, lockOutReason, publicWays, refuseLockOut } from './lock-out.ts';
 import { guardsOf } from './lock-out-facts.ts';
@@ -63,7 +65,7 @@ export const ban: Flow = {
       run: (grant) => crowdsec.ban(grant, order),
     });
     if (session.rehearsing) return { message: `Rehearsed: ${order.target.shown} was not banned.` };
-    return told(crowdsec, order, session.signal);
+    return told(session, crowdsec, order);
   },
 };
 
@@ -126,8 +128,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
   const { options } = input;
   const given = flagSeconds(input);
   const type = options['captcha'] === true ? 'captcha' : 'ban';
-  const asked = (seconds: number | string) =>
-    `cscli decisions add, ${target.shown}${typeof seconds === 'string' ? '' : ` for ${spokenDuration(seconds)}`}`;
+  const sends = (...more: string[]) => `Sends ${requestText(['decisions', 'add', ...targetWords(target)])} ${more.join(' ')}`;
   const seconds =
     given ??
     (await answerOr(
@@ -135,7 +136,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
         session.ask.duration({
           id: 'duration',
           label: `For how long is ${target.shown} ${type === 'ban' ? 'banned' : 'asked for a captcha'}?`,
-          help: `Minutes, hours or days: 30m, 4h, 7d. Sends ${asked('')}.`,
+          help: `Minutes, hours or days: 30m, 4h, 7d. ${sends('--duration ...')}`,
           initial: usualDuration,
           check: spanProblem,
         }),
@@ -152,7 +153,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
         session.ask.text({
           id: 'reason',
           label: 'Why?',
-          help: `Stands in the list, for whoever reads it. May stay empty. Sends ${asked(seconds)}.`,
+          help: `Stands in the list, and may stay empty. ${sends('--duration', goDurationText(seconds), '--reason ...')}`,
           initial: because,
           check: remarkProblem,
         }),
@@ -198,7 +199,8 @@ async function standing(crowdsec: Crowdsec, { target, type, seconds }: BanOrder,
   );
 }
 
-async function told(crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal) {
+async function told(session: Session, crowdsec: Crowdsec, order: BanOrder) {
+  const { signal } = session;
   const { target, type } = order;
   const [decision, bouncers] = await Promise.all([standing(crowdsec, order, signal), bouncersOf(crowdsec, signal)]);
   if (!decision) {
@@ -208,18 +210,12 @@ async function told(crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal) {
       remedy: 'Look whether an allowlist has it, and at the log of CrowdSec.',
     });
   }
-  const now = Date.now();
   const asking = bouncers.filter(({ revoked }) => !revoked);
-  const silent = asking.filter(({ lastPullMs }) => lastPullMs === undefined || now - lastPullMs > silentMs);
-  const enforced =
-    asking.length === 0
-      ? ' Nothing enforces it: no bouncer is registered (quarterdeck bouncers add).'
-      : silent.length === asking.length
-        ? ` It may not be in force: ${silent.map(({ name, lastPullMs }) => `the bouncer ${name} ${lastPullMs === undefined ? 'has never asked' : `asked last ${agoText(now - lastPullMs)}`}`).join(', ')}.`
-        : ` In force as soon as ${asking.length === 1 ? 'the bouncer asks' : `the ${countText(asking.length, 'bouncer')} ask`}, mostly within seconds.`;
-  const leftMs = decision.endsMs - now;
+  const doubt = doubtOf(asking);
+  // In a console a sentence that is read makes way for the next one; a doubt stays until it was seen.
+  if (doubt !== undefined) session.show({ kind: 'text', text: doubt });
   return {
-    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is asked for a captcha'} for ${durationText(leftMs + 30_000)}.${enforced}`,
+    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is asked for a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
     data: {
       scope: target.scope,
       value: target.value,
@@ -228,6 +224,19 @@ async function told(crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal) {
       until: new Date(decision.endsMs).toISOString(),
       reason: cleanLine(decision.reason),
       bouncers: asking.length,
+      enforced: doubt === undefined,
     },
   };
+}
+
+/** Why it may not be enforced; undefined where somebody asks for decisions. */
+function doubtOf(asking: readonly Bouncer[]): string | undefined {
+  if (asking.length === 0) return 'Nothing enforces it: no bouncer is registered. To add one: quarterdeck bouncers add';
+  const now = Date.now();
+  if (asking.some(({ lastPullMs }) => lastPullMs !== undefined && now - lastPullMs <= silentMs)) return undefined;
+  const each = asking.map(
+    ({ name, lastPullMs }) =>
+      `${name} ${lastPullMs === undefined ? 'has never asked for decisions' : `asked last ${agoText(now - lastPullMs)}`}`,
+  );
+  return `It may not be enforced: ${each.join(', ')}. Look whether the bouncer runs.`;
 }

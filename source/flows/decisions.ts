@@ -1,10 +1,10 @@
 import { Fault } from '../faults/fault.ts';
 import { type Alert, type Decision, isShared } from '../products/crowdsec-records.ts';
 import { cleanLine } from '../text/clean.ts';
-import { agoText, countText, durationText, numberText } from '../text/quantities.ts';
+import { agoText, countText, numberText } from '../text/quantities.ts';
 import { alertsAbout, decisionsAbout } from './about-prevention.ts';
 import { targetOf } from './ban.ts';
-import { kindsOf, whatOf } from './decision-words.ts';
+import { kindsOf, leftText, whatOf } from './decision-words.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { lookingIn } from './prevention-questions.ts';
 import { preventionOf } from './prevention-target.ts';
@@ -34,7 +34,7 @@ export const decisions: Flow = {
           decision.origin,
           decision.country,
           decision.network,
-          durationText(decision.endsMs - now),
+          leftText(decision.endsMs - now),
         ]),
       });
     }

@@ -36,7 +36,7 @@ export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): vo
   throw new Fault({
     code: 'refused.lockOut',
     message: `Not banned, it could lock you out: ${reason}`,
-    remedy: 'Ban something narrower. Who means it all the same does it with cscli on the machine, with another way in at hand.',
+    remedy: `${target.scope === 'Ip' ? '' : 'Ban something narrower. '}Who means it all the same does it with cscli on the machine, with another way in at hand.`,
   });
 }
 

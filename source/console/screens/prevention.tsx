@@ -12,7 +12,7 @@ import { PaneFrame } from '../widgets/pane-frame.tsx';
 
 /** Who is shut out, and what was noticed, as it comes. Only what is seen is drawn. */
 export function Prevention({ rectangle }: { rectangle: Rectangle }) {
-  const { theme, commands, prevention } = useParts();
+  const { theme, commands, prevention, store } = useParts();
   const nowMs = useNow();
   const subscribe = useMemo(() => (listener: () => void) => prevention.subscribe(listener), [prevention]);
   useTold(subscribe, 'fact');
@@ -38,6 +38,12 @@ export function Prevention({ rectangle }: { rectangle: Rectangle }) {
     .map((row, at) => preventionLine(row, look, start.current + at === selected, context));
   const body = rows.length === 0 ? emptyLines(view, filter, look, context) : lines;
   const counts = countsText(view, look);
+  // What comes in must not move another row under the cursor while a key is on its way.
+  const first = rows[selected];
+  const pinned = first && found < 0 ? rowId(first) : undefined;
+  useEffect(() => {
+    if (pinned !== undefined) store.update((state) => ({ prevention: { ...state.prevention, selected: pinned } }));
+  }, [store, pinned]);
   return (
     <PaneFrame
       width={rectangle.width}
