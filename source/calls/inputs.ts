@@ -110,6 +110,7 @@ export class Inputs {
         return value === 'true';
       case 'list':
       case 'list of ip-address':
+      case 'cidr-list':
         return value.split(',').map((item) => item.trim());
       case 'object':
         return JSON.parse(value) as unknown;

@@ -82,6 +82,12 @@ const checks: Record<FieldType, Check> = {
     if (itemsOf(value).length === 0) return 'must be a list of addresses with commas between them';
     return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shown(wrong)} that is no IPv4 or IPv6 address`;
   },
+  'cidr-list': (value, { secret }) => {
+    const wrong = itemsOf(value).find((item) => !isCidr(item));
+    if (itemsOf(value).length === 0) return 'must be a list of networks with commas between them';
+    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shown(wrong)} that is no network, such as 10.8.0.0/24`;
+  },
+  map: (value) => unless(isObject(value), 'must be names with values, such as {"10.1.0.1": ["192.0.2.1:4242"]}'),
   object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
 };
 

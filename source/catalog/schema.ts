@@ -32,6 +32,8 @@ export const fieldTypes = [
   'ldap-filter',
   'list',
   'list of ip-address',
+  'cidr-list',
+  'map',
   'object',
 ] as const;
 
@@ -376,7 +378,14 @@ export const componentSchema = z.strictObject({
     )
     .default([]),
   limits: z
-    .array(z.strictObject({ item: z.string(), value: z.string(), kind: z.enum(['stated', 'example', 'guidance']), line: line.optional() }))
+    .array(
+      z.strictObject({
+        item: z.string(),
+        value: z.string(),
+        kind: z.enum(['stated', 'example', 'suggested', 'guidance']),
+        line: line.optional(),
+      }),
+    )
     .default([]),
   /** What an operator runs inside: commands, not HTTP (R32). */
   cli: z.array(z.string()).default([]),
