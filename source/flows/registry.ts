@@ -7,6 +7,15 @@ import {
   backupVerifyAbout,
   restoreAbout,
 } from './about-backups.ts';
+import {
+  adminTokenAbout,
+  closeSignupsAbout,
+  firstAdminAbout,
+  ldapAddAbout,
+  ldapUsersAbout,
+  oidcCheckAbout,
+  tokenAbout,
+} from './about-identity.ts';
 import { hostsAddAbout, hostsCheckAbout, hostsListAbout, hostsRemoveAbout, hostsTrustAbout } from './about-hosts.ts';
 import { ingressCheckAbout } from './about-ingress.ts';
 import { overlayCaAbout, overlayInspectAbout, overlayListAbout, overlaySignAbout } from './about-overlay.ts';
@@ -218,6 +227,13 @@ export const flows: readonly Flow[] = [
   later(clientsShowAbout, async () => (await import('./tunnel-clients.ts')).clientsShow),
   later(clientsDisableAbout, async () => (await import('./tunnel-clients.ts')).clientsDisable),
   later(clientsEnableAbout, async () => (await import('./tunnel-clients.ts')).clientsEnable),
+  later(firstAdminAbout, async () => (await import('./first-admin.ts')).firstAdmin),
+  later(closeSignupsAbout, async () => (await import('./close-signups.ts')).closeSignups),
+  later(adminTokenAbout, async () => (await import('./admin-token.ts')).adminToken),
+  later(oidcCheckAbout, async () => (await import('./oidc-check.ts')).oidcCheck),
+  later(tokenAbout, async () => (await import('./token-inspect.ts')).tokenInspect),
+  later(ldapUsersAbout, async () => (await import('./ldap-people.ts')).ldapUsers),
+  later(ldapAddAbout, async () => (await import('./ldap-people.ts')).ldapAdd),
   later(clientsRemoveAbout, async () => (await import('./tunnel-clients.ts')).clientsRemove),
   later(overlayCaAbout, async () => (await import('./overlay.ts')).overlayCa),
   later(overlaySignAbout, async () => (await import('./overlay.ts')).overlaySign),

@@ -1,0 +1,183 @@
+import { Fault } from '../faults/fault.ts';
+import { type HttpPlace, httpPlaceOf } from '../products/component-http.ts';
+import { Directory } from '../products/directory.ts';
+import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { countText } from '../text/quantities.ts';
+import { ldapAddAbout, ldapUsersAbout } from './about-identity.ts';
+import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { unlessLeft } from './left-early.ts';
+import { askNewPassword, showMadeUp } from './new-password.ts';
+import { targetOf } from './secret-proof.ts';
+import { componentOf } from './service-targets.ts';
+
+export const ldapUsers: Flow = {
+  ...ldapUsersAbout,
+  async run(session, input, world) {
+    const { id, directory, base } = await openDirectory(session, input, world, input.words[0]);
+    try {
+      const people = await directory.people(base);
+      session.show({
+        kind: 'table',
+        columns: ['user', 'name', 'mail', 'entry'],
+        rows: people.map(({ uid, name, mail, dn }) => [uid, name, mail, dn]),
+      });
+      return { message: `${id} has ${countText(people.length, 'person', 'people')} below ${cleanLine(base)}.`, data: { base, people } };
+    } finally {
+      await directory.close();
+    }
+  },
+};
+
+export const ldapAdd: Flow = {
+  ...ldapAddAbout,
+  async run(session, input, world) {
+    const { id } = componentOf(input);
+    const left = { message: `Nobody was added to ${id}.`, remedy: 'Start it again whenever you like.' };
+    const person = await unlessLeft(() => askPerson(session, input), left);
+    const open = await unlessLeft(() => openDirectory(session, input, world, optionOf(input, 'bind')), left);
+    const { directory, base, place } = open;
+    const dn = `uid=${person.uid},ou=people,${base}`;
+    const target = { host: input.place, component: id };
+    try {
+      if (session.rehearsing) {
+        session.show({ kind: 'text', text: `Would add ${dn}, and set a password that is asked for.` });
+        return { message: `Rehearsed: ${id} has the same people as before.` };
+      }
+      const password = await unlessLeft(() => askNewPassword(session, `Password of ${person.uid}`), left);
+      await session.act({
+        id: `add ${person.uid}`,
+        right: 'operate',
+        request: `LDAP add ${dn} (inetOrgPerson)`,
+        target,
+        done: () => directory.has(dn),
+        run: (grant) => directory.add(grant, { ...person, dn }),
+      });
+      await session.act({
+        id: `password ${person.uid}`,
+        right: 'operate',
+        request: `LDAP password modify (RFC 3062) for ${dn}`,
+        target,
+        done: () => opens(place, dn, password.value, session.signal),
+        run: (grant) => directory.setPassword(grant, dn, password.value),
+      });
+      if (!(await opens(place, dn, password.value, session.signal))) {
+        throw new Fault({
+          code: 'failed.directory',
+          message: `${person.uid} is in ${id}, and cannot log in with the password that was set.`,
+          remedy: 'Look at the log of the directory, and set another one.',
+        });
+      }
+      await showMadeUp(session, person.uid, password);
+      return { message: `${person.uid} is in ${id}, and was seen to log in.`, data: { dn } };
+    } finally {
+      await directory.close();
+    }
+  },
+};
+
+async function opens(place: HttpPlace, dn: string, password: string, signal: AbortSignal): Promise<boolean> {
+  const directory = await Directory.open(place, signal);
+  try {
+    return await directory.logIn(dn, password);
+  } finally {
+    await directory.close();
+  }
+}
+
+interface OpenDirectory {
+  id: string;
+  place: HttpPlace;
+  directory: Directory;
+  base: string;
+}
+
+/** Logged in. Throws `refused.login` for a wrong password: no second try, as directories count them. */
+async function openDirectory(session: Session, input: FlowInput, world: FlowWorld, bind: string | undefined): Promise<OpenDirectory> {
+  const { id } = componentOf(input);
+  const entry = world.catalog.get(id);
+  if (entry?.speaks?.api !== 'ldap') {
+    throw new Fault({
+      code: 'usage.component',
+      message: `${id} is no directory that is known here.`,
+      remedy: 'Name one: quarterdeck catalog list',
+    });
+  }
+  const target = await targetOf(world, input.place, entry, session.signal);
+  const place = httpPlaceOf(target, entry.speaks.port ?? 'ldap');
+  const directory = await Directory.open(place, session.signal);
+  try {
+    const said = [...target.containers.values()].flatMap(({ env }) => env).find(([name]) => name === 'LLDAP_LDAP_BASE_DN')?.[1];
+    const base = said ?? (await directory.base());
+    if (base === undefined) {
+      throw new Fault({
+        code: 'failed.directory',
+        message: `${id} does not tell its base DN.`,
+        remedy: 'Set the base DN of the component.',
+      });
+    }
+    const dn = bind ?? `uid=admin,ou=people,${base}`;
+    if (session.rehearsing) return { id, place, directory, base };
+    const password = await session.ask.secret({
+      id: 'bind-password',
+      label: `Password of ${cleanLine(dn)}`,
+      help: `Of whoever may do this; --bind names somebody else. The first one is kept: quarterdeck secrets reveal ${id}`,
+      check: (text) => (text === '' ? 'Type it, or leave with Esc.' : undefined),
+    });
+    if (!(await directory.logIn(dn, password))) {
+      throw new Fault({
+        code: 'refused.login',
+        message: `${id} does not let ${cleanLine(dn)} in with that password.`,
+        remedy: 'Directories lock accounts after a few tries: look the password up before the next one.',
+      });
+    }
+    return { id, place, directory, base };
+  } catch (thrown) {
+    await directory.close();
+    throw thrown;
+  }
+}
+
+interface AskedPerson {
+  uid: string;
+  displayName: string;
+  givenName: string;
+  surname: string;
+  mail: string;
+}
+
+async function askPerson(session: Session, input: FlowInput): Promise<AskedPerson> {
+  const uid = (input.words[0] ?? (await session.ask.text({ id: 'user', label: 'Name to log in with', check: uidProblem }))).trim();
+  const problem = uidProblem(uid);
+  if (problem !== undefined) throw new Fault({ code: 'usage.user', message: problem, remedy: 'Name another one.' });
+  const displayName = (
+    optionOf(input, 'name') ??
+    (await session.ask.text({
+      id: 'name',
+      label: 'How they are called',
+      initial: uid,
+      check: (text) => (text.trim() === '' ? 'Everybody has a name.' : undefined),
+    }))
+  ).trim();
+  const mail = (optionOf(input, 'email') ?? (await session.ask.text({ id: 'email', label: 'Mail address', check: mailProblem }))).trim();
+  const wrong = mailProblem(mail);
+  if (wrong !== undefined) throw new Fault({ code: 'usage.user', message: wrong, remedy: 'Give another address: --email' });
+  const [givenName = '', ...rest] = displayName.split(/\s+/);
+  return { uid, displayName, mail, givenName: rest.length > 0 ? givenName : '', surname: rest.length > 0 ? rest.join(' ') : displayName };
+}
+
+/** What can stand in a DN as it is: nothing has to be escaped. */
+function uidProblem(text: string): string | undefined {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text.trim())
+    ? undefined
+    : 'Letters, digits and . _ - only, beginning with a letter or a digit.';
+}
+
+function mailProblem(text: string): string | undefined {
+  return /^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'That is no mail address.';
+}
+
+function optionOf(input: FlowInput, name: string): string | undefined {
+  const value = input.options[name];
+  return typeof value === 'string' ? value : undefined;
+}

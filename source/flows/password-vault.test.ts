@@ -1,0 +1,137 @@
+import http from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Question } from '../session/session.ts';
+
+const id = 'password-vault';
+let stage: PracticeStage;
+
+function send(method: string, path: string, body = ''): Promise<{ status: number; text: string }> {
+  const { address = '' } = stage.access.facts.products[id] ?? {};
+  return new Promise((resolve, reject) => {
+    const sending = http.request({ socketPath: address.replace('unix://', ''), method, path }, async (response) => {
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(await response.toArray()).toString('utf8') });
+    });
+    sending.on('error', reject);
+    sending.end(body);
+  });
+}
+const isOpen = async () =>
+  !(JSON.parse((await send('GET', '/api/config')).text) as { settings: { disableUserRegistration: boolean } }).settings
+    .disableUserRegistration;
+const logIn = async (token: string) => (await send('POST', '/admin', new URLSearchParams({ token }).toString())).status;
+
+function operator(answers: OperatorDouble['answers'], kind?: OperatorDouble['kind']): OperatorDouble {
+  const made = new OperatorDouble(kind);
+  made.answers = answers;
+  return made;
+}
+
+class Leaver extends OperatorDouble {
+  readonly #at: string;
+  constructor(at: string, answers: OperatorDouble['answers']) {
+    super();
+    this.#at = at;
+    this.answers = answers;
+  }
+  override async ask(question: Question): Promise<string | readonly string[]> {
+    if (question.id !== this.#at) return super.ask(question);
+    throw new Fault({ code: 'interrupted.cancelled', message: 'Left.', remedy: 'Come back.' });
+  }
+}
+
+/** The environment of its container. */
+async function variable(name: string): Promise<string | undefined> {
+  const { vault = '' } = await stage.containers(id);
+  const detail = await stage.deck.world.engineOf('practice').inspect(vault, AbortSignal.timeout(20_000));
+  return new Map(detail?.env).get(name);
+}
+
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+});
+afterAll(() => stage.close());
+
+describe('the first account (R20)', () => {
+  test('its page is named, and it goes from the list by itself', async () => {
+    const { message, data } = await stage.run('first-admin', id);
+    expect(message).toMatch(/Create the first account, then close signups, at .*\/#\/signup/);
+    expect(data).toMatchObject({ done: false });
+  });
+});
+
+describe('signups (R20)', () => {
+  test('stay open for who walks away, or has no account yet', async () => {
+    for (const asked of [new Leaver('account', {}), operator({ account: ['no'] })]) {
+      await expect(stage.run('close-signups', id, {}, { operator: asked })).rejects.toMatchObject({
+        code: 'interrupted.cancelled',
+        message: expect.stringContaining('still open'),
+      });
+    }
+    const no = operator({ account: ['yes'] });
+    no.takes = { signups: ['cancel'] };
+    await expect(stage.run('close-signups', id, {}, { operator: no })).rejects.toMatchObject({ code: 'interrupted.cancelled' });
+    expect(await isOpen()).toBe(true);
+  });
+
+  test('rehearsed: the change is shown, and nothing is done', async () => {
+    const { message } = await stage.run('close-signups', id, {}, { rehearse: true });
+    expect(message).toMatch(/^Rehearsed/);
+    expect(await isOpen()).toBe(true);
+  });
+
+  test('are closed as any other change, and the running vault is asked', async () => {
+    const { message } = await stage.run('close-signups', id, {}, { operator: operator({ account: ['yes'] }) });
+    expect(message).toMatch(/closed: the vault itself says so/);
+    expect(await isOpen()).toBe(false);
+    expect(await stage.text('password-vault/.env')).toMatch(/^SIGNUPS_ALLOWED=["']?false["']?$/m);
+    const again = await stage.run('close-signups', id);
+    expect(again.message).toBe(`Signups of ${id} are closed already.`);
+  });
+});
+
+describe('the admin token (R19)', () => {
+  let token = '';
+
+  test('is replaced: shown once, its hash alone is given to the vault, the new one works', async () => {
+    const asked = operator({ 'old-token': [''], kept: ['yes'] });
+    const { message } = await stage.run('admin-token', id, {}, { operator: asked });
+    const shown = asked.shown.find(({ kind }) => kind === 'secret');
+    if (shown?.kind !== 'secret') throw new Error('nothing was shown');
+    token = shown.value;
+    expect(Buffer.from(token, 'base64')).toHaveLength(48);
+    expect(message).toContain('was given its hash alone');
+    const given = await variable('ADMIN_TOKEN');
+    // To the letter: neither compose nor a file has taken a dollar sign for its own.
+    expect(given).toMatch(/^\$argon2id\$v=19\$m=65540,t=3,p=4\$[A-Za-z0-9+/]{43}\$[A-Za-z0-9+/]{43}$/);
+    expect(await stage.text('password-vault/.env')).not.toContain('argon2');
+    expect(JSON.stringify(asked.asked.filter(({ reveals }) => !reveals))).not.toContain(token);
+  });
+
+  test('the old one is seen dead', async () => {
+    const asked = operator({ 'old-token': [token], kept: ['yes'] });
+    const { message } = await stage.run('admin-token', id, {}, { operator: asked });
+    expect(message).toContain('Proved: the new one works, and the old one does not.');
+    expect(await logIn(token)).toBe(401);
+  });
+
+  test.each([
+    ['old-token', {}],
+    ['kept', { 'old-token': [''] }],
+  ])('leaving at %s leaves the old one in force', async (at, answers) => {
+    const before = await variable('ADMIN_TOKEN');
+    await expect(stage.run('admin-token', id, {}, { operator: new Leaver(at, answers) })).rejects.toMatchObject({
+      code: 'interrupted.cancelled',
+      message: expect.stringContaining('the admin token of before'),
+    });
+    expect(await variable('ADMIN_TOKEN')).toBe(before);
+  });
+
+  test('nobody is there to see it: refused', async () => {
+    await expect(stage.run('admin-token', id, {}, { operator: operator({}, 'unattended') })).rejects.toMatchObject({
+      code: 'refused.unattended',
+    });
+  });
+});
