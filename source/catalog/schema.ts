@@ -423,6 +423,8 @@ export const componentSchema = z.strictObject({
         done: condition.optional(),
         /** It is done once the reverse proxy has a site for it. */
         bySite: z.boolean().optional(),
+        /** Path of its own page where it is done (R38). */
+        page: z.string().startsWith('/').optional(),
         /** Until it is done everybody gets in: a default password, no password (R47). */
         urgent: z.boolean().default(false),
         rule: z.string().optional(),
@@ -432,8 +434,6 @@ export const componentSchema = z.strictObject({
     )
     .default([]),
   upgrade: z
-        /** Path of its own page where it is done (R38). */
-        page: z.string().startsWith('/').optional(),
     .strictObject({
       rollback: z.enum(['safe', 'unsafe']).default('unsafe'),
       steps: z.array(z.string()).default([]),
