@@ -69,8 +69,29 @@ import {
   meshUserAbout,
   meshUsersAbout,
 } from './about-mesh.ts';
+import {
+  ssoAddAbout,
+  ssoCheckAbout,
+  ssoDisableAbout,
+  ssoEnableAbout,
+  ssoPasswordAbout,
+  ssoRuleAddAbout,
+  ssoRulesAbout,
+  ssoSecondFactorAbout,
+  ssoTestAbout,
+  ssoUnbanAbout,
+  ssoUsersAbout,
+} from './about-sso.ts';
 import { composeAbout, deployAbout, dutyAbout, editAbout, recoverAbout, rollbackAbout, upAbout, updateAbout } from './about-stack.ts';
 import { tunnelAbout } from './about-tunnel.ts';
+import {
+  clientsAddAbout,
+  clientsDisableAbout,
+  clientsEnableAbout,
+  clientsListAbout,
+  clientsRemoveAbout,
+  clientsShowAbout,
+} from './about-tunnel-clients.ts';
 import { upgradeAbout } from './about-upgrade.ts';
 import {
   initialiseAbout,
@@ -84,14 +105,6 @@ import {
   vaultPoliciesAbout,
   vaultPolicyAbout,
   vaultReadAbout,
-import {
-  clientsAddAbout,
-  clientsDisableAbout,
-  clientsEnableAbout,
-  clientsListAbout,
-  clientsRemoveAbout,
-  clientsShowAbout,
-} from './about-tunnel-clients.ts';
   vaultRevokeRootAbout,
   vaultRootAbout,
   vaultRotateAbout,
@@ -99,6 +112,13 @@ import {
   vaultTokenAbout,
   vaultWriteAbout,
 } from './about-vault.ts';
+import {
+  vulnerabilitiesDecideAbout,
+  vulnerabilitiesImportAbout,
+  vulnerabilitiesListAbout,
+  vulnerabilitiesReportAbout,
+} from './about-vulnerabilities.ts';
+import { wireguardCheckAbout, wireguardMakeAbout } from './about-wireguard.ts';
 import { copy } from './copy.ts';
 import { diskUsage } from './disk-usage.ts';
 import { exec } from './exec.ts';
@@ -112,13 +132,6 @@ import { start } from './start.ts';
 import { stop } from './stop.ts';
 
 /** A flow whose procedure is loaded when it runs: what is on the way to the first frame is read by everybody, each time. */
-import {
-  vulnerabilitiesDecideAbout,
-  vulnerabilitiesImportAbout,
-  vulnerabilitiesListAbout,
-  vulnerabilitiesReportAbout,
-} from './about-vulnerabilities.ts';
-import { wireguardCheckAbout, wireguardMakeAbout } from './about-wireguard.ts';
 function later(about: FlowAbout, load: () => Promise<Flow>): Flow {
   return { ...about, run: async (session, input, world) => (await load()).run(session, input, world) };
 }
@@ -181,6 +194,17 @@ export const flows: readonly Flow[] = [
   later(meshAccessAbout, async () => (await import('./mesh-access.ts')).meshAccess),
   later(meshApiKeysAbout, async () => (await import('./mesh-lists.ts')).meshApiKeys),
   later(meshApiKeyAbout, async () => (await import('./mesh-api-key.ts')).meshApiKey),
+  later(ssoUsersAbout, async () => (await import('./sso-users.ts')).ssoUsers),
+  later(ssoAddAbout, async () => (await import('./sso-add.ts')).ssoAdd),
+  later(ssoDisableAbout, async () => (await import('./sso-user-change.ts')).ssoDisable),
+  later(ssoEnableAbout, async () => (await import('./sso-user-change.ts')).ssoEnable),
+  later(ssoPasswordAbout, async () => (await import('./sso-user-change.ts')).ssoPassword),
+  later(ssoSecondFactorAbout, async () => (await import('./sso-second-factor.ts')).ssoSecondFactor),
+  later(ssoUnbanAbout, async () => (await import('./sso-unban.ts')).ssoUnban),
+  later(ssoRulesAbout, async () => (await import('./sso-rules.ts')).ssoRules),
+  later(ssoRuleAddAbout, async () => (await import('./sso-rule-add.ts')).ssoRuleAdd),
+  later(ssoTestAbout, async () => (await import('./sso-test.ts')).ssoTest),
+  later(ssoCheckAbout, async () => (await import('./sso-check.ts')).ssoCheck),
   later(banAbout, async () => (await import('./ban.ts')).ban),
   later(unbanAbout, async () => (await import('./unban.ts')).unban),
   later(decisionsAbout, async () => (await import('./decisions.ts')).decisions),
@@ -203,6 +227,13 @@ export const flows: readonly Flow[] = [
   later(hubUpdateAbout, async () => (await import('./hub.ts')).hubUpdate),
   later(hubUpgradeAbout, async () => (await import('./hub.ts')).hubUpgrade),
   later(metricsAbout, async () => (await import('./hub.ts')).metrics),
+  later(firstAdminAbout, async () => (await import('./first-admin.ts')).firstAdmin),
+  later(closeSignupsAbout, async () => (await import('./close-signups.ts')).closeSignups),
+  later(adminTokenAbout, async () => (await import('./admin-token.ts')).adminToken),
+  later(oidcCheckAbout, async () => (await import('./oidc-check.ts')).oidcCheck),
+  later(tokenAbout, async () => (await import('./token-inspect.ts')).tokenInspect),
+  later(ldapUsersAbout, async () => (await import('./ldap-people.ts')).ldapUsers),
+  later(ldapAddAbout, async () => (await import('./ldap-people.ts')).ldapAdd),
   later(secretsListAbout, async () => (await import('./secrets-list.ts')).secretsList),
   later(secretsSetAbout, async () => (await import('./secrets-set.ts')).secretsSet),
   later(secretsRevealAbout, async () => (await import('./secrets-reveal.ts')).secretsReveal),
@@ -217,9 +248,6 @@ export const flows: readonly Flow[] = [
   later(hostsCheckAbout, async () => (await import('./hosts-check.ts')).hostsCheck),
   later(hostsRemoveAbout, async () => (await import('./hosts-remove.ts')).hostsRemove),
   later(hostsTrustAbout, async () => (await import('./hosts-trust.ts')).hostsTrust),
-  diskUsage,
-  prune,
-];
   later(wireguardMakeAbout, async () => (await import('./wireguard-make.ts')).wireguardMake),
   later(wireguardCheckAbout, async () => (await import('./wireguard-check.ts')).wireguardCheck),
   later(clientsListAbout, async () => (await import('./tunnel-clients.ts')).clientsList),
@@ -227,13 +255,6 @@ export const flows: readonly Flow[] = [
   later(clientsShowAbout, async () => (await import('./tunnel-clients.ts')).clientsShow),
   later(clientsDisableAbout, async () => (await import('./tunnel-clients.ts')).clientsDisable),
   later(clientsEnableAbout, async () => (await import('./tunnel-clients.ts')).clientsEnable),
-  later(firstAdminAbout, async () => (await import('./first-admin.ts')).firstAdmin),
-  later(closeSignupsAbout, async () => (await import('./close-signups.ts')).closeSignups),
-  later(adminTokenAbout, async () => (await import('./admin-token.ts')).adminToken),
-  later(oidcCheckAbout, async () => (await import('./oidc-check.ts')).oidcCheck),
-  later(tokenAbout, async () => (await import('./token-inspect.ts')).tokenInspect),
-  later(ldapUsersAbout, async () => (await import('./ldap-people.ts')).ldapUsers),
-  later(ldapAddAbout, async () => (await import('./ldap-people.ts')).ldapAdd),
   later(clientsRemoveAbout, async () => (await import('./tunnel-clients.ts')).clientsRemove),
   later(overlayCaAbout, async () => (await import('./overlay.ts')).overlayCa),
   later(overlaySignAbout, async () => (await import('./overlay.ts')).overlaySign),
@@ -244,3 +265,6 @@ export const flows: readonly Flow[] = [
   later(vulnerabilitiesListAbout, async () => (await import('./vulnerabilities-list.ts')).vulnerabilitiesList),
   later(vulnerabilitiesDecideAbout, async () => (await import('./vulnerabilities-decide.ts')).vulnerabilitiesDecide),
   later(vulnerabilitiesReportAbout, async () => (await import('./vulnerabilities-report.ts')).vulnerabilitiesReport),
+  diskUsage,
+  prune,
+];
