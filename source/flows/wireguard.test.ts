@@ -1,0 +1,161 @@
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { inspectConfig } from '../products/wireguard/inspect-config.ts';
+import { makeKeyPair, publicKeyOf } from '../products/wireguard/wireguard-keys.ts';
+import type { ShownSecret } from '../session/session.ts';
+import type { Flow, FlowInput } from './flow.ts';
+import { ingressCheck } from './ingress-check.ts';
+import { wireguardCheck } from './wireguard-check.ts';
+import { wireguardMake } from './wireguard-make.ts';
+
+let stage: FlowStage;
+beforeEach(async () => {
+  stage = await FlowStage.open();
+});
+afterEach(() => stage.close());
+
+const server = makeKeyPair();
+const answers = { serverPublicKey: server.publicKey, endpoint: 'vpn.example.net:51820', dns: '10.8.0.1', killSwitch: 'yes' };
+function run(
+  flow: Flow,
+  words: readonly string[],
+  options: FlowInput['options'] = {},
+  operator = new OperatorDouble(),
+  more: Partial<FlowInput> = {},
+) {
+  stage.operator = operator;
+  return stage.run(flow, undefined, { words, options, ...more });
+}
+const filled = (typed: Record<string, string>, kind: OperatorDouble['kind'] = 'terminal') => {
+  const operator = new OperatorDouble(kind);
+  operator.typed = { wireguard: [typed] };
+  return operator;
+};
+const secrets = () => stage.operator.shown.filter((shown): shown is ShownSecret => shown.kind === 'secret');
+
+describe('making a configuration', () => {
+  test('shown once, with a code for a phone; the key is in no journal and no audit', async () => {
+    const operator = filled({ ...answers, device: 'phone', killSwitch: 'no' });
+    operator.answers = { way: ['show'] };
+    const { message, data } = await run(wireguardMake, ['alice-phone'], {}, operator);
+    const [config, peer] = secrets();
+    expect(config?.label).toBe('Configuration of alice-phone');
+    expect(config?.code?.length).toBeGreaterThan(40);
+    const privateKey = /PrivateKey = (.*)/.exec(config?.value ?? '')?.[1] ?? '';
+    const preshared = /PresharedKey = (.*)/.exec(config?.value ?? '')?.[1] ?? '';
+    expect(peer?.value).toContain(preshared);
+    expect(message).toContain(publicKeyOf(privateKey));
+    expect(inspectConfig(config?.value ?? '').problems).toEqual([]);
+    const kept = JSON.stringify([await stage.audited(), data, message, stage.operator.texts(), stage.operator.steps]);
+    expect(kept).not.toContain(privateKey);
+    expect(kept).not.toContain(preshared);
+    expect((await stage.audited()).map(({ request }) => request)).toContain(
+      'make a key pair and a preshared key here, and show the configuration once',
+    );
+  });
+
+  test('to a file that only its owner may read, and what the server gets beside it; never over one that is there', async () => {
+    const out = join(stage.folder, 'alice.conf');
+    await run(wireguardMake, ['alice'], { out }, filled(answers, 'unattended'));
+    expect((await stat(out)).mode & 0o777).toBe(0o600);
+    const config = await readFile(out, 'utf8');
+    expect(config).toMatch(/^MTU = 1420$/m);
+    expect(inspectConfig(config).problems).toEqual([]);
+    const peer = await readFile(join(stage.folder, 'alice.server.conf'), 'utf8');
+    expect(peer).toContain(`PublicKey = ${inspectConfig(config).publicKey}`);
+    expect(secrets()).toEqual([]);
+    await expect(run(wireguardMake, ['alice'], { out }, filled(answers, 'unattended'))).rejects.toMatchObject({
+      code: 'refused.fileThere',
+    });
+    expect(await readFile(out, 'utf8')).toBe(config);
+  });
+
+  test('rehearsed, no key is made', async () => {
+    stage.policy = { ...stage.policy, rehearsing: true };
+    const out = join(stage.folder, 'alice.conf');
+    expect((await run(wireguardMake, ['alice'], { out }, filled(answers, 'unattended'))).message).toBe('Rehearsed: no key was made.');
+    await expect(stat(out)).rejects.toThrow();
+  });
+
+  test.each([
+    [{ ...answers, killSwitch: 'yes', networks: '10.8.0.0/24' }, 'killSwitch'],
+    [{ ...answers, device: 'phone' }, 'killSwitch'],
+    [{ ...answers, dns: '' }, 'dns'],
+    [{ ...answers, killSwitch: 'no', dns: '', domains: 'lan' }, 'domains'],
+    [{ ...answers, mtu: '1500' }, 'mtu'],
+    [{ ...answers, serverPublicKey: 'x' }, 'serverPublicKey'],
+    [{ ...answers, endpoint: 'vpn' }, 'endpoint'],
+    [{ ...answers, networks: '10.8.0.1' }, 'networks'],
+  ])('%j is refused at %s', async (typed, field) => {
+    await expect(run(wireguardMake, ['alice'], {}, filled(typed, 'unattended'))).rejects.toMatchObject({
+      code: 'usage.answer',
+      message: expect.stringContaining(''),
+    });
+    const form = stage.operator.forms[0];
+    const values = { ...Object.fromEntries((form?.fields ?? []).map(({ id, value }) => [id, value])), ...typed };
+    const problem =
+      form?.check?.(values)[field] ?? form?.fields.find(({ id }) => id === field)?.check?.(values[field as keyof typeof values] ?? '');
+    expect(problem).toMatch(/\.$/);
+  });
+});
+
+describe('checking a configuration', () => {
+  const broken = () =>
+    `[Interface]\nPrivateKey = ${server.privateKey}\nAddress = 10.8.0.2\nMTU = 1500\n[Peer]\nPublicKey = x\nAllowedIPs = 10.8.0.0/24\n`;
+
+  test('places, fields and remedies; the key is not among them; ends with 1', async () => {
+    const file = join(stage.folder, 'wg0.conf');
+    await writeFile(file, broken(), { mode: 0o600 });
+    const { message, exitCode, data } = await run(wireguardCheck, [file]);
+    expect([exitCode, message]).toEqual([1, `${file}: 1 mistake, 1 warning.`]);
+    const items = stage.operator.shown.flatMap((shown) => (shown.kind === 'item' ? [[shown.title, shown.state]] : []));
+    expect(items).toEqual([
+      [`${file}:4:7 [Interface] MTU`, 'warning'],
+      [`${file}:6:13 [Peer] PublicKey`, 'blocked'],
+    ]);
+    expect(JSON.stringify([data, stage.operator.shown, await stage.audited()])).not.toContain(server.privateKey);
+    expect(JSON.stringify(data)).toContain(server.publicKey);
+  });
+
+  test('one that others can read is a mistake of its own', async () => {
+    const file = join(stage.folder, 'wg0.conf');
+    await writeFile(file, broken());
+    await chmod(file, 0o644);
+    expect((await run(wireguardCheck, [file])).data).toMatchObject({
+      problems: [{ message: expect.stringMatching(/^Others on this machine can read/) }, {}, {}],
+    });
+  });
+
+  test('piped in, missing, one too many', async () => {
+    expect((await run(wireguardCheck, [], {}, new OperatorDouble('unattended'), { stdin: Buffer.from(broken()) })).exitCode).toBe(1);
+    await expect(run(wireguardCheck, ['/nowhere.conf'])).rejects.toMatchObject({ code: 'usage.file' });
+    await expect(run(wireguardCheck, ['a', 'b'])).rejects.toMatchObject({ code: 'usage.words' });
+  });
+});
+
+describe('checking ingress rules (R24)', () => {
+  test('places, and which rule an address gets', async () => {
+    const file = join(stage.folder, 'config.yml');
+    await writeFile(file, 'tunnel: t\ncredentials-file: /c\ningress:\n  - hostname: app.example.com\n    service: http://app:80\n');
+    const bad = await run(ingressCheck, [file]);
+    expect([bad.exitCode, bad.message]).toEqual([1, `${file}: 1 mistake.`]);
+    expect(stage.operator.shown).toMatchObject([{ kind: 'item', state: 'blocked', title: `${file}:4:5 ingress[0]` }]);
+    await writeFile(
+      file,
+      'tunnel: t\ncredentials-file: /c\ningress:\n  - hostname: app.example.com\n    service: http://app:80\n  - service: http_status:404\n',
+    );
+    const good = await run(ingressCheck, [file, 'https://app.example.com/x', 'other.example.com']);
+    expect(good).toMatchObject({
+      exitCode: 0,
+      data: {
+        matches: [
+          { rule: 1, service: 'http://app:80' },
+          { rule: 2, service: 'http_status:404' },
+        ],
+      },
+    });
+  });
+});
