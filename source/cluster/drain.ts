@@ -25,7 +25,7 @@ export interface DrainPlan {
 export interface Refused {
   pod: string;
   why: string;
-  /** Waiting helps against a budget, against two of them it does not. */
+  /** Waiting helps against a budget whose pods come back; not against one that never lets go, nor against two of them. */
   forGood: boolean;
 }
 
@@ -57,12 +57,31 @@ const evictionOf = ({ metadata: { namespace, name } }: KubePod, graceSeconds?: n
   ...(graceSeconds !== undefined && { deleteOptions: { gracePeriodSeconds: graceSeconds } }),
 });
 
+/** All that are expected are there and healthy, and still none may go: nothing changes by waiting. False where the budget may not be seen. */
+async function isHopeless(
+  api: ClusterApi,
+  { metadata: { namespace = '' } }: KubePod,
+  words: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const name = /The disruption budget (\S+) needs/.exec(words)?.[1];
+  if (name === undefined) return false;
+  const path = `/apis/policy/v1/namespaces/${encodeURIComponent(namespace)}/poddisruptionbudgets/${encodeURIComponent(name)}`;
+  const budget = await api.find<KubeBudget>(path, signal).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    if (thrown instanceof Fault) return undefined;
+    throw thrown;
+  });
+  const { currentHealthy = 0, expectedPods = Number.POSITIVE_INFINITY } = budget?.status ?? {};
+  return currentHealthy >= expectedPods;
+}
+
 /** Why an eviction was refused; undefined for one that was not. Throws what is no answer about a budget. */
-function refusalOf(pod: KubePod, answer: ExchangeAnswer): Refused | undefined {
+async function refusalOf(api: ClusterApi, pod: KubePod, answer: ExchangeAnswer, signal: AbortSignal): Promise<Refused | undefined> {
   if (answer.status < 300 || answer.status === 404) return undefined;
   const status = statusOf(answer);
   const words = cleanLine(status?.details?.causes?.find(({ reason }) => reason === 'DisruptionBudget')?.message ?? status?.message ?? '');
-  if (answer.status === 429) return { pod: podName(pod), why: words, forGood: false };
+  if (answer.status === 429) return { pod: podName(pod), why: words, forGood: await isHopeless(api, pod, words, signal) };
   if (answer.status === 500 && /more than one PodDisruptionBudget/.test(words)) return { pod: podName(pod), why: words, forGood: true };
   throw apiFault(answer, 'POST', `${pathOf(pod)}/eviction`);
 }
@@ -80,7 +99,9 @@ export async function rehearseDrain(api: ClusterApi, { evicted }: DrainPlan, sig
   const limit = pLimit(rehearsedAtOnce);
   const asked = evicted.filter(({ metadata }) => namespaces?.has(metadata.namespace) ?? true);
   const refused = await Promise.all(
-    asked.map((pod) => limit(async () => refusalOf(pod, await api.rehearse(`${pathOf(pod)}/eviction`, evictionOf(pod), signal)))),
+    asked.map((pod) =>
+      limit(async () => refusalOf(api, pod, await api.rehearse(`${pathOf(pod)}/eviction`, evictionOf(pod), signal), signal)),
+    ),
   );
   return refused.filter((each) => each !== undefined);
 }
@@ -131,7 +152,7 @@ export async function drainNode(
     for (const pod of evicted) {
       const name = podName(pod);
       if (pod.metadata.deletionTimestamp !== undefined || performance.now() < (nextMs.get(name) ?? 0)) continue;
-      const refusal = refusalOf(pod, await api.post(grant, `${pathOf(pod)}/eviction`, evictionOf(pod)));
+      const refusal = await refusalOf(api, pod, await api.post(grant, `${pathOf(pod)}/eviction`, evictionOf(pod)), signal);
       if (refusal) {
         refused.set(name, refusal);
         nextMs.set(name, performance.now() + pace.againMs);
@@ -140,7 +161,9 @@ export async function drainNode(
     tell({ total, left: evicted.length, refused: [...refused.values()] });
     if (evicted.length === 0) return;
     const hopeless = evicted.every((pod) => refused.get(podName(pod))?.forGood);
-    if (hopeless || performance.now() - movedMs > pace.stalledMs) throw stalled(node, evicted, [...refused.values()]);
+    // For a moment after one has gone, its budget counts neither it nor the one that takes its place.
+    const stillMs = performance.now() - movedMs;
+    if ((hopeless && stillMs > pace.againMs) || stillMs > pace.stalledMs) throw stalled(node, evicted, [...refused.values()]);
     await pauseFor(pace.everyMs, signal);
   }
 }

@@ -40,10 +40,10 @@ async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
     {
       id: 'deprecated',
       section: sections.api,
-      title: 'Deprecated versions in use',
+      title: 'Deprecated APIs in use',
       look: () => checkDeprecated(api, target.minor, signal),
     },
-    { id: 'checker', section: sections.api, title: 'Deprecated versions deployed', look: () => runCheckers(walk) },
+    { id: 'checker', section: sections.api, title: 'Deprecated APIs deployed', look: () => runCheckers(walk) },
     { id: 'webhooks', section: sections.api, title: 'Webhooks', look: () => checkWebhooks(api, signal) },
     { id: 'apiservices', section: sections.api, title: 'API services', look: () => checkApiServices(api, signal) },
     { id: 'stored', section: sections.api, title: 'Stored versions', look: () => checkStoredVersions(api, signal) },

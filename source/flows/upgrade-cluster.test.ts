@@ -48,7 +48,7 @@ describe('looking (R73)', () => {
     const items = itemsOf(data);
     expect(exitCode).toBe(1);
     expect(message).toMatch(
-      /^4 items in the way: Deprecated versions in use \(deprecated\), Webhooks \(webhooks\), etcd snapshot \(snapshot\), Drain of worker-3 \(drain worker-3\)\.$/,
+      /^4 items in the way: Deprecated APIs in use \(deprecated\), Webhooks \(webhooks\), etcd snapshot \(snapshot\), Drain of worker-3 \(drain worker-3\)\.$/,
     );
     expect(Object.fromEntries(Object.values(items).map(({ id, state }) => [id, state]))).toEqual({
       skew: 'ok',

@@ -45,6 +45,8 @@ async function runCommands(
     return;
   }
   const { argv } = commands;
+  if (!session.rehearsing && !(await seen()))
+    session.show({ kind: 'text', text: [`Runs on ${node.name}, ${way.shown}:`, ...commands.text.map((line) => `  ${line}`)].join('\n') });
   await session.act({
     id: actId(walk, what),
     right: destroys ? 'destroy' : 'operate',
