@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm, stat, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import {
+  askEtcd,
+  type EtcdTools,
+  findEtcdTools,
+  snapshotCommands,
+  snapshotFile,
+  takeSnapshot,
+  verifySnapshot,
+} from '../../source/cluster/etcd-snapshot.ts';
+import { wayOverHost } from '../../source/flows/node-ways.ts';
+import { mintGrant } from '../../source/grants/mint.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { freePort, type RunningServer, runServer } from './real-server.ts';
+
+function missingEtcd(): string | undefined {
+  try {
+    execFileSync('etcd', ['--version'], { stdio: 'ignore' });
+    execFileSync('etcdctl', ['version'], { stdio: 'ignore', env: { ...process.env, ETCDCTL_API: '3' } });
+    return undefined;
+  } catch {
+    if (process.env['QUARTERDECK_REQUIRE_REAL'] === '1') throw new Error('etcd is not installed: .ci/install does');
+    return 'no etcd: apt-get install etcd-server etcd-client';
+  }
+}
+const missing = missingEtcd();
+
+describe.skipIf(missing)(`a real etcd${missing ? ` (${missing})` : ''} (R73)`, () => {
+  const signal = new AbortController().signal;
+  const grant = mintGrant('snapshot', 'operate', signal);
+  const way = wayOverHost(openLocalHost(), 'on this machine', true);
+  let folder: string;
+  let server: RunningServer;
+  let tools: EtcdTools;
+  let endpoint: string;
+  const etcdctl = (...words: string[]) =>
+    execFileSync('etcdctl', ['--endpoints', endpoint, ...words], {
+      env: { ...process.env, ETCDCTL_API: '3' },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+
+  async function start(name: string): Promise<void> {
+    const [client, peer] = [await freePort(), await freePort()];
+    endpoint = `http://127.0.0.1:${client}`;
+    const peers = `http://127.0.0.1:${peer}`;
+    const args = [
+      '--name',
+      name,
+      '--data-dir',
+      join(folder, name),
+      '--listen-client-urls',
+      endpoint,
+      '--advertise-client-urls',
+      endpoint,
+      '--listen-peer-urls',
+      peers,
+      '--initial-advertise-peer-urls',
+      peers,
+      '--initial-cluster',
+      `${name}=${peers}`,
+    ];
+    server = await runServer('etcd', args, { cwd: folder, answers: `${endpoint}/health` });
+    // It answers before it has a leader.
+    await vi.waitFor(() => etcdctl('put', 'ready', name), { timeout: 20_000, interval: 100 });
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'quarterdeck-etcd-'));
+    await start('first');
+    const found = await findEtcdTools(way, signal);
+    if (!found) throw new Error('etcdctl is not found');
+    tools = { ...found, folder };
+  });
+  afterAll(async () => {
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('its programs are found, and what can read a snapshot', () => {
+    expect(tools).toMatchObject({ prefix: [], version: expect.stringMatching(/^3\.\d+\.\d+$/) });
+    expect(tools.verifier).toBe(tools.version.startsWith('3.4') ? 'etcdctl' : tools.verifier);
+  });
+
+  test('a snapshot is taken, read by its own program, and holds what was there', async () => {
+    for (const key of ['one', 'two', 'three']) etcdctl('put', key, `value of ${key}`);
+    const { revision, alarms } = await askEtcd(way, tools, { endpoint }, signal);
+    expect(alarms).toBe('');
+    const file = snapshotFile(tools, Date.now());
+    const snapshot = await takeSnapshot(grant, way, tools, { endpoint }, file);
+    expect(snapshot).toMatchObject({ file, keys: expect.any(Number), hash: expect.stringMatching(/^[0-9a-f]+$/) });
+    expect(snapshot.revision).toBe(revision);
+    expect(snapshot.keys).toBeGreaterThanOrEqual(4);
+    // It holds every secret of a cluster.
+    expect((await stat(file)).mode & 0o077).toBe(0);
+    // What its program prints for people says the same.
+    expect(etcdctl('snapshot', 'status', file)).toMatch(new RegExp(`^${snapshot.hash}, ${revision}, ${snapshot.keys}, `));
+    expect(snapshotCommands(tools, { endpoint }, file).map((argv) => argv.join(' '))).toEqual([
+      `mkdir -p -m 700 ${folder}`,
+      `etcdctl --endpoints ${endpoint} snapshot save ${file}`,
+      `${tools.verifier} snapshot status ${file} -w json`,
+    ]);
+    // And a server that is made of it knows the keys.
+    etcdctl(
+      'snapshot',
+      'restore',
+      file,
+      '--data-dir',
+      join(folder, 'restored'),
+      '--name',
+      'restored',
+      '--initial-cluster',
+      'restored=http://127.0.0.1:1',
+      '--initial-advertise-peer-urls',
+      'http://127.0.0.1:1',
+    );
+    await expect(stat(join(folder, 'restored', 'member', 'snap', 'db'))).resolves.toMatchObject({ size: expect.any(Number) });
+  });
+
+  test('one that was cut off, is empty or is not there is no snapshot', async () => {
+    const file = join(folder, 'cut.db');
+    await takeSnapshot(grant, way, tools, { endpoint }, file);
+    const { size } = await stat(file);
+    await truncate(file, Math.floor(size / 3));
+    await expect(verifySnapshot(way, tools, file, signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
+    await truncate(file, 0);
+    await expect(verifySnapshot(way, tools, file, signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
+    await expect(verifySnapshot(way, tools, join(folder, 'nothing.db'), signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
+  });
+
+  test('an etcd that does not answer, and a folder that cannot be written, are told in its own words', async () => {
+    const nowhere = { endpoint: 'http://127.0.0.1:1' };
+    await expect(takeSnapshot(grant, way, tools, nowhere, join(folder, 'no.db'))).rejects.toMatchObject({
+      code: 'failed.snapshot',
+      message: expect.stringMatching(/^etcdctl endpoint status failed \(\d+\): /),
+    });
+    await expect(takeSnapshot(grant, way, tools, { endpoint }, '/proc/no.db')).rejects.toMatchObject({
+      code: 'failed.snapshot',
+      message: expect.stringMatching(/^etcdctl failed \(5\): .*no\.db/),
+    });
+  });
+});
