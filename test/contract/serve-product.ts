@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PracticeProduct } from '../../source/practice/practice.ts';
+import type { PracticeProduct, ProductSurroundings } from '../../source/practice/practice.ts';
 
 export interface ServedProduct {
   /** Where a port of its container answers. */
@@ -11,10 +11,10 @@ export interface ServedProduct {
 }
 
 /** Starts a practice product as its container would, behind servers on loopback. */
-export async function serveProduct(product: PracticeProduct): Promise<ServedProduct> {
+export async function serveProduct(product: PracticeProduct, more: Partial<ProductSurroundings> = {}): Promise<ServedProduct> {
   const ended = new AbortController();
   const lines: string[] = [];
-  product.start({ log: (line) => lines.push(line), now: Date.now, signal: ended.signal });
+  product.start({ log: (line) => lines.push(line), now: Date.now, signal: ended.signal, ...more });
   const servers = await Promise.all(
     Object.entries(product.listeners).map(async ([port, listener]) => {
       const server = createServer(listener);

@@ -6,9 +6,13 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** Servers that `test/real/servers` builds. */
-export type ServerName = 'headscale' | 'openbao';
+export type ServerName = 'headscale' | 'openbao' | 'authelia';
 
-const variables: Record<ServerName, string> = { headscale: 'QUARTERDECK_TEST_HEADSCALE', openbao: 'QUARTERDECK_TEST_OPENBAO' };
+const variables: Record<ServerName, string> = {
+  headscale: 'QUARTERDECK_TEST_HEADSCALE',
+  openbao: 'QUARTERDECK_TEST_OPENBAO',
+  authelia: 'QUARTERDECK_TEST_AUTHELIA',
+};
 
 /** Where a server's program is, or why it is not here. Under QUARTERDECK_REQUIRE_REAL=1 a named program that is missing is a failure. */
 export function findServer(name: ServerName): { program: string; missing?: undefined } | { missing: string; program?: undefined } {
@@ -40,10 +44,14 @@ export interface RunningServer {
 export async function runServer(
   program: string,
   args: string[],
-  options: { cwd: string; answers: string; limitMs?: number },
+  options: { cwd: string; answers: string; limitMs?: number; env?: NodeJS.ProcessEnv },
 ): Promise<RunningServer> {
   const pieces: Buffer[] = [];
-  const child: ChildProcess = spawn(program, args, { cwd: options.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child: ChildProcess = spawn(program, args, {
+    cwd: options.cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.env && { env: options.env }),
+  });
   child.stdout?.on('data', (piece: Buffer) => pieces.push(piece));
   child.stderr?.on('data', (piece: Buffer) => pieces.push(piece));
   const output = () => Buffer.concat(pieces).toString();
