@@ -69,7 +69,7 @@ nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.ke
     const pair = makeNodeKey();
     const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_PUBLIC" >"$d/host.pub" || exit
-nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -out-crt "$d/host.crt" "$@" >&2 && cat "$d/host.crt"`;
+cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -out-crt "$d/host.crt" "$@" >&2 && cat "$d/host.crt"`;
     const argv = [
       ...['-name', name, '-ip', network],
       ...(groups.length > 0 ? ['-groups', groups.join(',')] : []),
@@ -87,9 +87,8 @@ nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -o
 
   /** All certificates of a PEM text. */
   async inspect(pem: string, signal: AbortSignal): Promise<OverlayCertificate[]> {
-    const outcome = await this.#program(() =>
-      this.#host.exec(['nebula-cert', 'print', '-json', '-path', '/dev/stdin'], { signal, limitMs, stdin: pem }),
-    );
+    const outcome = await this.#program(() => this.#host.exec(['sh', '-c', readingScript], { signal, limitMs, stdin: pem }));
+    if (outcome.exitCode === 127) throw missing();
     if (outcome.exitCode !== 0) throw failed('read the certificate', wordsOf(outcome));
     return certificatesOf(new TextDecoder().decode(outcome.stdout));
   }
@@ -128,6 +127,9 @@ printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_NODE" >"$d
     }
   }
 }
+
+/** What comes to a program that we start is a socket, which cannot be opened by its name in /dev: a pipe can. */
+const readingScript = 'cat | nebula-cert print -json -path /dev/stdin';
 
 /** A folder in memory that only we may read, and that is gone when the script is, whatever ends it. */
 const inMemory = `umask 077
