@@ -43,7 +43,6 @@ export const vaultApprole: Flow = {
         const proof = await logIn(grant, place, { method: 'approle', mount, roleId, secretId });
         session.hide(proof);
         await new VaultTokens(place, proof).revokeSelf(grant);
-        session.show({ kind: 'text', text: `Role id: ${roleId}` });
         session.show({
           kind: 'secret',
           label: `Secret id of ${cleanLine(name)}`,
@@ -56,7 +55,7 @@ export const vaultApprole: Flow = {
       },
     });
     return {
-      message: `${cleanLine(name)} logs in to ${component.id} with its role id and a new secret id, tried here; its tokens last ${durationText(role.ttlSeconds * 1000)} and have ${role.policies.join(', ') || 'no policy'}.`,
+      message: `${cleanLine(name)} logs in to ${component.id} with the role id ${roleId} and a new secret id, tried here; its tokens last ${durationText(role.ttlSeconds * 1000)} and have ${role.policies.join(', ') || 'no policy'}.`,
       data: { role: name, mount, roleId, policies: role.policies, ttlSeconds: role.ttlSeconds, ...(made && { accessor: made.accessor }) },
     };
   },

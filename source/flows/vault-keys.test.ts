@@ -80,6 +80,22 @@ describe.each(dialects)('$product $version', (dialect) => {
     expect(again.asked.some(({ id }) => id === 'attempt')).toBe(false);
   });
 
+  test('a rotation that broke off with the new shares in their holders’ hands is put in force by them, in a later run', async () => {
+    const path = dialect.product === 'vault' ? 'sys/rekey' : 'sys/rotate/root';
+    const dataOf = (answer: Record<string, unknown>) => (answer['data'] ?? answer) as { nonce: string; keys: string[] };
+    const wanted = { secret_shares: 3, secret_threshold: 2, require_verification: true };
+    const { nonce } = dataOf(await stage.ask('PUT', `${path}/init`, wanted));
+    for (const key of [share(0), share(1)]) await stage.ask('PUT', `${path}/update`, { key, nonce });
+    const { keys } = dataOf(await stage.ask('PUT', `${path}/update`, { key: share(2), nonce }));
+    const slipped = new Holders({ ...token(), attempt: 'prove', 'new-share': [keys[0] as string, wrong()] });
+    await expect(stage.run(vaultRotate, slipped)).rejects.toMatchObject({ kind: 'failed' });
+    expect(await sealStatus()).toMatchObject({ t: 3, n: 5 });
+    const holders = new Holders({ ...token(), attempt: 'prove', 'new-share': [keys[2] as string, keys[0] as string] });
+    expect((await stage.run(vaultRotate, holders)).message).toMatch(/2 of 3 open it/);
+    expect(await sealStatus()).toMatchObject({ t: 2, n: 3 });
+    await expectNoTrace(holders, ...keys);
+  });
+
   test('somebody cancels it meanwhile: said, and no share is taken', async () => {
     const cancelled = async () => {
       const path = dialect.product === 'vault' ? 'sys/rekey/init' : 'sys/rotate/root/init';

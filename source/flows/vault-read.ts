@@ -64,12 +64,9 @@ export const vaultRead: Flow = {
     }
     if (entry.gone) return goneOutcome(shown, entry);
     const keys = Object.keys(entry.values);
-    session.show({
-      kind: 'table',
-      title: titleOf(shown, entry),
-      columns: ['KEY', 'VALUE'],
-      rows: keys.map((key) => [cleanLine(key), masked]),
-    });
+    const table = { title: titleOf(shown, entry), columns: ['KEY', 'VALUE'], rows: keys.map((key) => [cleanLine(key), masked]) };
+    // Into a pipe goes the value alone.
+    if (input.options['plain'] !== true) session.show({ kind: 'table', ...table });
     const field = await chooseField(session, input, shown, keys);
     if (field !== undefined) await reveal(session, input, vault, engine, path, entry, field);
     return {

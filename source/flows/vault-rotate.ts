@@ -7,18 +7,20 @@ import type { Flow, FlowOutcome } from './flow.ts';
 import { handOut } from './hand-out.ts';
 import { askCounts, type ShareCounts } from './share-counts.ts';
 import { type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
+import { proveShares, proveTyped } from './vault-prove.ts';
 
 export const vaultRotate: Flow = {
   ...vaultRotateAbout,
   async run(session, input, world) {
     if (!session.attended) throw unattended();
     const vault = await openVaultOf(session, input, world);
-    const { component, place, status, target } = vault;
+    const { component, place, manager, status, target } = vault;
     const recovery = status.recoverySeal;
     if (session.rehearsing) return rehearsed(session, vault);
     const { token } = await tokenFor(session, world, target, { may: 'sudo on sys/rotate/root/*' });
     const rotation = await ShareRotation.open(place, { token, recovery }, session.signal);
     const begun = await beginRotation(session, rotation, vault);
+    if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal));
     const made = await collectShares(
       {
         session,
@@ -31,34 +33,40 @@ export const vaultRotate: Flow = {
     );
     const counts = { shares: made.shares.length, threshold: begun.threshold };
     await giveOut(session, rotation, vault, made, counts);
-    if (made.verificationNonce !== '') await proveShares(session, rotation, vault, made, counts);
+    if (made.verificationNonce !== '') await proveShares(session, rotation, target, made, counts);
     return outcomeOf(component.id, counts);
   },
 };
 
-/** A rotation that others began can be gone on with, unless its new shares were handed out already: nobody is told them twice. */
+/** A rotation that was left can be gone on with, also when its new shares are in the hands of their holders: nobody is told them twice, and they can prove them. */
 async function beginRotation(
   session: Session,
   rotation: ShareRotation,
   { component, status: now, target }: OpenVault,
-): Promise<RotationStatus> {
+): Promise<RotationStatus | 'proved'> {
   const status = await rotation.status(session.signal);
   if (status.started) {
     const shown = status.verificationNonce !== '';
     const way = await session.ask.choice({
       id: 'attempt',
       label: shown
-        ? 'A rotation was left when its new shares had been made. Cancel it?'
+        ? `A rotation was left when its new shares (${status.threshold} of ${status.shares}) had been made. Do their holders have them?`
         : `A rotation to ${status.threshold} of ${status.shares} shares is under way, with ${status.progress} of ${status.required} given. Go on with it?`,
       help: 'The shares of now are in force until the new ones are proved. Others may be giving theirs right now.',
       choices: [
-        ...(shown ? [] : [{ value: 'continue', label: 'Go on with it' }]),
+        shown
+          ? { value: 'prove', label: 'Put them in force', detail: `${status.threshold} holders type their new shares` }
+          : { value: 'continue', label: 'Go on with it' },
         { value: 'drop', label: 'Cancel it and begin anew', detail: 'nothing is lost but the time of who gave theirs' },
         { value: 'leave', label: 'Leave it as it is' },
       ],
       initial: shown ? 'leave' : 'continue',
     });
     if (way === 'continue') return status;
+    if (way === 'prove') {
+      await proveTyped(session, rotation, target, status);
+      return 'proved';
+    }
     if (way === 'leave')
       throw new Fault({ code: 'interrupted.cancelled', message: 'The rotation was left as it is.', remedy: 'Ask who began it.' });
     await cancel(session, rotation, target, status.nonce, 'drop');
@@ -131,33 +139,6 @@ async function giveOut(
     }
     throw thrown;
   }
-}
-
-/** The server is given the new shares once, and only then takes them in force. */
-async function proveShares(
-  session: Session,
-  rotation: ShareRotation,
-  { target }: OpenVault,
-  { shares, verificationNonce }: NewShares,
-  { threshold }: ShareCounts,
-): Promise<void> {
-  let done = false;
-  for (const [at, share] of shares.slice(0, threshold).entries()) {
-    const answer = await session.act({
-      id: `prove-${at + 1}`,
-      right: 'operate',
-      request: `PUT /v1/${rotation.path}/verify with a new key share (${at} of ${threshold} were given)`,
-      target,
-      run: (grant) => rotation.prove(grant, share, verificationNonce),
-    });
-    done = answer === true;
-  }
-  if (done) return;
-  throw new Fault({
-    code: 'failed.rotate',
-    message: 'The new shares were given, and the server does not say that they are in force.',
-    remedy: 'Keep the shares of before and the new ones, and look at its log.',
-  });
 }
 
 function rehearsed(session: Session, { component, status }: OpenVault): FlowOutcome {

@@ -120,6 +120,16 @@ export class ShareRotation implements Ceremony<NewShares> {
     return dataOf(answer)['complete'] === true;
   }
 
+  /** Begins the proof anew, with none of the new shares given. @returns its nonce */
+  async proveAnew(grant: Grant): Promise<string> {
+    const path = `${this.path}/verify`;
+    const answer = await this.#calls.api.send('DELETE', path, undefined, grant.signal);
+    if (answer.status !== 200 && answer.status !== 204) throw vaultRefusal(answer, 'begin the proof of the new shares anew');
+    const now = await this.#calls.api.send('GET', path, undefined, grant.signal);
+    if (now.status !== 200) throw vaultRefusal(now, 'tell of the proof of the new shares');
+    return textIn(dataOf(now), 'nonce');
+  }
+
   async cancel(grant: Grant, nonce: string): Promise<void> {
     // Newer releases want to know which one.
     const answer = await this.#calls.api.send('DELETE', `${this.path}/init`, { nonce }, grant.signal);

@@ -151,9 +151,15 @@ export class VaultStage {
     for (const key of this.shares.slice(0, this.threshold)) await this.ask('PUT', 'sys/unseal', { key });
   }
 
-  run(flow: Flow, operator: OperatorDouble, input: Partial<FlowInput> = {}, word = 'healthy'): Promise<FlowOutcome> {
+  run(
+    flow: Flow,
+    operator: OperatorDouble,
+    input: Partial<FlowInput> = {},
+    word = 'healthy',
+    signal = new AbortController().signal,
+  ): Promise<FlowOutcome> {
     this.stage.operator = operator;
-    return this.stage.run(flow, vaultView(word), input);
+    return this.stage.run(flow, vaultView(word), input, signal);
   }
 
   /** Audit and journals, as they lie on the disk. */

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { VaultStage } from '../../test/doubles/vault-stage.ts';
+import type { Flow } from '../flows/flow.ts';
+import { unseal } from '../flows/unseal.ts';
+import { vaultRotate } from '../flows/vault-rotate.ts';
+import type { FlowBody } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+let stage: VaultStage;
+let screen: Rig;
+/** Everything that was ever on the screen. */
+let seen = '';
+
+/** The real procedure on a real server of practice, with the console in front. */
+const played =
+  (flow: Flow, word: string): FlowBody =>
+  async (operator, _input, signal) =>
+    (await stage.run(flow, operator as OperatorDouble, {}, word, signal)).message;
+
+beforeEach(async () => {
+  stage = await VaultStage.open();
+  seen = '';
+});
+afterEach(() => stage.close());
+
+async function open(size: { columns: number; rows: number }) {
+  screen = await openRig({
+    size,
+    start: { selected: 'nas/secrets-manager-path/secrets-manager-path' },
+    flows: { unseal: played(unseal, 'sealed 0/3'), 'vault-rotate': played(vaultRotate, 'healthy') },
+  });
+}
+const share = (at: number) => stage.shares[at] as string;
+async function give(text: string): Promise<void> {
+  await screen.type(text);
+  seen += screen.raw();
+  await screen.press('enter');
+}
+
+test.each([
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 36 },
+])('u, three masked entries, unsealed, at $columns x $rows (R59)', async (size) => {
+  await open(size);
+  await screen.press('u');
+  await screen.sees('Key share 1 of 3', '0 of 3 accepted', 'PUT /v1/sys/unseal', 'quarterdeck unseal secrets-manager-path');
+  for (const at of [3, 0, 4]) {
+    await screen.sees(`Key share ${[3, 0, 4].indexOf(at) + 1} of 3`);
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await give(share(at));
+  }
+  await screen.sees('vault is unsealed.');
+  expect(await stage.ask('GET', 'sys/seal-status')).toMatchObject({ sealed: false });
+  seen += screen.raw();
+  for (const one of stage.shares) expect(seen).not.toContain(one);
+});
+
+test('a wrong share, and leaving with Esc: what is left is said, and u goes on with it', async () => {
+  await open({ columns: 120, rows: 36 });
+  await screen.press('u');
+  await screen.sees('Key share 1 of 3');
+  await give('not a share');
+  await screen.sees('neither hex nor base64');
+  await screen.press('ctrl+u');
+  await give(share(1));
+  await screen.sees('Key share 2 of 3');
+  await screen.press('esc');
+  await screen.sees('1 of 3 shares given');
+  await screen.press('esc');
+  await screen.press('u');
+  await screen.sees('1 of 3 shares were given before you', 'Drop them and start over');
+  await screen.press('enter');
+  await screen.sees('Key share 2 of 3');
+  await give(share(2));
+  await screen.sees('Key share 3 of 3');
+  await give(share(3));
+  await screen.sees('vault is unsealed.');
+});
