@@ -41,3 +41,11 @@ test('options reach a flow under the names that it gives them', async () => {
     { 'keep-all': true, 'password-file': '/f' },
   ]);
 });
+
+test('every verb stands under a heading of the help, and a word that several begin with says what they are about', async () => {
+  const printed = await parseCommandLine(['help'], { flows, version: '1.0.0', columns: 100 });
+  if (!('text' in printed)) return expect.fail('no help');
+  expect(printed.text).not.toContain('More:');
+  expect(printed.text).not.toContain('in several ways');
+  for (const word of new Set(flows.map(({ verb }) => verb.split(' ')[0]))) expect(printed.text).toMatch(new RegExp(`^  ${word}[ |]`, 'm'));
+});

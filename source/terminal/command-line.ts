@@ -6,6 +6,7 @@ import { addFlow, runByName, unknownVerb } from './flow-commands.ts';
 import type { GlobalOptions } from './global-options.ts';
 import type { LogsFlags } from './logs-verb.ts';
 import type { Verb } from './verb.ts';
+import { placeOfVerb } from './verb-headings.ts';
 
 /** What the command line asked for. `verb` names it for reports, without its arguments. */
 export interface ParsedLine {
@@ -51,7 +52,13 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     .usage('[options] [verb] [arguments]')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [verb]', 'print the help of a verb')
+    .addHelpCommand(
+      new Command('help')
+        .usage('[VERB]')
+        .helpOption(false)
+        .helpGroup(placeOfVerb('help')?.heading ?? '')
+        .description('print the help of a verb'),
+    )
     .option('--host <name>', 'the host or engine that is meant; "all" for every one')
     .option('--json', 'print JSON')
     .option('--practice', 'on the practice stack, not on this machine')
@@ -105,7 +112,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     .description('the components that are known')
     .action((words: string[]) => choose('catalog', async (context) => (await import('./catalog-verb.ts')).runCatalogVerb(context, words)));
 
-  for (const flow of flows) addFlow(program, flow, choose);
+  for (const flow of flowsFor(argv, flows)) addFlow(program, flow, choose);
 
   program
     .command('audit [action]')
@@ -166,6 +173,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     'after',
     '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 130 interrupted.',
   );
+  for (const command of program.commands) command.helpGroup(placeOfVerb(command.name())?.heading ?? 'More:');
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command
       .configureHelp({
@@ -239,6 +247,25 @@ function asked(argv: readonly string[], program: Command): readonly string[] {
 /** Options before a verb whose word is not the verb. */
 const takesWord: ReadonlySet<string> = new Set(['--host', '--answers', '--confirm']);
 
+/** What is no option and belongs to none. */
+function wordsIn(argv: readonly string[]): string[] {
+  return argv.filter((word, index) => !word.startsWith('-') && !takesWord.has(argv[index - 1] ?? ''));
+}
+
+/** Those of which a word says nothing about flows, so that none need be known to read the line. */
+const without: ReadonlySet<string> = new Set(['status', 'ports', 'logs', 'catalog', 'audit', 'practice', 'completion', 'flows']);
+
+/** The flows that can be meant: with all 130 of them commander takes longer to be set up than many a verb to run. */
+function flowsFor(argv: readonly string[], flows: readonly Flow[]): readonly Flow[] {
+  const [first, second] = wordsIn(argv);
+  const verb = first === 'help' ? (second ?? first) : first;
+  if (verb === undefined) return argv.some((word) => word === '-h' || word === '--help') ? flows : [];
+  if (without.has(verb)) return [];
+  const meant = flows.filter((flow) => flow.verb.split(' ')[0] === verb);
+  // Help, and what was spelled wrong, want all.
+  return meant.length > 0 ? meant : flows;
+}
+
 /** Commander's message, with its suggestion as the remedy. */
 function usageFault(error: CommanderError, argv: readonly string[]): Fault {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
@@ -246,7 +273,7 @@ function usageFault(error: CommanderError, argv: readonly string[]): Fault {
     .join(' ')
     .trim()
     .replace(/^\((.*)\)$/, '$1');
-  const verb = argv.find((word, index) => /^[a-z]/.test(word) && !takesWord.has(argv[index - 1] ?? ''));
+  const [verb] = wordsIn(argv);
   const inside = verb === 'exec' ? 'Put "--" before the program: quarterdeck exec COMPONENT -- PROGRAM --its-option' : '';
   const sentence = cleanLine(first);
   return new Fault({

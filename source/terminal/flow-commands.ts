@@ -4,6 +4,7 @@ import type { Flow, FlowInput } from '../flows/flow.ts';
 import { cleanLine } from '../text/clean.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import type { Verb } from './verb.ts';
+import { placeOfVerb } from './verb-headings.ts';
 
 /** Makes a flow a verb of the command line. `choose` is called when it is the one that was written. */
 export function addFlow(program: Command, flow: Flow, choose: (name: string, verb: Verb) => void): void {
@@ -72,7 +73,7 @@ function groupOf(program: Command, name: string): Command {
   const known = program.commands.find((command) => command.name() === name);
   if (known) return known;
   const group = program.command(name).usage('VERB [options]').helpCommand(false);
-  group.summary(`${name}, in several ways`).action(() => {
+  group.summary(placeOfVerb(name)?.summary ?? `${name}, in several ways`).action(() => {
     const [unknown] = group.args;
     if (unknown !== undefined) throw unknownVerb(`${name} ${unknown}`, group, name);
     throw new Fault({
