@@ -30,7 +30,7 @@ interface ComponentWalk {
 }
 
 /** Steps of the catalog that are done when the new image runs: the others come before it. */
-const isAfterwards = (step: string) => /^(?:afterwards|then|when it is back|after)\b/i.test(step) || /\bmigrat/i.test(step);
+export const isAfterwards = (step: string) => /^(?:afterwards|then|when it is back|after)\b/i.test(step) || /\bmigrat/i.test(step);
 
 /**
  * The same walk for one component: its notes, what an update wants done before, disk and backup; the update itself, which backs up, fetches, recreates and waits until
@@ -121,11 +121,7 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
   const rollback = list.item('rollback')?.summary ?? '';
   const outcome = `${id} is upgraded. ${rollback}`.trim();
   const report = await writeReport(session, input, list, outcome);
-  const data = checklistData(list);
-  // What a person did is done; the next upgrade begins anew.
-  for (const { id: step } of steps) await list.forget(step);
-  await list.forget('update');
-  return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data };
+  return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data: checklistData(list) };
 }
 
 function stepState(list: Checklist, id: string, section: string, text: string) {

@@ -109,7 +109,9 @@ export class Checklist {
   static async open(options: ChecklistOptions): Promise<Checklist> {
     const { file, title, facts, who, now = Date.now } = options;
     const stored = await storedChecklist(file);
-    return new Checklist(options, stored ?? { schema: 1, title, begunAt: new Date(now()).toISOString(), begunBy: who, facts, notes: {} });
+    // One that came to its end is history.
+    const open = stored?.endedAt === undefined ? stored : undefined;
+    return new Checklist(options, open ?? { schema: 1, title, begunAt: new Date(now()).toISOString(), begunBy: who, facts, notes: {} });
   }
 
   get items(): readonly ChecklistItem[] {
@@ -168,12 +170,6 @@ export class Checklist {
     });
   }
 
-  async forget(id: string): Promise<void> {
-    await this.#write((stored) => {
-      delete stored.notes[id];
-    });
-  }
-
   /** Keeps the evidence of all that was seen, for the report of a later day. */
   async keepSeen(): Promise<void> {
     await this.#write((stored) => {
@@ -203,7 +199,8 @@ export class Checklist {
       return;
     }
     await withFileLock(this.file, async () => {
-      const stored = (await storedChecklist(this.file)) ?? this.#stored;
+      const there = await storedChecklist(this.file);
+      const stored = there && there.endedAt === undefined ? there : this.#stored;
       change(stored);
       const text = this.#session.withoutSecrets(JSON.stringify(stored, undefined, 2));
       await writeOwnFile(this.file, `${text}\n`);

@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../faults/fault.ts';
+import type { ChecklistItem } from '../session/checklist.ts';
+import type { ChoiceQuestion } from '../session/session.ts';
+import type { FlowBody } from './rig/fake-deck.ts';
+import { asciiTheme, misfits, openRig, type RigOptions } from './rig/rig.tsx';
+
+const seen = { by: 'ada@desk', at: '2026-11-22T09:16:40.000Z' };
+const item = (
+  id: string,
+  section: string,
+  title: string,
+  state: ChecklistItem['state'],
+  summary: string,
+  more: Partial<ChecklistItem> = {},
+): ChecklistItem => ({
+  ...{ id, section, title, state, summary, evidence: [] },
+  ...seen,
+  ...more,
+});
+const items = [
+  item('skew', 'Where it is', 'Version skew', 'ok', 'everything is of one minor'),
+  item('nodes', 'How it is', 'Nodes', 'ok', '4 nodes ready', { evidence: ['cp-1  v1.31.6  ready', 'worker-1  v1.31.6  ready'] }),
+  item('webhooks', 'How it is', 'Webhooks', 'blocked', 'nobody is behind policy/policy-webhook', {
+    evidence: [
+      'policy-webhook (pods.policy.example.com)',
+      ...Array.from({ length: 30 }, (_, index) => `line ${index + 1} of what was seen`),
+    ],
+    advice: 'Bring its service back.',
+  }),
+  item('pods', 'How it is', 'Pods', 'skipped', '1 pod in trouble', { reason: 'known since March' }),
+  ...Array.from({ length: 12 }, (_, index) => item(`node ${index}`, 'The upgrade', `worker-${index}`, 'todo', '')),
+];
+const choices = [
+  { value: 'snapshot', label: 'Take an etcd snapshot now' },
+  { value: 'again', label: 'Look again' },
+  { value: 'skip:webhooks', label: 'Pass over "Webhooks"' },
+  { value: 'leave', label: 'Leave it here' },
+];
+const question: ChoiceQuestion = {
+  kind: 'choice',
+  id: 'walk',
+  label: 'Upgrade home from v1.31.6 to v1.32.4?',
+  help: '1 item in the way: Webhooks (webhooks).',
+  choices,
+  checklist: { title: 'Upgrade of home to v1.32.4', items },
+};
+
+/** A flow that asks about this checklist, and what it was answered. */
+function stage(asked: ChoiceQuestion = question) {
+  const answers: unknown[] = [];
+  const restart: FlowBody = async (operator, _input, signal) => {
+    try {
+      answers.push(await operator.ask(asked, signal));
+    } catch (thrown) {
+      answers.push(thrown instanceof Fault ? thrown.code : thrown);
+      throw thrown;
+    }
+    return 'Answered';
+  };
+  const open = async (options: RigOptions = {}) => {
+    const screen = await openRig({ size: { columns: 80, rows: 24 }, ...options, flows: { restart } });
+    await screen.press('r');
+    return screen;
+  };
+  return { answers, open };
+}
+
+describe('a checklist', () => {
+  test('opens at what blocks, with its evidence, and shows that of each item that is gone to', async () => {
+    const { open } = stage();
+    const screen = await open();
+    await screen.sees(
+      'Upgrade of home to v1.32.4',
+      '1 blocked  2 ok  1 skipped  12 to do',
+      /▸ ✖ blocked +Webhooks/,
+      '→ Bring its service back.',
+      'ada@desk, 2026-11-22 09:16 UTC',
+      '1 item in the way',
+    );
+    await screen.press('k');
+    await screen.sees(/▸ ● ok +Nodes/, 'cp-1  v1.31.6  ready');
+    await screen.misses('→ Bring its service back.');
+    await screen.press('j', 'j');
+    await screen.sees(/▸ ○ skipped +Pods +known since March/, 'Passed over because: known since March');
+    await screen.press('G');
+    await screen.sees(/▸ ○ todo +worker-11/);
+    await screen.press('g');
+    await screen.sees(/▸ ● ok +Version skew/, 'Where it is');
+  });
+
+  test('long evidence scrolls, and the item stays', async () => {
+    const { open } = stage();
+    const screen = await open();
+    await screen.sees('4 of 34 lines');
+    await screen.misses('line 20 of what');
+    for (let page = 0; page < 40 && !screen.frame().includes('line 30 of what'); page++) await screen.press('pagedown');
+    await screen.sees('line 30 of what', /▸ ✖ blocked +Webhooks/);
+  });
+
+  test.each([
+    ['enter', 'snapshot'],
+    ['r', 'again'],
+    ['s', 'skip:webhooks'],
+    ['esc', 'interrupted.cancelled'],
+  ])('%s answers %s', async (key, answer) => {
+    const { answers, open } = stage();
+    const screen = await open();
+    await screen.sees('Enter take an etcd snapshot now', 's pass over this', 'r look again', 'Esc leave');
+    await screen.press(key);
+    await screen.misses('Upgrade of home');
+    expect(answers).toEqual([answer]);
+  });
+
+  test("what is in nobody's way cannot be passed over, and nothing goes on while something is in the way", async () => {
+    const { answers, open } = stage({ ...question, choices: choices.slice(1) });
+    const screen = await open();
+    await screen.press('k');
+    await screen.misses('s pass over this');
+    await screen.press('s');
+    await screen.sees("This item is in nobody's way.");
+    await screen.press('enter');
+    await screen.sees('Not now: something is in the way.');
+    expect(answers).toEqual([]);
+  });
+
+  test('with nothing in the way Enter goes on', async () => {
+    const { answers, open } = stage({
+      ...question,
+      choices: [{ value: 'go', label: 'Go on: the control plane first' }, ...choices.slice(1)],
+    });
+    const screen = await open();
+    await screen.sees('Enter go on');
+    await screen.press('enter');
+    await screen.misses('Upgrade of home');
+    expect(answers).toEqual(['go']);
+  });
+
+  test('text from the cluster cannot move the cursor or hide what is there', async () => {
+    const hostile = item('nodes', 'How\x1b[2J it is', 'No\x1b]0;title\x07des', 'blocked', 'is\x1b[31m red\u202e', {
+      evidence: ['\x1b[5A up', `${'x'.repeat(500)}`],
+    });
+    const { open } = stage({ ...question, checklist: { title: 'Upgrade of \x1b[1mhome', items: [hostile] } });
+    const screen = await open();
+    await screen.sees('Upgrade of home', /blocked +Nodes/, 'is red<U+202E>', 'up');
+    expect(screen.raw()).not.toMatch(/\x1b\[2J|\x1b\]0|\x1b\[5A/);
+    expect(misfits(screen.raw(), { columns: 80, rows: 24 })).toEqual([]);
+  });
+
+  test.each([
+    [60, 16],
+    [80, 24],
+    [120, 36],
+    [200, 60],
+  ])('fits %i x %i, in ASCII too', async (columns, rows) => {
+    for (const theme of [undefined, asciiTheme]) {
+      const { open } = stage();
+      const screen = await open({ size: { columns, rows }, ...(theme && { theme }) });
+      await screen.sees('Webhooks', 'blocked');
+      expect(misfits(screen.raw(), { columns, rows })).toEqual([]);
+      if (theme) expect(screen.frame()).toMatch(/^[\x20-\x7e\n]*$/);
+    }
+  });
+});
