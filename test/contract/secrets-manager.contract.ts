@@ -351,6 +351,27 @@ export function secretsManagerContract(open: () => Promise<SecretsServer>): void
       expect(refused(await asRoot('POST', 'auth/token/lookup', { token }))).toEqual({ status: 403, errors: ['bad token'] });
     });
 
+    test('an orphan outlives who made it, a child does not; what is behind an accessor is told without the token', async () => {
+      const tokenOf = async (how: string, body: object, by = root) =>
+        (await ask('POST', `auth/token/${how}`, body, by)).json.auth as { client_token: string; accessor: string; orphan: boolean };
+      const parent = await tokenOf('create', { policies: ['root'] });
+      const child = await tokenOf('create', { policies: ['root'] }, parent.client_token);
+      const orphan = await tokenOf(
+        'create-orphan',
+        { policies: ['default'], display_name: 'ada', period: '2764800s', renewable: true },
+        parent.client_token,
+      );
+      expect([parent.orphan, child.orphan, orphan.orphan]).toEqual([false, false, true]);
+      const accessors = (await asRoot('GET', 'auth/token/accessors?list=true')).json.data?.['keys'];
+      expect(accessors).toEqual(expect.arrayContaining([parent.accessor, child.accessor, orphan.accessor]));
+      const behind = await asRoot('POST', 'auth/token/lookup-accessor', { accessor: orphan.accessor });
+      expect(behind.json.data).toMatchObject({ id: '', display_name: 'token-ada', policies: ['default'], orphan: true, renewable: true });
+      expect((await asRoot('POST', 'auth/token/lookup-accessor', { accessor: 'none' })).status).toBe(400);
+      await ask('PUT', 'auth/token/revoke-self', undefined, parent.client_token);
+      const now = async (token: string) => (await ask('GET', 'auth/token/lookup-self', undefined, token)).status;
+      expect([await now(child.client_token), await now(orphan.client_token)]).toEqual([403, 200]);
+    });
+
     test('AppRole: role id and secret id give a token', async () => {
       expect((await asRoot('POST', 'sys/auth/approle', { type: 'approle' })).status).toBe(204);
       expect((await asRoot('POST', 'auth/approle/role/app', { token_policies: 'app', token_ttl: '20m' })).status).toBe(204);
@@ -393,6 +414,18 @@ export function secretsManagerContract(open: () => Promise<SecretsServer>): void
       expect((await ask('GET', 'auth/token/lookup-self', undefined, token)).json.data).toMatchObject({ policies: ['root'] });
     });
 
+    test('a ceremony that was begun is cancelled, whether or not its nonce is named', async () => {
+      for (const [path, body] of [
+        ['sys/rotate/root/init', { secret_shares: 3, secret_threshold: 2 }],
+        ['sys/generate-root-token/attempt', {}],
+      ] as const) {
+        const { nonce } = (await asRoot('PUT', path, body)).json.data as { nonce: string };
+        expect((await asRoot('DELETE', path, { nonce })).status).toBe(204);
+        expect((await asRoot('GET', path)).json.data).toMatchObject({ started: false });
+        expect((await asRoot('DELETE', path)).status).toBe(204);
+      }
+    });
+
     test('new shares: nonce required, verified, and only then in force', async () => {
       const at = 'sys/rotate/root';
       expect((await asRoot('GET', `${at}/init`)).json.data).toEqual({ n: 0, required: 3, started: false, t: 0 });
@@ -433,7 +466,16 @@ export function secretsManagerContract(open: () => Promise<SecretsServer>): void
       expect(done).toMatchObject({ complete: true, keys: expect.any(Array), verification_nonce: anyUuid });
       expect(done.keys).toHaveLength(4);
       expect(await seal()).toMatchObject({ t: 3, n: 5 });
-      const verify = (key?: string) => asRoot('PUT', `${at}/verify`, { key, nonce: done.verification_nonce });
+      let proof = done.verification_nonce;
+      const verify = (key?: string) => asRoot('PUT', `${at}/verify`, { key, nonce: proof });
+      expect((await verify(done.keys[3])).json.data).toMatchObject({ progress: 1, t: 2 });
+      // Begun anew, by somebody who was not there when it broke off: another nonce, which is told.
+      expect((await asRoot('GET', `${at}/init`)).json.data).toMatchObject({ started: true, verification_nonce: proof });
+      expect([200, 204]).toContain((await asRoot('DELETE', `${at}/verify`)).status);
+      const anew = (await asRoot('GET', `${at}/verify`)).json.data as { nonce: string };
+      expect(anew).toMatchObject({ progress: 0, n: 4, t: 2, nonce: anyUuid });
+      expect(anew.nonce).not.toBe(proof);
+      proof = anew.nonce;
       expect((await verify(done.keys[3])).json.data).toMatchObject({ progress: 1, t: 2 });
       expect((await verify(done.keys[0])).json.data).toMatchObject({ complete: true });
       expect(await seal()).toMatchObject({ t: 2, n: 4 });
