@@ -108,6 +108,15 @@ describe('looking (R73)', () => {
     expect(stage.ran.filter((line) => !/plan|version/.test(line))).toEqual([]);
   });
 
+  test('docs/json.md shows the shape', async () => {
+    const { data } = await stage.run(['practice'], { to, check: true, skip: ['webhooks=off for the night'] });
+    const shown = /```json upgrade\n([\s\S]*?)```/.exec(await readFile(join(import.meta.dirname, '../../docs/json.md'), 'utf8'))?.[1] ?? '';
+    const documented = (JSON.parse(shown) as { data: { items: object[] } }).data;
+    const { items, ...rest } = data as { items: object[] };
+    expect(Object.keys(documented).sort()).toEqual([...Object.keys(rest), 'items'].sort());
+    expect(new Set(items.flatMap((item) => Object.keys(item)))).toEqual(new Set(Object.keys(documented.items[0] ?? {})));
+  });
+
   test('a minor alone is completed by what kubeadm plans', async () => {
     const { data } = await stage.run(['practice'], { to: '1.32', check: true });
     expect(data).toMatchObject({ to: 'v1.32.3' });
