@@ -9,7 +9,7 @@ export const newKeySeconds = 120;
 const speaksIt = ({ speaks, state }: ComponentView): boolean =>
   speaks === 'headscale' && (state === 'running' || state === 'healthy' || state === 'unhealthy' || state === 'starting');
 
-const about = { about: 'component', offered: speaksIt } as const;
+const about = { about: 'component', speaks: 'headscale', offered: speaksIt } as const;
 const expiration = (usual: string) => ({
   expiration: { meaning: `how long it is valid: 12h, 30d (default: ${usual})`, value: 'DURATION' },
 });
@@ -63,7 +63,7 @@ export const meshNodeAbout: FlowAbout = {
   ...about,
   id: 'mesh-node',
   verb: 'mesh node',
-  title: 'Look after a node: routes, tags, expiry, name, delete',
+  title: 'Change a node: routes, tags, expiry, delete',
   summary:
     'Goes through the nodes of the mesh and does with one what is needed: approve its routes, tag it, expire it, set when it expires, rename it, delete it. NODE is a name or a number; ACTION one of routes, tags, expire, expires, keep, rename, delete.',
   right: 'destroy',

@@ -233,7 +233,9 @@ export async function routeNode(step: NodeStep): Promise<string> {
     run: (grant) => access.client.approveRoutes(grant, node, wanted),
   });
   if (session.rehearsing) return `Rehearsed: ${node.name} is as before.`;
-  return wanted.length === 0 ? `${node.name} leads nowhere any more.` : `${node.name} leads to ${wanted.join(', ')}.`;
+  return wanted.length === 0
+    ? `${node.name} leads nowhere any more.`
+    : `${node.name} leads to ${[...wanted.filter((route) => !exitRoutes.includes(route)), ...(wanted.some((route) => exitRoutes.includes(route)) ? ['everywhere'] : [])].join(', ')}.`;
 }
 
 export async function deleteNode(step: NodeStep): Promise<string> {

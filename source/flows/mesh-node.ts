@@ -73,6 +73,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
   const { client, target } = access;
   const done: string[] = [];
   let wanted = first;
+  let last: string | undefined;
   for (let time = 1; ; time++) {
     const nodes = await client.nodes(session.signal);
     if (nodes.length === 0)
@@ -81,10 +82,17 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
     const chosen =
       wanted ??
       (await leftWith(session, () =>
-        session.ask.choice({ id: `node${step}`, label: labelOfList(nodes), help: helpOf(done), choices: choicesOf(nodes) }),
+        session.ask.choice({
+          id: `node${step}`,
+          label: labelOfList(nodes),
+          help: helpOf(done),
+          choices: choicesOf(nodes),
+          ...(last !== undefined && { initial: last }),
+        }),
       ));
     wanted = undefined;
     if (chosen === undefined) return ended(done);
+    last = chosen;
     const node = found(nodes, chosen);
     const offered = actions.filter((action) => action.offered?.(node, client.version.minor) ?? true);
     const action = await leftWith(session, () =>
@@ -99,12 +107,18 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
     try {
       const message = await namedAction(action, node, client.version.minor).does({ session, access, node, time, value: undefined });
       done.push(message);
-      session.show({ kind: 'item', id: `done${step}`, title: message, state: session.rehearsing ? 'skipped' : 'ok' });
+      session.show({ kind: 'item', id: `done${step}`, title: message.replace(/\.$/, ''), state: session.rehearsing ? 'skipped' : 'ok' });
     } catch (thrown) {
       // What was not confirmed, or is not possible, is no reason to leave the list.
       if (session.signal.aborted || !session.attended || !(thrown instanceof Fault)) throw thrown;
       if (thrown.kind === 'refused' || thrown.kind === 'failed' || thrown.kind === 'usage')
-        session.show({ kind: 'item', id: `not${step}`, title: thrown.message, state: 'blocked', evidence: thrown.remedy });
+        session.show({
+          kind: 'item',
+          id: `not${step}`,
+          title: thrown.message.replace(/\.$/, ''),
+          state: 'blocked',
+          evidence: thrown.remedy,
+        });
       else if (thrown.code !== 'interrupted.cancelled') throw thrown;
     }
     if (session.rehearsing || !session.attended) return ended(done);
@@ -139,7 +153,7 @@ function labelOfList(nodes: readonly MeshNode[]): string {
 }
 
 function helpOf(done: readonly string[]): string {
-  return done.length > 0 ? `${done.at(-1)} Esc leaves.` : 'Esc leaves, with nothing changed.';
+  return done.length > 0 ? 'Esc leaves.' : 'Esc leaves, with nothing changed.';
 }
 
 /** In columns, as a list of nodes is read. */

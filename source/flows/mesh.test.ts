@@ -1,71 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { meshId as id, MeshStage, secretsOf } from '../../test/doubles/mesh-stage.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
-import { PracticeStage } from '../../test/doubles/practice-stage.ts';
-import { Fault } from '../faults/fault.ts';
-import type { Question, Shown } from '../session/session.ts';
 
-const id = 'mesh-control-server';
-let stage: PracticeStage;
-
+let stage: MeshStage;
+const run: MeshStage['run'] = (...told) => stage.run(...told);
 beforeAll(async () => {
-  stage = await PracticeStage.open();
+  stage = await MeshStage.open();
 });
 afterAll(() => stage.close());
 
-interface Told {
-  answers?: Record<string, (string | readonly string[])[]>;
-  typed?: Record<string, Record<string, string>[]>;
-  takes?: Record<string, string[]>;
-  confirms?: boolean;
-  kind?: OperatorDouble['kind'];
-  options?: Record<string, string | boolean>;
-  stdin?: string;
-  rehearse?: boolean;
-}
-
-type Item = Record<string, unknown>;
-/** What lists and changes answer. */
-interface Data {
-  nodes: Item[];
-  keys: Item[];
-  users: Item[];
-  findings: unknown[];
-  policy: string;
-  apiKey: string;
-  id: string;
-  expiresAt: string;
-}
-
-/** Walks away from every question that has no answer. */
-class Crew extends OperatorDouble {
-  override async ask(question: Question): Promise<string | readonly string[]> {
-    const answer = this.answers[question.id]?.shift();
-    if (answer !== undefined) {
-      this.asked.push(question);
-      return answer;
-    }
-    const code = this.kind === 'unattended' ? 'usage.unanswered' : 'interrupted.cancelled';
-    throw new Fault({ code, message: `Left at ${question.id}.`, remedy: 'Come back.' });
-  }
-}
-
-async function run(flow: string, words: readonly string[] = [], told: Told = {}) {
-  const operator = new Crew(told.kind ?? 'terminal');
-  Object.assign(operator, {
-    answers: told.answers ?? {},
-    typed: told.typed ?? {},
-    takes: told.takes ?? {},
-    confirms: told.confirms ?? true,
-  });
-  const stdin = told.stdin === undefined ? undefined : new TextEncoder().encode(told.stdin);
-  const input = { words, options: told.options ?? {}, ...(stdin && { stdin }) };
-  const outcome = await stage.run(flow, id, input, { operator, rehearse: told.rehearse ?? false });
-  return { ...outcome, operator, data: outcome.data as Data };
-}
-
-const secretsOf = ({ shown }: OperatorDouble) => shown.filter((one): one is Extract<Shown, { kind: 'secret' }> => one.kind === 'secret');
 const nodes = async () => (await run('mesh-nodes')).data.nodes;
 const nodeNamed = async (name: string) => (await nodes()).find((node) => node['name'] === name);
 
@@ -106,7 +51,7 @@ describe('the way in', () => {
     await expect(run('mesh-access', [], { options: { give: true } })).rejects.toMatchObject({
       message: 'Nothing was made, and nothing was kept.',
     });
-    const given = stage.access.facts.apiKeys[id] ?? '';
+    const given = stage.practice.access.facts.apiKeys[id] ?? '';
     await run('mesh-access', [], { options: { give: true }, answers: { 'api-key': [given] } });
     expect((await run('mesh-access')).data.apiKey).toBe(`${given.slice(0, 22)}-***`);
   });
@@ -145,9 +90,9 @@ describe('a pre-auth key (R61)', () => {
     expect(days).toBeGreaterThan(29.9);
     expect(days).toBeLessThanOrEqual(30);
     expect(JSON.stringify({ message, data })).not.toContain(line?.[2]);
-    const revealed = await stage.run('secrets-reveal', id, { words: [id, 'PREAUTH_KEY'] }, { operator: new OperatorDouble() });
+    const revealed = await stage.practice.run('secrets-reveal', id, { words: [id, 'PREAUTH_KEY'] }, { operator: new OperatorDouble() });
     expect(revealed.message).toMatch(/Revealed/);
-    expect(secretsOf(stage.operator)[0]?.value).toBe(line?.[2]);
+    expect(secretsOf(stage.practice.operator)[0]?.value).toBe(line?.[2]);
     const listed = (await run('mesh-keys')).data.keys.at(-1);
     expect(listed).toMatchObject({ user: 'guest', state: 'valid', key: `${line?.[2]?.slice(0, 23)}-***` });
   });
@@ -308,63 +253,13 @@ describe('nodes', () => {
   });
 });
 
-describe('the policy (R62)', () => {
-  const policyText = async () => (await run('mesh-policy')).data.policy;
-
-  test('is shown with its comments, and what can be said of it', async () => {
-    const { message, operator, data } = await run('mesh-policy');
-    expect(operator.texts()[0]).toMatch(/^\/\/ Who reaches what/);
-    expect(message).toMatch(/^The policy in force: /);
-    expect(data.findings).toEqual(expect.any(Array));
-  });
-
-  test('a new one is checked, shown as a diff, set, and reads back as it was written', async () => {
-    const before = await policyText();
-    const after = before.replace('"dst": ["tag:media:8096"]', '"dst": ["tag:media:8096,8920"]');
-    const { message, operator } = await run('mesh-edit-policy', [], { stdin: after });
-    expect(message).toBe('The policy is in force, and reads back as it was written (1 line new, 1 gone).');
-    const lines = operator.reviews[0]?.sections[0]?.lines ?? [];
-    expect(
-      lines
-        .filter(({ mark }) => mark === 'added')
-        .map(({ text }) => text)
-        .join(),
-    ).toMatch(/8096,8920/);
-    expect(await policyText()).toBe(after);
-    const same = await run('mesh-edit-policy', [], { stdin: after });
-    expect(same.message).toMatch(/nothing was changed/);
-  });
-
-  test('one with a mistake is not set; the place is said, and what the server says of it', async () => {
-    const before = await policyText();
-    const bad = before.replace('"tag:media:8096', '"tag:cinema:8096');
-    await expect(run('mesh-edit-policy', [], { stdin: bad })).rejects.toMatchObject({ code: 'refused.blocked' });
-    const findings = stage.operator.reviews[0]?.findings.map(({ message }) => message) ?? [];
-    expect(findings[0]).toMatch(/^Line 13, column \d+: "tag:cinema" is not under tagOwners/);
-    expect(findings.join(' ')).toMatch(/The control server says: .*tag not found: "tag:cinema"/);
-    expect(await policyText()).toBe(before);
-  });
-
-  test('left at the review nothing is changed; rehearsed, it is only looked at', async () => {
-    const before = await policyText();
-    const open = before.replace('"tag:media:8096', '"*:8096');
-    await expect(run('mesh-edit-policy', [], { stdin: open, takes: { 'policy-1': ['cancel'] } })).rejects.toMatchObject({
-      message: 'The policy is as before.',
-    });
-    expect((await run('mesh-edit-policy', [], { stdin: open, rehearse: true })).message).toBe('Rehearsed: the policy is as before.');
-    await expect(run('mesh-edit-policy', [], { stdin: '  ' })).rejects.toMatchObject({ code: 'usage.policy' });
-    await expect(run('mesh-edit-policy', [], { kind: 'unattended' })).rejects.toMatchObject({ code: 'refused.noTerminal' });
-    expect(await policyText()).toBe(before);
-  });
-});
-
 test('no key is in what this installation wrote down: journal and audit', async () => {
   const { operator } = await run('key', [], { options: { user: 'guest' } });
   const key = /hskey-auth-\S+/.exec(secretsOf(operator)[0]?.value ?? '')?.[0] ?? '';
   const { operator: api } = await run('mesh-api-key', ['create']);
-  const made = [key, secretsOf(api)[0]?.value ?? '', stage.access.facts.apiKeys[id] ?? ''];
+  const made = [key, secretsOf(api)[0]?.value ?? '', stage.practice.access.facts.apiKeys[id] ?? ''];
   expect(made.every((secret) => secret.length > 40)).toBe(true);
-  const home = stage.home;
+  const home = stage.practice.home;
   const files = (await readdir(home, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   const written = await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
   expect(files.some(({ name }) => name === 'audit.jsonl')).toBe(true);

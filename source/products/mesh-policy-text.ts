@@ -58,9 +58,9 @@ export class PolicyText {
   told(line: string): PolicyFinding {
     const syntax = /line (\d+), column (\d+)/.exec(line);
     if (syntax) return { level: 'error', message: line, line: Number(syntax[1]), column: Number(syntax[2]) };
-    const quoted = [...line.matchAll(/"([^"]{1,200})"/g)]
-      .map(([, word = '']) => this.text.indexOf(`"${word}"`))
-      .find((offset) => offset >= 0);
+    // A destination is quoted without its ports.
+    const written = [...line.matchAll(/"([^"]{1,200})"/g)].flatMap(([, word = '']) => [`"${word}"`, `"${word}:`]);
+    const quoted = written.map((text) => this.text.indexOf(text)).find((offset) => offset >= 0);
     return { level: 'error', message: line, ...this.placeOf(quoted ?? 0) };
   }
 

@@ -108,6 +108,7 @@ describe('a policy in HuJSON (R62)', () => {
     const text = '{\n  "acls": [{"action": "accept", "src": ["tag:x"], "dst": ["*:*"]}]\n}';
     expect(placeComplaint(text, 'parsing policy: src=tag not found: "tag:x"')).toMatchObject({ line: 2, column: 41 });
     expect(placeComplaint(text, 'hujson: line 7, column 3: invalid character')).toMatchObject({ line: 7, column: 3 });
+    expect(placeComplaint(text.replace('"*:*"', '"tag:y:80"'), 'tag not found: "tag:y"')).toMatchObject({ line: 2, column: 59 });
     expect(placeComplaint(text, 'something else')).toMatchObject({ line: 1, column: 1 });
   });
 

@@ -305,6 +305,7 @@ const components: Sample[] = [
     group: 'vpn',
     kind: 'Mesh control server',
     product: 'Headscale',
+    speaks: 'headscale',
     image: 'headscale/headscale:0.27',
     state: 'running',
     agoMs: 6 * day,

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import type { FlowBody } from './rig/fake-deck.ts';
+import { misfits, openRig } from './rig/rig.tsx';
+
+const id = 'mesh-control-server';
+let stage: PracticeStage;
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+  // The place of secrets is opened, and everything loaded: no test of the screen waits for that. No key is made.
+  await stage.run('mesh-access', id, {}, { rehearse: true });
+  await expect(stage.run('key', id, {}, { operator: new OperatorDouble('unattended') })).rejects.toMatchObject({ code: 'refused.apiKey' });
+});
+afterAll(() => stage.close());
+
+/** The real procedure on the control server of practice, with the console in front. */
+const played =
+  (flow: string): FlowBody =>
+  async (operator) =>
+    (await stage.run(flow, id, {}, { operator: operator as OperatorDouble })).message;
+
+async function open(size: { columns: number; rows: number }) {
+  const flows = { key: played('key'), 'mesh-node': played('mesh-node') };
+  return openRig({ size, flows, start: { selected: `nas/${id}/${id}` } });
+}
+
+test.each([
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 36 },
+])('K: the console is let in where it was not yet, one form, and the line with the key, once, at $columns x $rows (R61)', async (size) => {
+  const screen = await open(size);
+  await screen.sees('K key', 'A nodes');
+  await screen.press('K');
+  if (size.columns === 80) {
+    await screen.sees('This console has no API key for it yet', 'headscale apikeys create', 'Make one');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('enter');
+  }
+  await screen.sees('Whose node', 'Valid for', '30d', 'Ctrl-S go on', `quarterdeck key ${id}`);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('ctrl+s');
+  await screen.sees('Choose one.');
+  await screen.press('right', 'right', 'right', 'ctrl+s');
+  await screen.sees('tailscale up --login-server https://mesh.home.example.org', 'hskey-auth-', 'for guest is valid until', 'y copy');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('enter');
+  await screen.misses('hskey-auth-');
+});
+
+test('Esc in the form says what remains', async () => {
+  const screen = await open({ columns: 80, rows: 24 });
+  await screen.press('K');
+  await screen.sees('Whose node');
+  await screen.press('esc');
+  await screen.sees('No key was made.');
+});
+
+test('A: the nodes in columns, what one of them needs, back to the list, and away with what was done', async () => {
+  const size = { columns: 80, rows: 24 };
+  const screen = await open(size);
+  await screen.press('A');
+  await screen.sees(
+    'Routes wait for approval: engine-room',
+    /engine-room +offline 3d +100\.64\.0\.4 +tag:media +2 to approve/,
+    'Esc leaves, with nothing changed.',
+  );
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('down', 'down', 'down', 'enter');
+  await screen.sees('engine-room: offline 3d', 'Approve its routes', 'Delete it');
+  await screen.press('esc');
+  await screen.sees('Routes wait for approval');
+  await screen.press('enter');
+  await screen.sees('Approve its routes');
+  await screen.press('enter');
+  await screen.sees('[x] Way out to everywhere', 'POST /api/v1/node/4/approve_routes');
+  await screen.press('enter');
+  await screen.sees('engine-room leads to everywhere: ok', 'Which node?', /▸ engine-room .* 2 routes/);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('engine-room leads to everywhere.');
+});
+
+test('what cuts a node off is confirmed, and a no leads back to the list', async () => {
+  const screen = await open({ columns: 120, rows: 36 });
+  await screen.press('A');
+  await screen.sees('guest-phone');
+  await screen.press('down', 'down', 'down', 'down', 'down', 'enter');
+  await screen.sees('guest-phone: online');
+  await screen.press('up', 'down', 'down', 'down', 'down', 'down', 'down', 'enter');
+  await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh at once', 'yes, do it');
+  await screen.press('n');
+  await screen.sees('Not confirmed, nothing was changed', 'Which node?');
+  await screen.press('esc');
+  await screen.sees('No node was changed.');
+});
