@@ -68,11 +68,17 @@ function codeLines(code: NonNullable<ShownSecret['code']>, theme: Theme, room: n
   return moduleBlocks(code, { ascii: theme.ascii, colour: theme.depth !== 'none' });
 }
 
+/** What stands under something else still does when it is wrapped: of a policy, or what would be lost. */
+function wrapIndented(line: string, room: number): string[] {
+  const indent = ' '.repeat(Math.min(line.length - line.trimStart().length, room >> 1));
+  return wrap(line.trimStart(), room - indent.length).map((part) => indent + part);
+}
+
 /** What a flow showed, as lines of at most `room`. */
 export function shownLines(shown: Shown, theme: Theme, room: number, secrets?: SecretsShown): string[] {
   switch (shown.kind) {
     case 'text':
-      return cleanLines(shown.text).flatMap((line) => wrap(line, room));
+      return cleanLines(shown.text).flatMap((line) => wrapIndented(line, room));
     case 'review':
       return reviewLines(shown.review, { paint: (role, text) => theme.paint(role, text), columns: room }).map((line) =>
         cutStyled(line, room, theme.glyphs.ellipsis),
