@@ -90,8 +90,9 @@ async function inContainer(world: FlowWorld, component: ComponentView, looking: 
   };
   const port = entry.speaks?.port;
   const published = port === undefined ? 'It names no port.' : findAddress(target, port);
-  const api = await apiOf(cscli, target.host, typeof published === 'string' ? undefined : published, looking);
-  return { crowdsec: new Crowdsec(cscli, api), component, containerId: container.id };
+  const address = typeof published === 'string' ? undefined : published;
+  const openApi = (signal: AbortSignal) => apiOf(cscli, target.host, address, { ...looking, signal });
+  return { crowdsec: new Crowdsec(cscli, openApi), component, containerId: container.id };
 }
 
 async function onHost(world: FlowWorld, place: string, looking: Looking): Promise<Prevention> {
@@ -113,7 +114,7 @@ async function onHost(world: FlowWorld, place: string, looking: Looking): Promis
   if (there?.exitCode !== 0) throw none();
   const { uid } = await host.facts(looking.signal);
   const cscli = cscliOnHost(host, { shown: `CrowdSec on ${cleanLine(place)}`, uid });
-  return { crowdsec: new Crowdsec(cscli, await apiOf(cscli, host, undefined, looking)) };
+  return { crowdsec: new Crowdsec(cscli, (signal) => apiOf(cscli, host, undefined, { ...looking, signal })) };
 }
 
 /** Undefined where its login cannot be read or its address is not known: then `cscli` is asked. */

@@ -7,6 +7,9 @@ import { type Alert, type Decision, decisionsOf, parseAlerts } from './crowdsec-
 import { type CscliAnswer, type CscliPlace, refusalWords } from './cscli.ts';
 import { goDurationText } from './go-duration.ts';
 
+/** A server that starts anew is away for a moment. */
+const apiAgainMs = 60_000;
+
 export interface BanOrder {
   target: BanTarget;
   seconds: number;
@@ -22,13 +25,15 @@ export interface BanOrder {
  */
 export class Crowdsec {
   readonly cscli: CscliPlace;
-  readonly #api: CrowdsecApi | undefined;
-  /** Why the API could not be used: from then on `cscli` is. */
-  #apiTrouble: unknown;
+  readonly #openApi: ((signal: AbortSignal) => Promise<CrowdsecApi | undefined>) | undefined;
+  #api: CrowdsecApi | undefined;
+  /** Why the API could not be used, and until when `cscli` is instead. */
+  #apiTrouble: { fault: Fault; untilMs: number } | undefined;
 
-  constructor(cscli: CscliPlace, api?: CrowdsecApi) {
+  /** @param openApi logs in where that can be had; called once, by the first who wants a list */
+  constructor(cscli: CscliPlace, openApi?: (signal: AbortSignal) => Promise<CrowdsecApi | undefined>) {
     this.cscli = cscli;
-    this.#api = api;
+    this.#openApi = openApi;
   }
 
   get shown(): string {
@@ -159,18 +164,20 @@ export class Crowdsec {
 
   /** The API is only the shorter way: what fails there may work over `cscli`. */
   async #listed(filter: Readonly<Record<string, string>>, words: readonly string[], signal: AbortSignal): Promise<unknown> {
-    if (this.#api && this.#apiTrouble === undefined) {
+    if (this.#openApi && !(this.#apiTrouble && this.#apiTrouble.untilMs > performance.now())) {
       try {
-        return await this.#api.alerts(filter, signal);
+        this.#api ??= await this.#openApi(signal);
+        if (this.#api) return await this.#api.alerts(filter, signal);
+        throw noLogin(this.shown);
       } catch (thrown) {
         if (!(thrown instanceof Fault)) throw thrown;
-        this.#apiTrouble = thrown;
+        this.#apiTrouble = { fault: thrown, untilMs: performance.now() + apiAgainMs };
       }
     }
     try {
       return await this.#json([...words, '-o', 'json'], words.slice(0, 2).reverse().join(' '), signal);
     } catch (thrown) {
-      throw this.#apiTrouble !== undefined && thrown instanceof Fault && thrown.code === 'refused.readOnly' ? this.#apiTrouble : thrown;
+      throw this.#apiTrouble && thrown instanceof Fault && thrown.code === 'refused.readOnly' ? this.#apiTrouble.fault : thrown;
     }
   }
 
@@ -204,4 +211,12 @@ function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function noLogin(shown: string): Fault {
+  return new Fault({
+    code: 'unreachable.crowdsec',
+    message: `The login of ${shown} at its local API cannot be read, or its port is not published.`,
+    remedy: 'Publish its port on loopback, or start without --read-only.',
+  });
 }
