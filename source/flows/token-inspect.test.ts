@@ -1,0 +1,184 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
+import { componentView } from '../../test/doubles/fleet-double.ts';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
+import { oidcCheck } from './oidc-check.ts';
+import { tokenInspect } from './token-inspect.ts';
+
+let stage: FlowStage;
+let provider: Server;
+let url: string;
+let privateKey: CryptoKey;
+/** What is asked of the provider. */
+let asked: { path: string; host: string }[];
+let document: Record<string, unknown>;
+
+const sign = (claims: Record<string, unknown> = {}) =>
+  new SignJWT({ sub: 'mara', aud: 'feeds', iss: url, ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setIssuedAt()
+    .setExpirationTime('10m')
+    .sign(privateKey);
+
+function operator(answers: OperatorDouble['answers'], kind?: OperatorDouble['kind']): OperatorDouble {
+  const made = new OperatorDouble(kind);
+  made.answers = answers;
+  stage.operator = made;
+  return made;
+}
+
+beforeAll(async () => {
+  const pair = await generateKeyPair('ES256', { extractable: true });
+  ({ privateKey } = pair);
+  const keys = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'ES256' }] };
+  provider = createServer((request, response) => {
+    const path = request.url ?? '';
+    asked.push({ path, host: request.headers.host ?? '' });
+    const found = path.endsWith('/.well-known/openid-configuration') ? document : path === '/certs' ? keys : undefined;
+    response.writeHead(found ? 200 : 404, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(found ?? {}));
+  });
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  stage = await FlowStage.open();
+  stage.host = openLocalHost();
+});
+afterAll(async () => {
+  await stage.host?.close();
+  await stage.close();
+  await new Promise((resolve) => provider.close(resolve));
+});
+beforeEach(() => {
+  asked = [];
+  document = { issuer: url, jwks_uri: `${url}/certs` };
+});
+
+describe('inspecting a token (R43)', () => {
+  const run = (options: Record<string, string> = {}, words: string[] = []) => stage.run(tokenInspect, undefined, { options, words });
+
+  test('one that is right is verified with the keys of its issuer', async () => {
+    operator({ token: [`Bearer ${await sign()}`] });
+    const { message, data } = await run({ issuer: url, audience: 'feeds' });
+    expect(message).toMatch(/^The token is right/);
+    expect(data).toMatchObject({ verdict: 'valid', claims: { sub: 'mara' } });
+    expect(asked.map(({ path }) => path)).toEqual(['/.well-known/openid-configuration', '/certs']);
+  });
+
+  test('alg none and expired end in a refusal, with the reason', async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    operator({ token: [`${part({ alg: 'none' })}.${part({ sub: 'admin', exp: 1 })}.`] });
+    await expect(run()).rejects.toMatchObject({ code: 'refused.token', message: expect.stringMatching(/nobody has signed it.*expired/) });
+  });
+
+  test('an issuer that only the token names is not asked unless somebody says so', async () => {
+    const token = await sign({ iss: 'https://evil.example.org' });
+    operator({ token: [token], fetch: ['no'] });
+    expect((await run()).message).toMatch(/nobody has looked at its signature/);
+    operator({ token: [token] }, 'unattended');
+    expect((await run()).message).toMatch(/nobody has looked at its signature/);
+    expect(asked).toEqual([]);
+  });
+
+  test('on the command line it is refused, and is in neither journal nor audit', async () => {
+    const token = await sign();
+    operator({});
+    await expect(run({}, [token])).rejects.toMatchObject({ code: 'usage.token' });
+    operator({ token: [token] });
+    await run({ issuer: url });
+    expect(JSON.stringify([await stage.audited(), stage.operator.shown, stage.operator.asked])).not.toContain(token.split('.')[2]);
+  });
+
+  test('plain http to another machine is not asked for keys', async () => {
+    operator({ token: [await sign()] });
+    await expect(run({ issuer: 'http://id.example.org' })).rejects.toMatchObject({ code: 'usage.url' });
+  });
+});
+
+describe('the discovery of a provider (R37)', () => {
+  const id = 'idp-enterprise';
+  const site = 'https://id.home.example.org';
+  const right = (issuer: string) => ({
+    issuer,
+    authorization_endpoint: `${site}/auth`,
+    token_endpoint: `${site}/token`,
+    jwks_uri: `${site}/certs`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
+    id_token_signing_alg_values_supported: ['ES256'],
+  });
+  const component = componentView(id, { speaks: 'oidc', word: 'healthy', url: site });
+
+  beforeAll(() => {
+    const port = Number(new URL(url).port);
+    const http = (path: string) => ({ method: 'GET' as const, port: 'web', path, query: {}, headers: {} });
+    const call = { reads: true, auth: 'none', limit: '3s', keep: '0s', endpoint: false };
+    const entry = catalogEntry(
+      id,
+      { keycloak: { image: 'keycloak', main: true } },
+      {
+        speaks: { api: 'oidc', port: 'web' },
+        ports: [
+          {
+            name: 'web',
+            role: 'page',
+            exposure: 'loopback',
+            fixed: false,
+            web: true,
+            tls: false,
+            service: 'keycloak',
+            host: port,
+            container: 8080,
+            protocol: 'tcp',
+          },
+        ],
+        calls: {
+          master: { ...call, title: 'master', inputs: {}, http: http('/realms/master/.well-known/openid-configuration') },
+          root: { ...call, title: 'root', inputs: {}, http: http('/.well-known/openid-configuration') },
+          realm: {
+            ...call,
+            title: 'realm',
+            inputs: { realm: { type: 'string', meaning: 'its name', required: true, secret: false, file: false } },
+            http: http('/realms/<realm>/.well-known/openid-configuration'),
+          },
+        },
+      },
+    );
+    stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
+    stage.engine.add('keycloak', {
+      labels: composeLabels(id, 'keycloak'),
+      ports: [{ address: '127.0.0.1', hostPort: port, containerPort: 8080, protocol: 'tcp' }],
+    });
+  });
+
+  test('is asked as the reverse proxy asks, of the realm that is named', async () => {
+    document = right(`${site}/realms/home`);
+    operator({});
+    const { message } = await stage.run(oidcCheck, component, { words: ['home'] });
+    expect(message).toBe(`The discovery of ${id} is right.`);
+    expect(asked).toEqual([
+      { path: '/realms/home/.well-known/openid-configuration', host: 'id.home.example.org' },
+      { path: '/certs', host: 'id.home.example.org' },
+    ]);
+  });
+
+  test('an issuer that clients do not know is a failure that names both', async () => {
+    document = right('http://127.0.0.1:8080/realms/master');
+    operator({});
+    await expect(stage.run(oidcCheck, component)).rejects.toMatchObject({
+      code: 'failed.discovery',
+      message: expect.stringContaining('http://127.0.0.1:8080/realms/master is not https'),
+    });
+  });
+
+  test('a name that is none, and rubbish, are told', async () => {
+    operator({});
+    await expect(stage.run(oidcCheck, component, { words: ['../admin'] })).rejects.toMatchObject({ code: 'usage.name' });
+    document = [] as never;
+    await expect(stage.run(oidcCheck, component)).rejects.toMatchObject({ code: 'failed.discovery' });
+  });
+});

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ldapAdd, ldapUsers } from '../../source/flows/ldap-people.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { makeDigest } from '../../source/products/password-digest.ts';
+import { catalogEntry, composeLabels } from '../doubles/container-facts.ts';
+import { componentView } from '../doubles/fleet-double.ts';
+import { FlowStage } from '../doubles/flow-stage.ts';
+import { OperatorDouble } from '../doubles/operator-double.ts';
+import { freePort } from './real-server.ts';
+
+const program = '/usr/sbin/slapd';
+const missing = existsSync(program) ? '' : 'no slapd: Debian has it in the package slapd';
+const id = 'ldap-directory';
+const base = 'dc=home,dc=example,dc=org';
+const admin = `cn=admin,${base}`;
+const adminPassword = 'the password of the administrator';
+const secret = 'correct horse battery';
+
+describe.skipIf(missing !== '')(`a real OpenLDAP${missing === '' ? '' : ` (${missing})`}`, () => {
+  let folder: string;
+  let server: ChildProcess;
+  let stage: FlowStage;
+  const component = componentView(id, { speaks: 'ldap', word: 'healthy' });
+
+  function operator(answers: OperatorDouble['answers']): OperatorDouble {
+    const made = new OperatorDouble();
+    made.answers = answers;
+    stage.operator = made;
+    return made;
+  }
+  const add = (user: string, answers: OperatorDouble['answers'] = {}) => {
+    operator({ 'bind-password': [adminPassword], password: [secret], 'password-again': [secret], ...answers });
+    return stage.run(ldapAdd, component, { words: [user], options: { bind: admin, name: 'Ida Blum', email: `${user}@example.org` } });
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'qd-slapd-'));
+    mkdirSync(join(folder, 'data'));
+    const port = await freePort();
+    const digest = await makeDigest(adminPassword, { memoryKiB: 1024, passes: 1, parallelism: 1, keyBytes: 32, saltBytes: 16 });
+    const config = join(folder, 'slapd.conf');
+    writeFileSync(
+      config,
+      `include /etc/ldap/schema/core.schema
+include /etc/ldap/schema/cosine.schema
+include /etc/ldap/schema/inetorgperson.schema
+modulepath /usr/lib/ldap
+moduleload back_mdb
+moduleload argon2
+pidfile ${folder}/slapd.pid
+password-hash {ARGON2}
+database mdb
+suffix "${base}"
+rootdn "${admin}"
+rootpw {ARGON2}${digest}
+directory ${folder}/data
+access to attrs=userPassword by self write by anonymous auth by * none
+access to * by users read by anonymous auth
+`,
+    );
+    const entries = `dn: ${base}\nobjectClass: dcObject\nobjectClass: organization\no: home\ndc: home\n\ndn: ou=people,${base}\nobjectClass: organizationalUnit\nou: people\n`;
+    const loaded = spawnSync('/usr/sbin/slapadd', ['-f', config], { input: entries, encoding: 'utf8' });
+    if (loaded.status !== 0) throw new Error(loaded.stderr);
+    server = spawn(program, ['-f', config, '-h', `ldap://127.0.0.1:${port}`, '-d', '0'], { stdio: 'ignore' });
+    await vi.waitUntil(() => answers(port), { timeout: 30_000, interval: 50 });
+    stage = await FlowStage.open();
+    stage.host = openLocalHost();
+    const ldap = { name: 'ldap', role: 'LDAP', exposure: 'loopback', fixed: false, web: false, tls: false } as const;
+    const entry = catalogEntry(
+      id,
+      { lldap: { image: 'lldap/lldap', main: true } },
+      { speaks: { api: 'ldap', port: 'ldap' }, ports: [{ ...ldap, service: 'lldap', host: port, container: 3890, protocol: 'tcp' }] },
+    );
+    stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
+    stage.engine.add('lldap', {
+      labels: composeLabels(id, 'lldap'),
+      ports: [{ address: '127.0.0.1', hostPort: port, containerPort: 3890, protocol: 'tcp' }],
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await stage?.host?.close();
+    await stage?.close();
+    server?.kill('SIGKILL');
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('somebody is added, the directory hashes the password itself, and they log in', async () => {
+    const { message, data } = await add('ida');
+    expect(message).toBe(`ida is in ${id}, and was seen to log in.`);
+    expect(data).toEqual({ dn: `uid=ida,ou=people,${base}` });
+    const stored = spawnSync('/usr/sbin/slapcat', ['-f', join(folder, 'slapd.conf')], { encoding: 'utf8' }).stdout;
+    const hash = /^userPassword:: (\S+(?:\n \S+)*)/m.exec(stored)?.[1]?.replaceAll('\n ', '') ?? '';
+    expect(Buffer.from(hash, 'base64').toString()).toMatch(/^\{ARGON2\}\$argon2/);
+    expect(stored).toMatch(/^sn: Blum$/m);
+    expect(JSON.stringify([await stage.audited(), stage.operator.shown])).not.toMatch(new RegExp(`${secret}|${adminPassword}`));
+  });
+
+  test('gone on with: what is there already is not done again', async () => {
+    const { message } = await add('ida');
+    expect(message).toMatch(/was seen to log in/);
+    expect((await stage.audited()).filter(({ outcome }) => outcome === 'already').length).toBe(2);
+  });
+
+  test('they are listed, for who may look', async () => {
+    operator({ 'bind-password': [adminPassword] });
+    const { message, data } = await stage.run(ldapUsers, component, { words: [admin] });
+    expect(message).toBe(`${id} has 1 person below ${base}.`);
+    expect(data).toMatchObject({ people: [{ uid: 'ida', name: 'Ida Blum', mail: 'ida@example.org' }] });
+  });
+
+  test('a wrong password is tried once, and told', async () => {
+    await expect(add('noor', { 'bind-password': ['wrong'] })).rejects.toMatchObject({ code: 'refused.login' });
+  });
+
+  test('who may not add anybody is told so', async () => {
+    operator({ 'bind-password': [secret], password: [secret], 'password-again': [secret] });
+    const options = { bind: `uid=ida,ou=people,${base}`, name: 'Noor', email: 'noor@example.org' };
+    await expect(stage.run(ldapAdd, component, { words: ['noor'], options })).rejects.toMatchObject({
+      code: 'refused.directory',
+      message: expect.stringContaining('whoever is logged in may not'),
+    });
+  });
+
+  test.each(['', 'a b', 'x,ou=groups', '*', 'ida)(uid=*'])('"%s" is no name', async (name) => {
+    operator({});
+    await expect(stage.run(ldapAdd, component, { words: [name] })).rejects.toMatchObject({ code: 'usage.user' });
+  });
+});
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
