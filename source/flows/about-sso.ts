@@ -14,6 +14,7 @@ export const ssoUsersAbout: FlowAbout = {
   summary: 'Who is in the users file of the portal, in which groups, who is disabled, and how each password is hashed.',
   right: 'read',
   about: 'component',
+  speaks: 'authelia',
   offered: runs,
 };
 
@@ -25,6 +26,7 @@ export const ssoAddAbout: FlowAbout = {
     'Writes somebody new into the users file, with a hash of their password as the portal makes it; comments and what else stands there stay. What was there before is kept, and the file is put back where the portal refuses it.',
   right: 'operate',
   about: 'component',
+  speaks: 'authelia',
   usage: '[USER]',
   resumes: true,
   flags: {
@@ -42,6 +44,7 @@ export const ssoDisableAbout: FlowAbout = {
   summary: 'They cannot log in any more, and stay in the file. Refused for the last one who can log in.',
   right: 'operate',
   about: 'component',
+  speaks: 'authelia',
   usage: '[USER]',
   offered: runs,
 };
@@ -53,6 +56,7 @@ export const ssoEnableAbout: FlowAbout = {
   summary: 'Lets somebody who was disabled log in again, with the password that they had.',
   right: 'operate',
   about: 'component',
+  speaks: 'authelia',
   usage: '[USER]',
   offered: runs,
 };
@@ -65,6 +69,7 @@ export const ssoPasswordAbout: FlowAbout = {
     'Takes a new password, or makes one up and shows it once, and writes its hash into the users file. The old one no longer opens anything.',
   right: 'operate',
   about: 'component',
+  speaks: 'authelia',
   usage: '[USER]',
   resumes: true,
   offered: runs,
@@ -78,6 +83,7 @@ export const ssoSecondFactorAbout: FlowAbout = {
     'Forgets the one-time codes, the security keys, or both, of somebody who lost the phone or the key. At the next login the portal has them register a new one.',
   right: 'destroy',
   about: 'component',
+  speaks: 'authelia',
   usage: '[USER]',
   flags: { which: { meaning: 'what was lost: codes, keys or both', value: 'WHICH' } },
   offered: runs,
@@ -91,6 +97,7 @@ export const ssoUnbanAbout: FlowAbout = {
     'Shows whom the portal has banned after failed logins, users and addresses, and lets them try again before their time is up. From release 4.39 on.',
   right: 'operate',
   about: 'component',
+  speaks: 'authelia',
   usage: '[USER|ADDRESS]',
   offered: runs,
 };
@@ -102,6 +109,7 @@ export const ssoRulesAbout: FlowAbout = {
   summary: 'The rules of access control in their order, the first that matches wins, and what holds where none does.',
   right: 'read',
   about: 'component',
+  speaks: 'authelia',
   offered: runs,
 };
 
@@ -113,6 +121,7 @@ export const ssoRuleAddAbout: FlowAbout = {
     'Writes a rule into the configuration, before the one that it is to go before. The running release checks it first; then it is a change like any other: shown, applied, and taken back with "rollback".',
   right: 'operate',
   about: 'component',
+  speaks: 'authelia',
   usage: '[DOMAIN]',
   flags: {
     policy: { meaning: 'deny, bypass, one_factor or two_factor', value: 'POLICY' },
@@ -131,6 +140,7 @@ export const ssoTestAbout: FlowAbout = {
   summary: 'Has the portal itself say which of its rules is taken for an address and a user, and why the others are not.',
   right: 'read',
   about: 'component',
+  speaks: 'authelia',
   usage: '[URL] [USER]',
   flags: {
     method: { meaning: 'of the request; GET where nothing is said', value: 'METHOD' },
@@ -147,6 +157,7 @@ export const ssoCheckAbout: FlowAbout = {
     'Asks the portal what the reverse proxy asks before it lets somebody through, as a browser and as a program, without a login, and explains the answer.',
   right: 'read',
   about: 'component',
+  speaks: 'authelia',
   usage: '[URL]',
   offered: runs,
 };

@@ -12,6 +12,7 @@ export const clientsListAbout: FlowAbout = {
   summary: 'Logs in to the tunnel server and lists its devices: address, when each was last there, how much went through.',
   right: 'operate',
   about: 'component',
+  speaks: 'wg-easy',
   offered,
 };
 
@@ -22,6 +23,7 @@ export const clientsAddAbout: FlowAbout = {
   summary: 'Makes a device at the tunnel server, which makes its keys, and shows its configuration once with a QR code.',
   right: 'reveal',
   about: 'component',
+  speaks: 'wg-easy',
   usage: '[NAME]',
   flags: { plain: { meaning: 'write the configuration alone to the pipe' } },
   offered,
@@ -34,6 +36,7 @@ export const clientsShowAbout: FlowAbout = {
   summary: 'Shows the configuration of a device once more, with a QR code, and says what is wrong with it.',
   right: 'reveal',
   about: 'component',
+  speaks: 'wg-easy',
   usage: '[NAME]',
   flags: { plain: { meaning: 'write the configuration alone to the pipe' } },
   offered,
@@ -46,6 +49,7 @@ export const clientsDisableAbout: FlowAbout = {
   summary: 'Keeps a device out until it is let in again. Its keys and its address stay.',
   right: 'operate',
   about: 'component',
+  speaks: 'wg-easy',
   usage: '[NAME]',
   offered,
 };
@@ -57,6 +61,7 @@ export const clientsEnableAbout: FlowAbout = {
   summary: 'Lets a device in again that was kept out.',
   right: 'operate',
   about: 'component',
+  speaks: 'wg-easy',
   usage: '[NAME]',
   offered,
 };
@@ -68,6 +73,7 @@ export const clientsRemoveAbout: FlowAbout = {
   summary: 'Removes a device with its keys: its configuration is worth nothing from then on.',
   right: 'destroy',
   about: 'component',
+  speaks: 'wg-easy',
   usage: '[NAME]',
   offered,
 };

@@ -13,6 +13,7 @@ export const initialiseAbout: FlowAbout = {
     'Makes the key shares and the root token of a new secrets manager, and hands them out one at a time: each holder sees their share alone, writes it down, and proves that by typing it. They are shown this once, and kept nowhere. Or each is sealed with the PGP key of its holder.',
   right: 'reveal',
   about: 'component',
+  speaks: 'vault',
   flags: { pgp: { meaning: 'public key of a holder, one for each share in turn', value: 'FILE', repeats: true } },
   offered: ({ speaks, word }) => speaks === 'vault' && word === 'not initialised',
 };
@@ -25,6 +26,7 @@ export const unsealAbout: FlowAbout = {
     'Takes key shares, one at a time and never shown, until the secrets manager has as many as it needs. Who holds only one of them gives that one and leaves: the others go on, here or at another console. Nodes of one cluster are given the same shares, typed once.',
   right: 'operate',
   about: 'component',
+  speaks: 'vault',
   flags: { also: { meaning: 'the node of the same cluster on this host too; may be given again', value: 'HOST', repeats: true } },
   offered: ({ speaks, word }) => speaks === 'vault' && word.startsWith('sealed'),
 };
@@ -37,6 +39,7 @@ export const sealAbout: FlowAbout = {
     'Closes the secrets manager at once: nobody reads a secret until enough key shares are given again. Asks for a token that may do it.',
   right: 'destroy',
   about: 'component',
+  speaks: 'vault',
   offered: isOpen,
 };
 
@@ -48,6 +51,7 @@ export const vaultLoginAbout: FlowAbout = {
     'Takes a token, or logs in with AppRole or a password, looks the token up, and keeps it with the other secrets if you say so: what is done afterwards need not ask for it.',
   right: 'operate',
   about: 'component',
+  speaks: 'vault',
   flags: { method: { meaning: 'token, approle or userpass', value: 'METHOD' } },
   offered: isOpen,
 };
@@ -59,6 +63,7 @@ export const vaultLogoutAbout: FlowAbout = {
   summary: 'Revokes the token that "vault login" keeps, and forgets it. A root token is only forgotten: it may be the last way in.',
   right: 'operate',
   about: 'component',
+  speaks: 'vault',
   offered: isOpen,
 };
 
@@ -69,6 +74,7 @@ export const vaultTokenAbout: FlowAbout = {
   summary: 'Shows whose token it is, what it may do, how long it lasts and what made it; the token itself is not shown.',
   right: 'read',
   about: 'component',
+  speaks: 'vault',
   offered: isOpen,
 };
 
@@ -79,6 +85,7 @@ export const vaultListAbout: FlowAbout = {
   summary: 'Lists the key-value engines, or the names below a path; no value is read.',
   right: 'read',
   about: 'component',
+  speaks: 'vault',
   usage: '[PATH]',
   offered: isOpen,
 };
@@ -91,6 +98,7 @@ export const vaultReadAbout: FlowAbout = {
     'Shows the keys at a path, with their values hidden, and reveals the one that you choose: in the console for 15 seconds, in a terminal once. For key-value engines of version 1 and 2.',
   right: 'read',
   about: 'component',
+  speaks: 'vault',
   usage: '[PATH]',
   flags: {
     field: { meaning: 'reveal the value of this key', value: 'KEY' },
@@ -109,6 +117,7 @@ export const vaultWriteAbout: FlowAbout = {
     'Asks for the value of each key, masked and twice, and writes them; other keys of the path stay. Where the engine keeps versions it is refused when somebody else wrote meanwhile.',
   right: 'operate',
   about: 'component',
+  speaks: 'vault',
   usage: '[PATH [KEY...]]',
   flags: { replace: { meaning: 'these keys alone: others of the path go' } },
   offered: isOpen,
@@ -122,6 +131,7 @@ export const vaultAdminAbout: FlowAbout = {
     'Writes the policy admin where there is none and makes a token with it that outlives the one that made it, shown once to its holder, who types it again. With it the root token can go.',
   right: 'reveal',
   about: 'component',
+  speaks: 'vault',
   offered: isOpen,
 };
 
@@ -132,6 +142,7 @@ export const vaultPoliciesAbout: FlowAbout = {
   summary: 'Lists the policies, or shows what one of them allows.',
   right: 'read',
   about: 'component',
+  speaks: 'vault',
   usage: '[NAME]',
   offered: isOpen,
 };
@@ -144,6 +155,7 @@ export const vaultPolicyAbout: FlowAbout = {
     'Makes a policy, or changes one: read or write below a path, or the whole of it in your editor, or piped in. Shows the difference first. --remove removes it.',
   right: 'operate',
   about: 'component',
+  speaks: 'vault',
   usage: '[NAME]',
   flags: { stdin: { meaning: 'take the policy from what is piped in' }, remove: { meaning: 'remove it' } },
   offered: isOpen,
@@ -157,6 +169,7 @@ export const vaultApproleAbout: FlowAbout = {
     'Switches AppRole on where it is off, writes a role with its policies, and makes a secret id for it, which is tried and then shown once. Run for a role that is there it makes another secret id.',
   right: 'reveal',
   about: 'component',
+  speaks: 'vault',
   usage: '[ROLE]',
   flags: {
     policy: { meaning: 'what it may do; may be given again', value: 'NAME', repeats: true },
@@ -174,6 +187,7 @@ export const vaultSnapshotAbout: FlowAbout = {
     'Takes a snapshot of its integrated storage, checks every sum in it, and saves it to a file that only you may read. It is encrypted, and opens with the key shares of now.',
   right: 'reveal',
   about: 'component',
+  speaks: 'vault',
   usage: '[FILE]',
   offered: isOpen,
 };
@@ -186,6 +200,7 @@ export const vaultRotateAbout: FlowAbout = {
     'Takes the key shares in force and makes new ones, as many as you say; each holder sees theirs alone, writes it down and types it again. Until all is proved the shares of before stay in force.',
   right: 'reveal',
   about: 'component',
+  speaks: 'vault',
   offered: isOpen,
 };
 
@@ -197,6 +212,7 @@ export const vaultRootAbout: FlowAbout = {
     'Takes as many key shares as open it and makes one more root token, shown once to who asked for it. Left in the middle the attempt is cancelled. Newer servers want a token for this too.',
   right: 'reveal',
   about: 'component',
+  speaks: 'vault',
   offered: isOpen,
 };
 
@@ -208,5 +224,6 @@ export const vaultRevokeRootAbout: FlowAbout = {
     'Tries another way in first, and revokes the root token only then: an admin token that is no child of it and lasts, or key shares where they can make a root token without a login.',
   right: 'destroy',
   about: 'component',
+  speaks: 'vault',
   offered: isOpen,
 };

@@ -127,6 +127,8 @@ export interface Flow {
   wordsFor?: (entry: CatalogEntry) => readonly (readonly string[])[];
   /** A run that was left in the middle can be gone on with on another day: `run --resume`. */
   resumes?: true;
+  /** Of a flow about a component: the API that it speaks (`ComponentView.speaks`). Where one component alone speaks it, its name may be left away. */
+  speaks?: string;
   /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
   /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */

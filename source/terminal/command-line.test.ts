@@ -127,6 +127,29 @@ async function run(
 }
 
 describe('the registry', () => {
+  test('a flow about the one component that speaks its API needs no name of it', async () => {
+    const manager = { ...sealed, speaks: 'vault' };
+    const facts = { ...fleetFacts, components: [manager, componentView('password-vault')] };
+    const reached = async (...argv: string[]) => {
+      const { ran, stderr } = await run(argv, { facts });
+      const [one] = ran;
+      return one ? [one.input.component?.id, ...one.input.words] : stderr;
+    };
+    expect(await reached('unseal')).toEqual(['secrets-manager-path']);
+    expect(await reached('unseal', 'secrets-manager-path')).toEqual(['secrets-manager-path']);
+    // What is no name is the flow's own: a path, not the beginning of a component's id.
+    expect(await reached('vault', 'list', 'secret')).toEqual(['secrets-manager-path', 'secret']);
+    expect(await reached('vault', 'list', 'secrets-manager-path', 'secret')).toEqual(['secrets-manager-path', 'secret']);
+    expect(await reached('unseal', 'secret-manager')).toMatch(/There is no component "secret-manager" here/);
+    expect(await reached('key')).toMatch(/Nothing that runs here is what "key" is about/);
+    const other = { ...manager, key: 'nas/vault/secrets-manager-path', host: 'nas' };
+    const several = await run(['unseal'], { facts: { ...facts, components: [manager, other] } });
+    expect(several.exitCode).toBe(2);
+    expect(several.stderr).toMatch(
+      /"unseal" can be about several: local\/stack\/secrets-manager-path,\s+nas\/vault\/secrets-manager-path\./,
+    );
+  });
+
   test('every flow has a verb of its own, and the help names it', async () => {
     const verbs = flows.map(({ verb }) => verb);
     expect(new Set(verbs).size).toBe(flows.length);

@@ -21,7 +21,6 @@ export interface Completion {
 /** What usage texts call it. */
 const placeholders: Readonly<Record<string, WordKind>> = {
   COMPONENT: 'component',
-  NAME: 'host',
   FILE: 'file',
   SOURCE: 'file',
   TARGET: 'file',
@@ -36,6 +35,11 @@ const exceptions: Readonly<Record<string, readonly (readonly WordKind[])[]>> = {
   restore: [['entry']],
   duty: [['component']],
   edit: [['component']],
+  'hosts check': [['host']],
+  'hosts remove': [['host']],
+  'hosts trust': [['host']],
+  // Paths in a server, not on this machine.
+  ...Object.fromEntries(['vault list', 'vault read', 'vault write'].map((verb) => [verb, [['component']]])),
   ...Object.fromEntries(['audit', 'completion', 'incident', 'practice', 'run'].map((verb) => [verb, []])),
 };
 
@@ -149,7 +153,7 @@ function kindsOf(option: Option): WordKind[] {
   if (option.long === '--component') return ['component'];
   const [, value = ''] = /[<[]([^>\]]+)[>\]]/.exec(option.flags) ?? [];
   const kind = placeholders[value.toUpperCase()];
-  return kind === undefined || kind === 'host' ? [] : [kind];
+  return kind === undefined ? [] : [kind];
 }
 
 function kindsAt(name: string, command: Command, taken: readonly string[]): readonly WordKind[] {

@@ -15,7 +15,7 @@ export function addFlow(program: Command, flow: Flow, choose: (name: string, ver
     .command(`${second ?? first} [words...]`)
     .summary(firstLower(flow.title))
     .description(flow.summary)
-    .usage(`${flow.about !== 'host' && !flow.subject ? `COMPONENT${flow.all ? '|all' : ''}` : ''}${words} [options]`.trim())
+    .usage(`${subjectUsage(flow)}${words} [options]`.trim())
     .action((given: string[]) => {
       const flags = { ...(second !== undefined && takenOver(parent, flow)), ...writtenOptions(command) };
       choose(flow.verb, async (context) => (await import('./flow-verb.ts')).runFlowVerb(context, flow, given, flags));
@@ -26,6 +26,12 @@ export function addFlow(program: Command, flow: Flow, choose: (name: string, ver
     if (repeats) command.option(written, meaning, (given: string, before: string[] = []) => [...before, given]);
     else command.option(written, meaning);
   }
+}
+
+function subjectUsage({ about, subject, all, speaks }: Flow): string {
+  if (about === 'host' || subject) return '';
+  if (speaks !== undefined) return '[COMPONENT]';
+  return all ? 'COMPONENT|all' : 'COMPONENT';
 }
 
 /** By the names that flows give them: commander's own are spelled otherwise (`keepAll`), and `--no-backup` is there called `backup`, and true until it is said. */

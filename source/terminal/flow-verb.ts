@@ -7,6 +7,7 @@ import { cleanLine } from '../text/clean.ts';
 import { type Answers, readAnswers, unasked, withAnswers } from './answers.ts';
 import { findComponent } from './find-component.ts';
 import { deployedAs, findEntry } from './find-entry.ts';
+import { speakerOf, subjectOf } from './flow-subject.ts';
 import { JsonSink, TextSink } from './shown-text.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import { TerminalOperator } from './terminal-operator.ts';
@@ -28,11 +29,13 @@ export async function runFlowVerb(
   const { output, options, signal } = context;
   // Said before anything is looked at: not even a question is put in read-only mode.
   if (options.readOnly && flow.right !== 'read') throw await readOnlyRefusal(context, flow);
-  const subject = flow.about === 'host' ? undefined : subjectOf(flow, words);
+  // One that may be left away is looked for among what is there.
+  const written = flow.about === 'host' || flow.speaks !== undefined ? undefined : subjectOf(flow, words);
   const deck = await context.deck();
   const snapshot = await deck.fleet.settle(signal);
   if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.places.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
+  const subject = flow.speaks === undefined ? written : speakerOf(flow, flow.speaks, words, snapshot);
   const stdin = flags.stdin === true ? await readAll(context.stdin, signal, '--stdin') : undefined;
   const answers = await answersOf(context, stdin !== undefined);
   const common = { options: flags, ...(stdin && { stdin }) };
@@ -146,25 +149,6 @@ function onAll(flow: Flow, { places }: FleetSnapshot): Fault {
 /** A program's output must reach a pipe alone: `exec db -- pg_dump > dump.sql`. */
 function passesOutputOn(flow: Flow, outcome: FlowOutcome): boolean {
   return (flow.id === 'exec' || flow.id === 'compose') && outcome.exitCode !== undefined;
-}
-
-function subjectOf(flow: Flow, words: readonly string[]): { name: string; words: readonly string[] } {
-  const { name, words: rest } = flow.subject?.(words) ?? { name: words[0], words: words.slice(1) };
-  if (name === undefined || name === '') {
-    throw new Fault({
-      code: 'usage.component',
-      message: `${flow.verb} needs the name of a component.`,
-      remedy: `quarterdeck ${flow.verb} COMPONENT${flow.all ? '|all' : ''}${flow.usage ? ` ${flow.usage}` : ''}; "quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}" lists them.`,
-    });
-  }
-  if (rest.length > 0 && !flow.usage) {
-    throw new Fault({
-      code: 'usage.words',
-      message: `${flow.verb} takes one component, and "${cleanLine(rest[0] ?? '')}" is one word too many.`,
-      remedy: `Run it once for each component.`,
-    });
-  }
-  return { name, words: rest };
 }
 
 /** Looking is done everywhere, changing in one place that is named when there are several. */
