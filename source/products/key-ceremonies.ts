@@ -1,7 +1,7 @@
 import type { Grant } from '../grants/grant.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type VaultAnswer, VaultApi, type VaultPlace } from './vault-api.ts';
-import { dataOf, numberIn, textIn, textsIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
+import { dataOf, numberIn, strangeAnswer, textIn, textsIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
 
 /** What takes the threshold of shares once more, on a server that is open. Its nonce goes with each share: what belongs to another attempt is refused. */
 export interface CeremonyStatus {
@@ -247,6 +247,7 @@ async function stepOf<Result>(
 }
 
 function statusOf(data: Record<string, unknown>): CeremonyStatus {
+  if (typeof data['started'] !== 'boolean' && typeof data['progress'] !== 'number') throw strangeAnswer('tell of an attempt');
   return {
     started: data['started'] === true,
     nonce: cleanLine(textIn(data, 'nonce')),

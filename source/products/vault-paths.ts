@@ -1,7 +1,7 @@
 import type { Grant } from '../grants/grant.ts';
 import { cleanLine } from '../text/clean.ts';
 import { VaultApi, type VaultPlace } from './vault-api.ts';
-import { dataOf, encodePath, numberIn, textIn, textsIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
+import { dataOf, encodePath, isRecord, numberIn, strangeAnswer, textIn, textsIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
 
 /** A key-value engine. */
 export interface Engine {
@@ -65,14 +65,17 @@ export class VaultPaths {
       const answer = await this.#api.send('GET', encodePath(engine.mount + inside), undefined, signal);
       if (answer.status === 404) return undefined;
       if (answer.status !== 200) throw vaultRefusal(answer, `read ${shown}`);
-      return { values: dataOf(answer) };
+      const data = isRecord(answer.json) ? answer.json['data'] : undefined;
+      if (!isRecord(data)) throw strangeAnswer(`read ${shown}`);
+      return { values: data };
     }
     const query = version === undefined ? '' : `?version=${version}`;
     const answer = await this.#api.send('GET', `${encodePath(`${engine.mount}data/${inside}`)}${query}`, undefined, signal);
     if (answer.status !== 200 && answer.status !== 404) throw vaultRefusal(answer, `read ${shown}`);
     const { data, metadata } = dataOf(answer) as { data?: unknown; metadata?: Record<string, unknown> | null };
     // A version that was deleted answers 404 as well, and tells of itself.
-    if (!metadata) return undefined;
+    if (!metadata && answer.status === 404) return undefined;
+    if (!metadata) throw strangeAnswer(`read ${shown}`);
     const values = typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
     const gone = metadata['destroyed'] === true ? 'destroyed' : answer.status === 404 ? 'deleted' : undefined;
     return {

@@ -23,9 +23,20 @@ export function encodePath(path: string): string {
 
 /** What is under `data`, or at the top where old calls answer without an envelope. */
 export function dataOf({ json }: Pick<VaultAnswer, 'json'>): Record<string, unknown> {
-  const body = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
-  const { data } = body;
-  return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : body;
+  const body = isRecord(json) ? json : {};
+  return isRecord(body['data']) ? body['data'] : body;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What answers there is something else: a proxy's page, another product. Nothing may be concluded from it. */
+export function strangeAnswer(what: string): Fault {
+  return vaultFault(
+    `Asked to ${what}, it answered as no secrets manager does.`,
+    'Look whether something stands in front of it, and at its log.',
+  );
 }
 
 export const textIn = (data: Readonly<Record<string, unknown>>, name: string): string => {

@@ -1,7 +1,7 @@
 import type { Grant } from '../grants/grant.ts';
 import { cleanLine } from '../text/clean.ts';
 import { VaultApi, type VaultPlace } from './vault-api.ts';
-import { dataOf, encodePath, numberIn, textIn, textsIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
+import { dataOf, encodePath, numberIn, strangeAnswer, textIn, textsIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
 
 /** What is known of a token; itself not in it. */
 export interface TokenFacts {
@@ -111,7 +111,9 @@ function clientTokenOf(json: unknown): string {
   );
 }
 
+/** Throws where it is none: whoever takes a page for a token revokes the last one. */
 function tokenFactsOf(data: Record<string, unknown>): TokenFacts {
+  if (!Array.isArray(data['policies']) || typeof data['ttl'] !== 'number') throw strangeAnswer('look the token up');
   const policies = textsIn(data, 'policies').map(cleanLine);
   return {
     displayName: cleanLine(textIn(data, 'display_name')),
