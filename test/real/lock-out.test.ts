@@ -1,0 +1,73 @@
+import { appendFile, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { FlowWorld } from '../../source/flows/flow.ts';
+import { lockOutReason } from '../../source/flows/lock-out.ts';
+import { guardsOf } from '../../source/flows/lock-out-facts.ts';
+import { parseBanTarget } from '../../source/products/ban-target.ts';
+import { EngineDouble } from '../doubles/engine-double.ts';
+import { FleetDouble, placeView } from '../doubles/fleet-double.ts';
+import { type FarHost, openFar } from './far-host.ts';
+import { describeNetwork, type FarNetwork, makeNetwork } from './far-network.ts';
+import { describeSshd, type Sshd, startSshd } from './sshd.ts';
+
+const soon = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
+
+await describeNetwork('who must not be banned on machines in networks of their own', () => {
+  describeSshd('one behind the other', () => {
+    let network: FarNetwork;
+    let sshds: Record<'near' | 'deep', Sshd>;
+    let near: FarHost;
+    let deep: FarHost;
+    let world: FlowWorld;
+
+    beforeAll(async () => {
+      network = await makeNetwork();
+      const port = 2222;
+      sshds = {
+        near: await startSshd({ within: network.near, address: network.nearAddress, port }),
+        deep: await startSshd({ within: network.deep, address: network.deepAddress, port }),
+      };
+      const client = await sshds.deep.client({ deep: { config: ['ProxyJump near'] } });
+      await appendFile(client.config, await readFile((await sshds.near.client({ near: {} })).config));
+      const { program } = client;
+      near = await openFar(sshds.near, { program, destination: 'near' });
+      deep = await openFar(sshds.deep, { program, destination: 'deep' });
+      const places = ['near', 'deep'].map((name) => placeView(name, { hostKind: 'ssh' }));
+      world = {
+        fleet: new FleetDouble({ places }),
+        engineOf: () => new EngineDouble(),
+        hostOf: (place: string) => (place === 'near' ? near : deep).host,
+        hosts: { list: async () => ({ near: { ssh: 'near' }, deep: { ssh: 'deep' } }), program, env: process.env },
+      } as unknown as FlowWorld;
+    });
+    afterAll(async () => {
+      await Promise.all([near?.leave(), deep?.leave()]);
+      for (const sshd of Object.values(sshds ?? {})) await sshd.leave();
+      await network?.leave();
+    });
+
+    /** Why this would lock the operator out of that machine. */
+    async function reason(place: 'near' | 'deep', text: string): Promise<string | undefined> {
+      const target = parseBanTarget(text);
+      if (typeof target === 'string') throw new Error(target);
+      await (place === 'near' ? near : deep).host.link.ready(soon());
+      return lockOutReason(target, await guardsOf(world, place, undefined, soon()));
+    }
+    /** The nearer end of the cable to a machine: where those come from who come over it. */
+    const before = (address: string) => address.replace(/\.\d+$/, '.1');
+
+    it('the operator, as each machine sees them: behind a jump host that is the jump host', { timeout: 120_000 }, async () => {
+      expect(await reason('near', before(network.nearAddress))).toMatch(/the address you come from, as near sees it/);
+      expect(await reason('deep', before(network.deepAddress))).toMatch(/the address you come from, as deep sees it/);
+      expect(await reason('deep', network.deepAddress)).toMatch(/at which you reach deep|an address of deep itself/);
+    });
+
+    it('every listed host and what ssh jumps over, and the network that the machine is in', { timeout: 120_000 }, async () => {
+      expect(await reason('deep', network.nearAddress)).toMatch(/your host near|jumps over to your host deep/);
+      expect(await reason('near', network.deepAddress)).toMatch(/your host deep/);
+      expect(await reason('deep', network.deepAddress.replace(/\.\d+$/, '.99'))).toMatch(/the network of deep on /);
+      expect(await reason('deep', network.deepAddress.replace(/\.\d+$/, '.0/16'))).toMatch(/shuts out/);
+      expect(await reason('deep', '203.0.113.7')).toBeUndefined();
+    });
+  });
+});
