@@ -77,3 +77,37 @@ test('a wrong share, and leaving with Esc: what is left is said, and u goes on w
   await give(share(3));
   await screen.sees('vault is unsealed.');
 });
+
+test('new shares through the palette: one holder at a time, and leaving loses nothing', async () => {
+  await stage.unseal();
+  await open({ columns: 80, rows: 24 });
+  screen.deck.show(({ components }) => ({
+    components: components.map((one) => (one.id === 'secrets-manager-path' ? { ...one, word: 'healthy' } : one)),
+  }));
+  await screen.press(':');
+  await screen.type('new key shares');
+  await screen.sees('▸ do    Make new key shares: secrets-manager-path');
+  await screen.press('enter');
+  await screen.sees('Token for vault', 'quarterdeck vault rotate secrets-manager-path');
+  await give(stage.token);
+  await screen.sees('Key shares in all');
+  await screen.press('enter');
+  await screen.sees('How many of them open it together');
+  await screen.press('enter');
+  for (const at of [0, 1, 2]) {
+    await screen.sees(`Key share ${at + 1} of 3`);
+    await give(share(at));
+  }
+  await screen.sees('is the holder of share 1 at the screen, alone?');
+  seen += screen.raw();
+  await screen.press('enter');
+  await screen.sees('Write it down now', /[0-9a-f]{66}/);
+  expect(misfits(screen.frame(), { columns: 80, rows: 24 })).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('Leave, and lose what was not handed out?', 'stay in force');
+  await screen.misses(/[0-9a-f]{66}/);
+  await screen.press('down', 'enter');
+  await screen.sees('The shares of before stay in force');
+  expect(await stage.ask('GET', 'sys/rotate/root/init')).toMatchObject({ data: { started: false } });
+  for (const one of [...stage.shares, stage.token]) expect(seen).not.toContain(one);
+});

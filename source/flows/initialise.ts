@@ -109,7 +109,7 @@ function outcomeOf({ sealed }: SealStatus, { shares, threshold }: { shares: numb
         {
           id: 'second-admin',
           title: 'Make another admin token, try it, then revoke the root token',
-          detail: 'Newer releases have no way to a new root token without a login.',
+          detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. Newer releases have no way to a new root token without a login.`,
           byHand: true,
         },
       ],

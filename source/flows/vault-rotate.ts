@@ -126,7 +126,7 @@ async function giveOut(
               }
             : {
                 code: 'interrupted.handout',
-                message: `The new shares of ${id} were not all handed out. The shares of before stay in force.`,
+                message: `The shares of before stay in force: the new ones of ${id} were not all handed out.`,
                 remedy: 'Have who wrote a new one down throw it away. Rotate again when all holders are at hand.',
                 cause,
               },
