@@ -113,6 +113,11 @@ export class ClusterApi {
     return this.#send('POST', path, body, grant.signal);
   }
 
+  /** A POST that asks: a review of rights is made, answered and forgotten. */
+  async review<T>(path: string, body: unknown, signal: AbortSignal): Promise<T> {
+    return jsonOf<T>(await this.#ok('POST', path, body, signal));
+  }
+
   /** A POST that the server only tries. */
   async rehearse(path: string, body: unknown, signal: AbortSignal): Promise<ExchangeAnswer> {
     return this.#send('POST', `${path}?dryRun=All`, body, signal);

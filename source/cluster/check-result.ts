@@ -7,6 +7,8 @@ export interface CheckResult {
   summary: string;
   evidence?: readonly string[];
   advice?: string;
+  /** It could not be looked at. */
+  unseen?: true;
 }
 
 /**
@@ -24,7 +26,7 @@ export async function looked(look: () => Promise<CheckResult>): Promise<CheckRes
       thrown.code === 'unreachable.cluster' ||
       thrown.kind === 'failed';
     if (!unseen) throw thrown;
-    return { state: 'warning', summary: `Not looked at: ${thrown.message}`, advice: thrown.remedy };
+    return { state: 'warning', summary: `Not looked at: ${thrown.message}`, advice: thrown.remedy, unseen: true };
   }
 }
 

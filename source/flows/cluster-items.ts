@@ -5,6 +5,7 @@ import { type CheckResult, looked } from '../cluster/check-result.ts';
 import { type Checker, checkers, judgeChecker } from '../cluster/checkers.ts';
 import { planDrain, rehearseDrain } from '../cluster/drain.ts';
 import { checkHealth, checkNodes, checkPods, checkSkew, checkSupport } from '../cluster/node-checks.ts';
+import { checkRights } from '../cluster/rights-check.ts';
 import { Fault } from '../faults/fault.ts';
 import { countText } from '../text/quantities.ts';
 import { observeSnapshot } from './cluster-snapshot.ts';
@@ -21,14 +22,20 @@ interface Item {
 
 /** Everything that is looked at before the upgrade, in the order of the checklist. */
 async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
-  const { api, facts, target, session, ways, list } = walk;
+  const { api, facts, session, ways, list } = walk;
   const { signal } = session;
   const ours = new Set(facts.nodes.filter(({ name }) => list.note(nodeItem(name))?.data?.['cordoned'] === 1).map(({ name }) => name));
   const first = facts.nodes.find(({ controlPlane }) => controlPlane);
   const way = first && (await ways.to(first));
+  let running: Promise<CheckResult> | undefined;
+  const checked = () => {
+    running ??= runCheckers(walk);
+    return running;
+  };
   return [
     { id: 'skew', section: sections.where, title: 'Version skew', look: async () => checkSkew(facts) },
     { id: 'support', section: sections.where, title: 'Support', look: async () => checkSupport(facts, Date.now()) },
+    { id: 'rights', section: sections.where, title: 'Rights', look: () => checkRights(api, signal) },
     { id: 'health', section: sections.health, title: 'API server and etcd', look: () => checkHealth(api, signal) },
     { id: 'nodes', section: sections.health, title: 'Nodes', look: async () => checkNodes(facts, ours) },
     {
@@ -41,9 +48,9 @@ async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
       id: 'deprecated',
       section: sections.api,
       title: 'Deprecated APIs in use',
-      look: () => checkDeprecated(api, target.minor, signal),
+      look: () => checkUse(walk, checked),
     },
-    { id: 'checker', section: sections.api, title: 'Deprecated APIs deployed', look: () => runCheckers(walk) },
+    { id: 'checker', section: sections.api, title: 'Deprecated APIs deployed', look: checked },
     { id: 'webhooks', section: sections.api, title: 'Webhooks', look: () => checkWebhooks(api, signal) },
     { id: 'apiservices', section: sections.api, title: 'API services', look: () => checkApiServices(api, signal) },
     { id: 'stored', section: sections.api, title: 'Stored versions', look: () => checkStoredVersions(api, signal) },
@@ -84,6 +91,11 @@ export async function announce(walk: ClusterWalk): Promise<void> {
     if (!walk.list.item(id)) await walk.list.set(id, { section, title, state: 'todo' });
 }
 
+export async function lookAtSnapshot(walk: ClusterWalk): Promise<void> {
+  const result = await looked(() => observeSnapshot(walk));
+  if (result.state !== 'skipped') await tellCheck(walk, { id: 'snapshot', section: sections.safety, title: 'etcd snapshot' }, result);
+}
+
 /** Looks at everything. What cannot be looked at says why, and the others go on. */
 export async function observe(walk: ClusterWalk): Promise<void> {
   const { session, list } = walk;
@@ -98,6 +110,13 @@ export async function observe(walk: ClusterWalk): Promise<void> {
   }
   session.progress({ id: 'pods', label: 'Pods read', done: true });
   await list.keepSeen();
+}
+
+/** What asks is counted; where that may not be seen, and no program has looked at what is deployed, nobody has checked at all (R73). */
+async function checkUse({ api, target, session }: ClusterWalk, checked: () => Promise<CheckResult>): Promise<CheckResult> {
+  const used = await looked(() => checkDeprecated(api, target.minor, session.signal));
+  if (!used.unseen || !(await checked()).unseen) return used;
+  return { ...used, state: 'blocked', advice: `${used.advice} Or have pluto or kubent on this host, which look at what is deployed.` };
 }
 
 /** pluto and kubent, where the host has one of them. */
@@ -123,6 +142,7 @@ async function runCheckers({ world, input, context, target, session }: ClusterWa
   if (worstOne) return { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
   return {
     state: 'warning',
+    unseen: true,
     summary: 'neither pluto nor kubent is on this host',
     advice: `What lies in files and charts the API server does not know: pluto detect-files -d DIR --target-versions k8s=${target.text}`,
   };
@@ -144,12 +164,13 @@ function addons({ facts, target }: ClusterWalk): CheckResult {
 }
 
 /** The drain as the server would let it be, without doing it. */
-async function rehearsed({ api, session }: ClusterWalk, node: string): Promise<CheckResult> {
+async function rehearsed({ api, session, facts }: ClusterWalk, node: string): Promise<CheckResult> {
   const plan = await planDrain(api, node, session.signal);
   const refused = await rehearseDrain(api, plan, session.signal);
   const lost = [
     ...plan.withData.map((pod) => `${pod} loses what it keeps in emptyDir`),
     ...plan.bare.map((pod) => `${pod} is not made anew: nothing controls it`),
+    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['there is no other node: nothing runs until this one is back'] : []),
   ];
   const evidence = [...refused.map(({ pod, why }) => `${pod}: ${why}`), ...lost];
   const moved = `${countText(plan.evicted.length, 'pod')} to move`;

@@ -12,7 +12,7 @@ import {
 import { lastWords, type NodeWay } from '../cluster/node-way.ts';
 import { Fault } from '../faults/fault.ts';
 import { agoText, bytesText } from '../text/quantities.ts';
-import { actId, type ClusterWalk, sections } from './cluster-walk.ts';
+import { actId, type ClusterWalk, sections, targetOf } from './cluster-walk.ts';
 
 /** An older one lacks too much of what was done since (R73). */
 export const freshMs = 3_600_000;
@@ -109,7 +109,7 @@ async function observeBuiltIn({ api, facts, session }: ClusterWalk): Promise<Che
 
 /** Takes one, and keeps what it is in the checklist. */
 export async function snapshotNow(walk: ClusterWalk): Promise<void> {
-  const { session, list, facts, input } = walk;
+  const { session, list, facts } = walk;
   const plane = await controlPlaneWay(walk);
   if (!plane?.way) throw new Fault({ code: 'refused.noWay', message: 'There is no way to the control plane from here.', remedy: byHand() });
   const { way } = plane;
@@ -121,7 +121,7 @@ export async function snapshotNow(walk: ClusterWalk): Promise<void> {
       id: actId(walk, 'snapshot'),
       right: 'operate',
       request: `on ${plane.name}: ${argv.join(' ')}`,
-      target: { host: input.place },
+      target: targetOf(walk),
       limitMs: snapshotLimitMs,
       run: async (grant) => {
         const outcome = await way.run(grant, argv);
@@ -150,7 +150,7 @@ export async function snapshotNow(walk: ClusterWalk): Promise<void> {
     request: `on ${plane.name}: ${snapshotCommands(tools, kubeadmEtcd, file)
       .map((argv) => argv.join(' '))
       .join(' && ')}`,
-    target: { host: input.place },
+    target: targetOf(walk),
     limitMs: snapshotLimitMs,
     run: (grant) => takeSnapshot(grant, way, tools, kubeadmEtcd, file),
   });

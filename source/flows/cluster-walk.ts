@@ -58,6 +58,12 @@ export function actId({ tries }: ClusterWalk, name: string): string {
   return count === 1 ? name : `${name} (${count})`;
 }
 
+/** Whom an act is about, for the audit: the host that it goes through, and the cluster. */
+export const targetOf = ({ input, context }: ClusterWalk): { host: string; component: string } => ({
+  host: input.place,
+  component: context,
+});
+
 /** The answer of a check as an item of the list. */
 export async function tellCheck(
   { list }: ClusterWalk,

@@ -78,6 +78,7 @@ export class NodeWays {
   readonly #place: string;
   readonly #signal: AbortSignal;
   readonly #known = new Map<string, Promise<NodeWay | undefined>>();
+  readonly #why = new Map<string, string>();
 
   constructor(world: FlowWorld, place: string, signal: AbortSignal) {
     this.#world = world;
@@ -94,6 +95,11 @@ export class NodeWays {
     return way;
   }
 
+  /** Why there is no way to it. */
+  why({ name }: Pick<ClusterNode, 'name'>): string {
+    return this.#why.get(name) ?? 'there is no way to it from here';
+  }
+
   async #find(node: ClusterNode): Promise<NodeWay | undefined> {
     const { practice } = this.#world;
     if (practice) return practice.runOnNode && wayInPractice(practice.runOnNode.bind(practice), node.name);
@@ -105,7 +111,7 @@ export class NodeWays {
     const facts = await host.facts(this.#signal);
     const own = facts.addresses.filter((address) => !/^(?:127\.|::1$|fe80:)/.test(address));
     if (facts.hostname !== name && !addresses.some((address) => own.includes(address))) return undefined;
-    return wayOverHost(host, host.kind === 'ssh' ? `over ssh on ${cleanLine(host.name)}` : 'on this machine', facts.uid === 0);
+    return this.#asRoot(name, host, host.kind === 'ssh' ? `over ssh on ${cleanLine(host.name)}` : 'on this machine', facts.uid);
   }
 
   async #overSsh({ name, addresses }: ClusterNode): Promise<NodeWay | undefined> {
@@ -115,11 +121,25 @@ export class NodeWays {
     for (const [known, settings] of Object.entries(await hosts.list())) {
       const target = parseDestination(settings.ssh).target.replace(/^.*@/, '');
       if (known !== name && target !== name && !addresses.includes(target)) continue;
-      const host = await hosts.open(known, settings);
-      await host.link.ready(this.#signal);
-      const { uid } = await host.facts(this.#signal);
-      return wayOverHost(host, `over ssh on ${cleanLine(known)}`, uid === 0);
+      try {
+        const host = await hosts.open(known, settings);
+        await host.link.ready(this.#signal);
+        const { uid } = await host.facts(this.#signal);
+        return await this.#asRoot(name, host, `over ssh on ${cleanLine(known)}`, uid);
+      } catch (thrown) {
+        this.#signal.throwIfAborted();
+        if (!(thrown instanceof Fault)) throw thrown;
+        this.#why.set(name, `${cleanLine(known)} cannot be reached now: ${thrown.message}`);
+      }
     }
+    return undefined;
+  }
+
+  /** Who is not root needs a sudo that does not ask: nobody could answer. */
+  async #asRoot(name: string, host: Host, shown: string, uid: number | undefined): Promise<NodeWay | undefined> {
+    const way = wayOverHost(host, shown, uid === 0);
+    if (uid === 0 || (await way.read(['true'], this.#signal)).exitCode === 0) return way;
+    this.#why.set(name, `sudo asks for a password ${shown}`);
     return undefined;
   }
 

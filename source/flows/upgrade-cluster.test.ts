@@ -53,6 +53,7 @@ describe('looking (R73)', () => {
     expect(Object.fromEntries(Object.values(items).map(({ id, state }) => [id, state]))).toEqual({
       skew: 'ok',
       support: 'warning',
+      rights: 'ok',
       health: 'ok',
       nodes: 'ok',
       pods: 'warning',
@@ -142,6 +143,31 @@ describe('looking (R73)', () => {
     // Budgets that may not be listed are asked about pod by pod.
     expect(items['drain worker-3']).toMatchObject({ state: 'blocked' });
     expect(items['apiservices']?.state).toBe('warning');
+  });
+
+  test('rights that the walk itself needs are asked for beforehand, and without any checker nothing goes on (R73)', async () => {
+    await stage.close();
+    stage = await ClusterStage.open({
+      forbidden: [
+        { verb: 'create', group: '', resource: 'pods/eviction' },
+        { verb: 'patch', group: '', resource: 'nodes' },
+      ],
+    });
+    const { data } = await stage.run(['practice'], { to, check: true });
+    expect(itemsOf(data)['rights']).toMatchObject({
+      state: 'blocked',
+      summary: 'missing: patch nodes (to cordon and uncordon), create pods/eviction (to drain)',
+    });
+    // Each drain says which right its rehearsal lacks.
+    expect(itemsOf(data)['drain worker-1']).toMatchObject({
+      state: 'warning',
+      summary: expect.stringMatching(/right to create pods\/eviction is missing/),
+    });
+    stage.metrics = 403;
+    expect(itemsOf((await stage.run(['practice'], { to, check: true })).data)['deprecated']).toMatchObject({
+      state: 'blocked',
+      summary: expect.stringMatching(/^Not looked at: The right to get \/metrics is missing/),
+    });
   });
 
   test('half of the API is away, and the rest is looked at', async () => {

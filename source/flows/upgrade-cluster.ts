@@ -10,7 +10,7 @@ import { Checklist, storedChecklist } from '../session/checklist.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
-import { announce, observe } from './cluster-items.ts';
+import { announce, lookAtSnapshot, observe } from './cluster-items.ts';
 import { canSnapshot, snapshotNow } from './cluster-snapshot.ts';
 import { openCluster } from './cluster-target.ts';
 import { type ClusterWalk, fromTo, isAt, nodeItem, planeItem, roundsOf, sections, type WalkPace } from './cluster-walk.ts';
@@ -18,7 +18,7 @@ import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { NodeWays } from './node-ways.ts';
 import { upgradeControlPlane, upgradeNode } from './upgrade-nodes.ts';
 import { chooseTarget, nodesBefore, releasesBetween } from './upgrade-target.ts';
-import { askWalk, checklistData, inTheWay, refusedBy, skipsOf, type WalkAction, writeReport } from './walk-questions.ts';
+import { askWalk, checklistData, inTheWay, skipsOf, type WalkAction, writeReport } from './walk-questions.ts';
 
 export const walkPace: WalkPace = { drain: drainPace, lookMs: 2_000, backMs: 600_000 };
 
@@ -188,9 +188,9 @@ async function untilClear(walk: ClusterWalk): Promise<void> {
         if (actions.length > 0) await snapshotNow(walk);
         return;
       }
-      // A long look ago it was fresh.
+      // Whoever thought about it for long has an old snapshot.
+      await lookAtSnapshot(walk);
       if (list.blocked.length === 0) return;
-      throw refusedBy(list.blocked);
     }
   }
 }

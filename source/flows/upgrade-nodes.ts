@@ -8,7 +8,7 @@ import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
-import { actId, type ClusterWalk, commandText, fromTo, isAt, nodeItem, planeItem, roundsOf, sections } from './cluster-walk.ts';
+import { actId, type ClusterWalk, commandText, fromTo, isAt, nodeItem, planeItem, roundsOf, sections, targetOf } from './cluster-walk.ts';
 
 const commandsLimitMs = 1_800_000;
 const patchLimitMs = 60_000;
@@ -19,11 +19,11 @@ async function runCommands(
   node: ClusterNode,
   { what, commands, seen, destroys }: { what: string; commands: NodeCommands; seen: () => Promise<boolean>; destroys?: readonly string[] },
 ): Promise<void> {
-  const { session, input, ways } = walk;
+  const { session, ways } = walk;
   const way = commands.hand === undefined && !walk.hand ? await ways.to(node) : undefined;
   if (!way) {
     if (await seen()) return;
-    const why = commands.hand ?? (walk.hand ? 'as you said' : 'there is no way to it from here');
+    const why = commands.hand ?? (walk.hand ? 'as you said' : ways.why(node));
     session.show({
       kind: 'text',
       text: [`To be run on ${node.name}, as root (by hand: ${why}):`, ...commands.text.map((line) => `  ${line}`)].join('\n'),
@@ -52,7 +52,7 @@ async function runCommands(
     right: destroys ? 'destroy' : 'operate',
     title: what,
     request: `on ${node.name}, ${way.shown}: ${commandText(commands)}`,
-    target: { host: input.place },
+    target: targetOf(walk),
     ...(destroys && { consequences: destroys }),
     limitMs: commandsLimitMs,
     done: seen,
@@ -203,7 +203,7 @@ function drainText(node: string, { total, left, refused }: DrainProgress): strin
 }
 
 async function drain(walk: ClusterWalk, name: string): Promise<void> {
-  const { api, session, input, pace } = walk;
+  const { api, session, pace } = walk;
   for (;;) {
     const plan = await planDrain(api, name, session.signal);
     if (plan.evicted.length === 0) return;
@@ -217,7 +217,7 @@ async function drain(walk: ClusterWalk, name: string): Promise<void> {
         right: lost.length > 0 ? 'destroy' : 'operate',
         title: `Drain ${name}: move ${countText(plan.evicted.length, 'pod')}`,
         request: `POST /api/v1/namespaces/*/pods/*/eviction for ${plan.evicted.map(podName).join(', ')}`,
-        target: { host: input.place },
+        target: targetOf(walk),
         ...(lost.length > 0 && { consequences: lost }),
         limitMs: Number.POSITIVE_INFINITY,
         done: async () => (await planDrain(api, name, session.signal)).evicted.length === 0,
@@ -247,7 +247,7 @@ async function drain(walk: ClusterWalk, name: string): Promise<void> {
 
 /** What about pods that cannot be moved? True: drain again. */
 async function afterStall(walk: ClusterWalk, name: string, fault: Fault): Promise<boolean> {
-  const { api, session, input } = walk;
+  const { api, session } = walk;
   const plan = await planDrain(api, name, session.signal);
   const refused = await rehearseDrain(api, plan, session.signal);
   const answer = await session.ask.choice({
@@ -272,7 +272,7 @@ async function afterStall(walk: ClusterWalk, name: string, fault: Fault): Promis
     right: 'destroy',
     title: `Delete ${[...stuck].join(', ')}`,
     request: [...stuck].map((pod) => `DELETE /api/v1/namespaces/${pod.replace('/', '/pods/')}`).join(', '),
-    target: { host: input.place },
+    target: targetOf(walk),
     consequences: refused.map(({ pod, why }) => `${pod} ends although its budget forbids it: ${why}`),
     run: (grant) =>
       deletePods(
@@ -286,7 +286,7 @@ async function afterStall(walk: ClusterWalk, name: string, fault: Fault): Promis
 
 /** One node: cordon, drain, its commands, until it is back at its release and ready, uncordon. `only` is the release to stop at. */
 export async function upgradeNode(walk: ClusterWalk, name: string, only?: Release): Promise<void> {
-  const { api, session, input, facts, list, target } = walk;
+  const { api, session, facts, list, target } = walk;
   const before = await readNode(api, name, session.signal);
   const id = nodeItem(name);
   const item = { section: sections.steps, title: name };
@@ -313,7 +313,7 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
       id: actId(walk, `cordon ${name}`),
       right: 'operate',
       request: `PATCH /api/v1/nodes/${name} {"spec":{"unschedulable":true}}`,
-      target: { host: input.place },
+      target: targetOf(walk),
       limitMs: patchLimitMs,
       done: async () => (await readNode(api, name, session.signal))?.cordoned === true,
       run: (grant) => setSchedulable(grant, api, name, false),
@@ -350,7 +350,7 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
       id: actId(walk, `uncordon ${name}`),
       right: 'operate',
       request: `PATCH /api/v1/nodes/${name} {"spec":{"unschedulable":null}}`,
-      target: { host: input.place },
+      target: targetOf(walk),
       limitMs: patchLimitMs,
       done: async () => !session.rehearsing && (await readNode(api, name, session.signal))?.cordoned === false,
       run: (grant) => setSchedulable(grant, api, name, true),

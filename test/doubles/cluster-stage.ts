@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { upgradeAbout } from '../../source/flows/about-upgrade.ts';
@@ -23,7 +24,7 @@ const pace: WalkPace = { drain: { everyMs: 20, againMs: 30, stalledMs: 600 }, lo
 export class ClusterStage {
   readonly cluster: PracticeCluster;
   readonly folder: string;
-  readonly #served: ServedProduct;
+  #served: ServedProduct | undefined;
   readonly #store = new SecretStoreDouble();
   operator = new OperatorDouble('unattended');
   rehearsing = false;
@@ -33,30 +34,39 @@ export class ClusterStage {
   readonly ran: string[] = [];
   /** Called before each of them. */
   before: ((node: string, argv: readonly string[]) => Promise<void> | void) | undefined;
+  /** What `/metrics` answers. */
+  metrics = 200;
   /** Without it there is no way to the nodes. */
   reached = true;
 
-  private constructor(cluster: PracticeCluster, served: ServedProduct, folder: string) {
+  private constructor(cluster: PracticeCluster, folder: string) {
     this.cluster = cluster;
-    this.#served = served;
     this.folder = folder;
   }
 
   static async open(options: ClusterOptions = {}): Promise<ClusterStage> {
-    const cluster = createCluster({ podStartMs: 5, terminationMs: 10, nodeRestartMs: 15, ...options });
-    const served = await serveProduct(cluster.product);
     const folder = await mkdtemp(join(tmpdir(), 'quarterdeck-cluster-'));
-    await writeFile(join(folder, 'kubeconfig'), cluster.kubeconfig(served.url(clusterPort)), { mode: 0o600 });
-    return new ClusterStage(cluster, served, folder);
+    const cluster = createCluster({ podStartMs: 5, terminationMs: 10, nodeRestartMs: 15, ...options });
+    const stage = new ClusterStage(cluster, folder);
+    const [port = clusterPort, listener] = Object.entries(cluster.product.listeners)[0] ?? [];
+    const guarded: RequestListener = (request, response) => {
+      if (request.url === '/metrics' && stage.metrics !== 200) {
+        const message = 'forbidden: User "practice" cannot get path "/metrics"';
+        response.writeHead(stage.metrics, { 'Content-Type': 'application/json' }).end(JSON.stringify({ kind: 'Status', message }));
+      } else listener?.(request, response);
+    };
+    stage.#served = await serveProduct({ ...cluster.product, listeners: { [port]: guarded } });
+    await writeFile(join(folder, 'kubeconfig'), cluster.kubeconfig(stage.url), { mode: 0o600 });
+    return stage;
   }
 
   async close(): Promise<void> {
-    await this.#served.close();
+    await this.#served?.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 
   get url(): string {
-    return this.#served.url(clusterPort);
+    return this.#served?.url(clusterPort) ?? '';
   }
   /** Its API, behind everybody's back. */
   async ask(path: string, init: RequestInit = {}): Promise<Response> {
