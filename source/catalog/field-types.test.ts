@@ -40,6 +40,7 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
     not: ['uid=ann', '(uid=ann', '(&)', '(!(a=1)(b=2))', '(uid=ann))', '()'],
   },
   list: { fits: ['a', 'a, b', ['a', 'b']], not: ['', 'a,,b', []] },
+  'comma-separated-list': { fits: ['a', 'ca.lan,localhost'], not: ['', 'a,,b', ['a']] },
   'cidr-list': { fits: ['0.0.0.0/0', '10.8.0.0/24, fd00::/64', ['10.0.0.0/8']], not: ['', '10.8.0.2', '10.8.0.0/24, lan', []] },
   map: { fits: ['{"10.1.0.1": ["192.0.2.1:4242"]}', {}], not: ['', '[]', 'a=b', []] },
   'list of ip-address': { fits: ['1.1.1.1, 9.9.9.9', ['2620:fe::fe']], not: ['', '1.1.1.1, dns', []] },

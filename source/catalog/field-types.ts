@@ -77,6 +77,9 @@ const checks: Record<FieldType, Check> = {
   ),
   list: (value) =>
     unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list: entries with commas between them'),
+  // As the program reads it: one value with commas in it.
+  'comma-separated-list': (value) =>
+    unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be entries with commas between them'),
   'list of ip-address': (value, { secret }) => {
     const wrong = itemsOf(value).find((item) => !isIp(item));
     if (itemsOf(value).length === 0) return 'must be a list of addresses with commas between them';

@@ -31,6 +31,7 @@ export const fieldTypes = [
   'dn',
   'ldap-filter',
   'list',
+  'comma-separated-list',
   'list of ip-address',
   'cidr-list',
   'map',

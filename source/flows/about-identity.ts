@@ -100,3 +100,31 @@ export const ldapAddAbout: FlowAbout = {
   },
   offered: (component) => component.speaks === 'ldap' && runs(component),
 };
+
+export const caIssueAbout: FlowAbout = {
+  id: 'ca-issue',
+  verb: 'ca issue',
+  title: 'Issue a certificate',
+  summary:
+    'Has the internal authority issue a certificate for one or more names. The key is made on the host that uses it, never leaves it, and is readable by its owner alone.',
+  right: 'operate',
+  about: 'component',
+  usage: '[NAME...]',
+  flags: {
+    folder: { meaning: 'where certificate and key go on the host, absolute', value: 'FOLDER' },
+    days: { meaning: 'how long it is to be valid; the authority has the last word', value: 'DAYS' },
+  },
+  offered: (component) => component.speaks === 'step-ca' && runs(component),
+};
+
+export const caInspectAbout: FlowAbout = {
+  id: 'ca-inspect',
+  verb: 'ca inspect',
+  title: 'Inspect a certificate',
+  summary:
+    'Says of a certificate in a file or behind an address for which names it is, who signed it, when it ends and whether the internal authority stands behind it.',
+  right: 'read',
+  about: 'component',
+  usage: '[FILE|HOST:PORT]',
+  offered: (component) => component.speaks === 'step-ca' && runs(component),
+};

@@ -10,6 +10,8 @@ import {
 import {
   adminTokenAbout,
   closeSignupsAbout,
+  caInspectAbout,
+  caIssueAbout,
   firstAdminAbout,
   ldapAddAbout,
   ldapUsersAbout,
@@ -235,6 +237,8 @@ export const flows: readonly Flow[] = [
   later(ldapUsersAbout, async () => (await import('./ldap-people.ts')).ldapUsers),
   later(ldapAddAbout, async () => (await import('./ldap-people.ts')).ldapAdd),
   later(secretsListAbout, async () => (await import('./secrets-list.ts')).secretsList),
+  later(caIssueAbout, async () => (await import('./ca-issue.ts')).caIssue),
+  later(caInspectAbout, async () => (await import('./ca-inspect.ts')).caInspect),
   later(secretsSetAbout, async () => (await import('./secrets-set.ts')).secretsSet),
   later(secretsRevealAbout, async () => (await import('./secrets-reveal.ts')).secretsReveal),
   later(secretsRotateAbout, async () => (await import('./secrets-rotate.ts')).secretsRotate),

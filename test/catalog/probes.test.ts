@@ -235,6 +235,14 @@ table('vulnerability-scanner', [
   ['page fails', { answer: answered(502, 'Bad Gateway'), calls: { tests: exited(0, '94211 8\n') } }, 'failing', 'bad'],
 ]);
 
+table('internal-ca', [
+  ['healthy', { answer: answered(200, '{"status":"ok"}'), calls: { version: answered(200, '{"version":"0.28.4"}') } }, undefined],
+  ['starting', { answer: silent, age: 5 }, 'starting', 'busy'],
+  ['away', { answer: silent }, 'not answering', 'bad', /private names are not renewed/],
+  ['failing', { answer: answered(500, '{"status":500,"message":"internal"}') }, 'failing', 'bad'],
+  ['somebody else', { answer: answered(200, '<html>') }, 'strange answer', 'warn'],
+]);
+
 table('password-vault', [
   [
     'signups open (R20)',

@@ -1,0 +1,196 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
+import { componentView } from '../../test/doubles/fleet-double.ts';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import type { ExecResult } from '../engine/engine.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
+import { caInspect } from './ca-inspect.ts';
+import { caIssue } from './ca-issue.ts';
+
+const id = 'internal-ca';
+const component = componentView(id, { speaks: 'step-ca', word: 'healthy' });
+let folder: string;
+let stage: FlowStage;
+/** Arguments of every program that ran in the container. */
+let argvs: (readonly string[])[];
+
+const openssl = (...words: string[]) => execFileSync('openssl', words, { cwd: folder, stdio: 'pipe' });
+
+/** Runs the script that a container would be given, with a `step` that signs as the real one does. */
+function inContainer(argv: readonly string[], stdin: Uint8Array | undefined): Promise<ExecResult> {
+  argvs.push(argv);
+  return new Promise((resolve) => {
+    const [program = '', ...words] = argv;
+    const child = spawn(program, words, { env: { PATH: `${folder}/bin:${process.env['PATH']}`, AUTHORITY: folder }, cwd: folder });
+    const pieces: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
+    child.stdout.on('data', (piece: Buffer) => pieces.stdout.push(piece));
+    child.stderr.on('data', (piece: Buffer) => pieces.stderr.push(piece));
+    child.stdin.end(stdin);
+    child.once('close', (code) =>
+      resolve({ exitCode: code ?? -1, stdout: Buffer.concat(pieces.stdout), stderr: Buffer.concat(pieces.stderr), cut: false }),
+    );
+  });
+}
+
+const fakeStep = `#!/bin/sh
+[ "$1 $2 $5 $6" = "ca sign --provisioner admin" ] && [ "$7 $8" = "--provisioner-password-file /home/step/secrets/password" ] || { echo "error: unexpected: $*" >&2; exit 1; }
+case\${10} in 24h|72h) ;; *) echo "error: requested duration of \${10} is more than the authorized maximum certificate duration of 72h0m1s" >&2; exit 1;; esac
+days=$((\${10%h} / 24))
+openssl x509 -req -in "$3" -CA "$AUTHORITY/intermediate.crt" -CAkey "$AUTHORITY/intermediate.key" -days "$days" -copy_extensions copyall -out "$4" 2>/dev/null
+cat "$AUTHORITY/intermediate.crt" >> "$4"
+`;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'qd-ca-'));
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin', 'step'), fakeStep.replace('case$', 'case $'));
+  chmodSync(join(folder, 'bin', 'step'), 0o755);
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  openssl('req', '-x509', ...key, '-keyout', 'root.key', '-out', 'root.crt', '-subj', '/CN=Home Root CA', '-days', '3650');
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    'intermediate.key',
+    '-out',
+    'intermediate.crt',
+    '-subj',
+    '/CN=Home Intermediate CA',
+    '-days',
+    '3650',
+    '-CA',
+    'root.crt',
+    '-CAkey',
+    'root.key',
+  );
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    'stranger.key',
+    '-out',
+    'stranger.crt',
+    '-subj',
+    '/CN=stranger.lan',
+    '-addext',
+    'subjectAltName=DNS:stranger.lan',
+    '-days',
+    '30',
+  );
+  stage = await FlowStage.open();
+  stage.host = openLocalHost();
+  const entry = catalogEntry(
+    id,
+    { ca: { image: 'smallstep/step-ca', main: true } },
+    { speaks: { api: 'step-ca', port: 'api', service: 'ca' } },
+  );
+  stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
+  stage.engine.add('ca', { labels: composeLabels(id, 'ca') });
+  const writer = stage.engine.writer.bind(stage.engine);
+  stage.engine.writer = (grant) => ({ ...writer(grant), exec: (_container, argv, options) => inContainer(argv, options?.stdin) });
+  stage.engine.readFile = async (_container, path) =>
+    path.endsWith('root_ca.crt')
+      ? readFileSync(join(folder, 'root.crt'))
+      : path.endsWith('intermediate_ca.crt')
+        ? readFileSync(join(folder, 'intermediate.crt'))
+        : undefined;
+  argvs = [];
+});
+afterAll(async () => {
+  await stage.host?.close();
+  await stage.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const place = () => join(folder, 'out');
+function issue(names: string[], options: Record<string, string> = {}) {
+  stage.operator = new OperatorDouble();
+  return stage.run(caIssue, component, { words: names, options: { folder: place(), ...options } });
+}
+function inspect(what: string) {
+  stage.operator = new OperatorDouble();
+  return stage.run(caInspect, component, { words: [what] });
+}
+
+describe('issuing a certificate', () => {
+  test('the key is made on the host, for its owner alone, and never leaves it', async () => {
+    const { message } = await issue(['nas.lan', '192.168.1.10']);
+    expect(message).toMatch(/^nas\.lan has a certificate until .*out\/nas\.lan\.crt/);
+    const key = readFileSync(join(place(), 'nas.lan.key'), 'utf8');
+    expect(statSync(join(place(), 'nas.lan.key')).mode & 0o777).toBe(0o600);
+    expect(key).toContain('PRIVATE KEY');
+    const secret = key.split('\n')[1] ?? '';
+    expect(JSON.stringify([argvs, await stage.audited(), stage.operator.shown])).not.toContain(secret);
+    expect(readFileSync(join(place(), 'nas.lan.crt'), 'utf8').match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+  });
+
+  test('gone on with, or asked again soon: what is there is not made anew', async () => {
+    const before = readFileSync(join(place(), 'nas.lan.crt'), 'utf8');
+    const { message } = await issue(['nas.lan', '192.168.1.10']);
+    expect(message).toMatch(/is there, for these names, and valid/);
+    expect(readFileSync(join(place(), 'nas.lan.crt'), 'utf8')).toBe(before);
+  });
+
+  test('what the authority refuses is told with its reason, and no certificate is written', async () => {
+    await expect(issue(['long.lan'], { days: '400' })).rejects.toMatchObject({
+      code: 'failed.authority',
+      message: expect.stringContaining('does not make certificates for so long'),
+    });
+    expect(existsSync(join(place(), 'long.lan.crt'))).toBe(false);
+  });
+
+  test.each([
+    [['nas lan'], {}],
+    [['nas.lan; rm -rf /'], {}],
+    [['-subj'], {}],
+    [['nas.lan'], { folder: 'relative' }],
+    [['nas.lan'], { folder: '/etc/../tmp' }],
+    [['nas.lan'], { days: 'many' }],
+  ])('%j with %j is refused before anything is made', async (names, options) => {
+    await expect(issue(names, options)).rejects.toMatchObject({ code: expect.stringMatching(/^usage\./) });
+  });
+});
+
+describe('inspecting a certificate', () => {
+  test('one of the authority in a file', async () => {
+    const { message, data } = await inspect(join(place(), 'nas.lan.crt'));
+    expect(message).toBe(`The certificate of nas.lan is right, and ${id} stands behind it.`);
+    expect(data).toMatchObject({
+      items: [{ evidence: 'nas.lan, 192.168.1.10' }, { state: 'ok' }, { evidence: 'Home Intermediate CA, Home Root CA' }, { state: 'ok' }],
+    });
+  });
+
+  test('one that signed itself is refused, with the reason', async () => {
+    await expect(inspect(join(folder, 'stranger.crt'))).rejects.toMatchObject({
+      code: 'failed.certificate',
+      message: expect.stringContaining('stranger.lan, which signed itself'),
+    });
+  });
+
+  test('what a server shows is looked at for the name that it was asked by', async () => {
+    const server: Server = createServer({
+      key: readFileSync(join(place(), 'nas.lan.key')),
+      cert: readFileSync(join(place(), 'nas.lan.crt')),
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await expect(inspect(`127.0.0.1:${port}`)).rejects.toMatchObject({
+      message: expect.stringContaining('nas.lan, 192.168.1.10, and not 127.0.0.1'),
+    });
+    await new Promise((resolve) => server.close(resolve));
+    await expect(inspect(`127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'unreachable.page' });
+  });
+
+  test.each(['', 'a b', '/nowhere/at/all.crt'])('"%s" is none', async (what) => {
+    await expect(inspect(what)).rejects.toMatchObject({ code: 'usage.certificate' });
+  });
+});
