@@ -230,6 +230,19 @@ test('what comes in is shown as it comes, and the cursor stays on its row', asyn
   for (const stop of waiting) stop();
 });
 
+test('the row that a key is about stays the one that was looked at, whatever comes in above it', async () => {
+  const played = new Played();
+  const rig = await open(played);
+  await rig.press('I');
+  await rig.sees('1 of 2', '198.51.100.0/24');
+  played.own = [...played.own, decision(3, '192.0.2.1')];
+  await rig.press('R');
+  await rig.sees('192.0.2.1', /▸ 198\.51\.100/);
+  await rig.press('x');
+  await rig.until(() => rig.deck.started.length === 1, 'the flow');
+  expect(rig.deck.started).toMatchObject([{ flow: 'unban', input: { words: ['198.51.100.0/24'] } }]);
+});
+
 test('nothing is asked while nobody looks', async () => {
   const played = new Played();
   const rig = await open(played);

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CrowdsecStage } from '../../test/doubles/crowdsec-stage.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
@@ -20,6 +21,28 @@ function answering(answers: Record<string, string | readonly string[]> = {}, kin
   return one;
 }
 const nobody = () => answering({}, 'unattended');
+
+/** Keys, and those of what is in them; of a list those of its first. */
+function keysOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [keysOf(value[0])];
+  if (typeof value !== 'object' || value === null) return null;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, keysOf(member)]));
+}
+
+test('what --json tells is what docs/json.md shows', async () => {
+  await open({ blocklist: 1 });
+  await stage.cscli('allowlists', 'create', 'own', '-d', 'own');
+  await stage.cscli('allowlists', 'add', 'own', '192.0.2.0/24');
+  const parts = ['decisions', 'alerts', 'allowlists-list', 'bouncers-list', 'machines-list', 'collections-list'];
+  const told: object[] = [];
+  for (const flow of parts) told.push((await stage.run(flow, [], { options: flow === 'decisions' ? { all: true } : {} })).data as object);
+  await stage.cscli('decisions', 'add', '--ip', '203.0.113.7');
+  told[1] = (await stage.run('alerts')).data as object;
+  const shown = /```json crowdsec\n([\s\S]*?)```/.exec(await readFile(new URL('../../docs/json.md', import.meta.url), 'utf8'))?.[1] ?? '';
+  const documented = JSON.parse(shown) as { alerts: { decisions: unknown[] }[]; decisions: unknown[] };
+  for (const alert of documented.alerts) alert.decisions = documented.decisions;
+  expect(keysOf(Object.assign({}, ...told))).toEqual(keysOf(documented));
+});
 
 describe('allowlists', () => {
   test('are made, filled, looked up, emptied and deleted', async () => {

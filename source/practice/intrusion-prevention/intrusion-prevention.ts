@@ -6,7 +6,7 @@ import { freshHub } from './hub-items.ts';
 import { localApi } from './local-api.ts';
 import { prometheusText, RequestCounts } from './metrics.ts';
 import type { Dialect } from './queries.ts';
-import { attack, liveOn, seedHistory, subscribeBlocklist } from './scenes.ts';
+import { attack, liveOn, pullOn, seedHistory, subscribeBlocklist } from './scenes.ts';
 import { Store } from './store.ts';
 
 export interface IntrusionPreventionOptions {
@@ -30,6 +30,8 @@ export interface PracticeIntrusionPrevention {
 /** The port of the local API in the container. */
 export const apiPort = 8080;
 export const metricsPort = 6060;
+/** Where the firewall's bouncer comes from: the gateway of the container's network. */
+const bouncerAddress = '172.18.0.1';
 
 /**
  * CrowdSec with its local API, its metrics page and `cscli`, as release 1.4.6 was observed and 1.7.8 reads. Its database outlives a restart
@@ -95,7 +97,14 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
       logAt(startedMs, 'info', `CrowdSec Local API listening on 0.0.0.0:${apiPort}`);
       logAt(startedMs, 'info', 'Loading grok library /etc/crowdsec/patterns');
       logAt(startedMs, 'info', 'Starting processing data');
-      if (living) fresh.stopLife = liveOn({ store, dialect, machine: machine.login, log, counts: fresh.counts, signal: given.signal });
+      if (living) {
+        const stopAlerts = liveOn({ store, dialect, machine: machine.login, log, counts: fresh.counts, signal: given.signal });
+        const stopPulls = pullOn(store, bouncerAddress);
+        fresh.stopLife = () => {
+          stopAlerts();
+          stopPulls();
+        };
+      }
     },
     stop() {
       run?.stopLife();

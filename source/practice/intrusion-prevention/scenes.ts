@@ -180,6 +180,21 @@ export function subscribeBlocklist(store: Store, count: number): void {
   );
 }
 
+const pullEveryMs = 10_000;
+
+/** The bouncer asks for decisions again and again, as that of a firewall does, until the function that this gives is called. */
+export function pullOn(store: Store, address: string): () => void {
+  const pull = () => {
+    const [bouncer] = store.bouncers;
+    if (!bouncer) return;
+    Object.assign(bouncer, { lastPullMs: store.now(), address, type: 'crowdsec-firewall-bouncer', version: 'v0.0.34' });
+  };
+  pull();
+  const timer = setInterval(pull, pullEveryMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
 /** An alert now and then, until `signal` or the function that it gives. */
 export function liveOn(scene: Scene): () => void {
   let timer: NodeJS.Timeout | undefined;
