@@ -237,7 +237,8 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   const isLast = !status.sealed || (status.progress === 0 && before.progress + 1 >= before.threshold);
   if (isLast) {
     held?.push(share);
-    return status.sealed ? finished(attempt, status) : status;
+    // The reply alone proves nothing: what counts is what it says of itself afterwards.
+    return status.sealed ? finished(attempt, status) : look(attempt);
   }
   const number = shareNumber(share);
   if (isAnother(before, status)) {
