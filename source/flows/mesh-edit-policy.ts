@@ -181,7 +181,7 @@ function findingOf({ level, message, line, column }: PolicyFinding, at: number):
     id: `policy-${at}`,
     level: level === 'error' ? 'blocking' : 'warning',
     message: `Line ${line}, column ${column}: ${message}`,
-    advice: level === 'error' ? 'Edit it again.' : 'Look whether that is meant.',
+    advice: level === 'error' ? 'Mend that, and set it again.' : 'Look whether that is meant.',
     rule: 'R62',
   };
 }

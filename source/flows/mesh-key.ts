@@ -9,7 +9,7 @@ import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { type MeshAccess, meshOf } from './mesh-session.ts';
 import { loginServerOf } from './mesh-target.ts';
 import { createUser } from './mesh-user-acts.ts';
-import { dateText, expirationProblem, keyKind, leavingSays } from './mesh-words.ts';
+import { dateText, expirationProblem, keyKind, leavingSays, tellAside } from './mesh-words.ts';
 import { qrCode } from './qr-code.ts';
 
 /** R61. */
@@ -221,10 +221,7 @@ async function showOnce(
   if (!session.attended && options.plain !== true) return false;
   const isLocal = server !== undefined && /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(server);
   if (isLocal && options.plain !== true)
-    session.show({
-      kind: 'text',
-      text: `Nodes are told ${server}, which leads to this machine alone. Set server_url to the https address first.`,
-    });
+    tellAside(session, `Nodes are told ${server}, which leads to this machine alone. Set server_url to the https address first.`);
   const line = `tailscale up --login-server ${server ?? 'https://ADDRESS-OF-THE-CONTROL-SERVER'} --auth-key ${secret}`;
   try {
     session.show({

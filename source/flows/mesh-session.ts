@@ -8,6 +8,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
 import { type MeshTarget, meshTargetOf } from './mesh-target.ts';
+import { tellAside } from './mesh-words.ts';
 import { componentOf } from './service-targets.ts';
 
 const dayMs = 86_400_000;
@@ -38,7 +39,7 @@ export interface MeshEntrance {
 export async function entranceOf(session: Session, input: FlowInput, world: FlowWorld): Promise<MeshEntrance> {
   const component = componentOf(input);
   const target = await meshTargetOf(world, component, !session.readOnly, session.signal);
-  if (target.version.note !== undefined) session.show({ kind: 'text', text: target.version.note });
+  if (target.version.note !== undefined) tellAside(session, target.version.note);
   const vault = await world.vault(session);
   const name: SecretName = `${component.host}/${component.id}/${keyField}`;
   const kept = await vault.read(name, session.signal);
@@ -66,10 +67,10 @@ export async function meshOf(session: Session, input: FlowInput, world: FlowWorl
     const leftMs = (access.ownKey?.expiryMs ?? Number.POSITIVE_INFINITY) - Date.now();
     if (leftMs < soonMs) {
       const days = Math.max(0, Math.floor(leftMs / dayMs));
-      session.show({
-        kind: 'text',
-        text: `The API key of this console ends in ${days} days. Renew it: quarterdeck mesh access ${entrance.target.component.id} --renew`,
-      });
+      tellAside(
+        session,
+        `The API key of this console ends in ${days} days. Renew it: quarterdeck mesh access ${entrance.target.component.id} --renew`,
+      );
     }
     return access;
   }

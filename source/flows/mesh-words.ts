@@ -86,6 +86,11 @@ export async function leavingSays<T>(session: Session, sentence: string, part: (
   }
 }
 
+/** Says something beside the answer: what is piped on stays what was asked for. */
+export function tellAside(session: Session, text: string): void {
+  session.show({ kind: 'output', stream: 'stderr', bytes: new TextEncoder().encode(`${text}\n`) });
+}
+
 /** The words behind the component, none of them empty. */
 export function wordsOf({ words }: FlowInput): readonly string[] {
   return words.map((word) => word.trim()).filter(Boolean);

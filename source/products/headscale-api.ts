@@ -4,7 +4,6 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
-import { meshVersionOf } from './headscale-version.ts';
 
 const limitMs = 15_000;
 /** A node takes about a kilobyte. */
@@ -109,7 +108,7 @@ export class HeadscaleApi {
   }
 }
 
-/** The place with the protocol that its port speaks, and the version that the server tells without a login (from 0.26 on). Throws what `HeadscaleApi` does. */
+/** The place with the protocol that its port speaks, and the version, raw, that the server tells without a login (from 0.26 on). Throws what `HeadscaleApi` does. */
 export async function greet(place: MeshPlace, signal: AbortSignal): Promise<{ place: MeshPlace; version: string | undefined }> {
   // What is asked first carries no secret, so that it may go in the clear.
   const open: MeshPlace = { ...place, address: { ...place.address, near: true } };
@@ -117,7 +116,7 @@ export async function greet(place: MeshPlace, signal: AbortSignal): Promise<{ pl
   const tls = place.tls || (answer.status === 400 && /https server/i.test(answer.words));
   if (tls && !place.tls) answer = await new HeadscaleApi({ ...open, tls }).send('GET', '/version', {}, signal);
   const version = (answer.json as { version?: unknown } | undefined)?.version;
-  return { place: { ...place, tls }, version: typeof version === 'string' ? meshVersionOf(version).shown : undefined };
+  return { place: { ...place, tls }, version: typeof version === 'string' ? version : undefined };
 }
 
 function parsedJson(body: Buffer): unknown {

@@ -87,7 +87,7 @@ export class UnattendedOperator implements Operator {
           .map(cleanLine)
           .join(' ')
           .trim(),
-        remedy: blocking.map(({ advice }) => cleanLine(advice)).join(' ') || 'Look at it in a terminal.',
+        remedy: [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Look at it in a terminal.',
       });
     }
     if (!this.#options.yes) {

@@ -35,7 +35,7 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
     const { place } = await open({ minor });
     const { version } = await greet(place, signal());
     if (minor < 26) expect(version).toBeUndefined();
-    else expect(version).toMatch(new RegExp(`^0\\.${minor}\\.`));
+    else expect(version).toMatch(new RegExp(`^v0\\.${minor}\\.`));
   });
 
   test('users come, are renamed and go', async () => {

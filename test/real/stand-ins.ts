@@ -13,8 +13,8 @@ export interface StandIn {
   name: string;
   tag: string;
   from: string;
-  /** By path without the slash at its beginning; a shell script is made executable. */
-  files: Readonly<Record<string, string>>;
+  /** By path without the slash at its beginning; a shell script and a program are made executable. */
+  files: Readonly<Record<string, string | Buffer>>;
   /** In the syntax of a Dockerfile: `CMD ["httpd"]`. */
   changes: readonly string[];
 }
@@ -23,7 +23,10 @@ export interface StandIn {
 export async function makeStandIn(engine: RealEngine, { name, tag, from, files, changes }: StandIn): Promise<void> {
   const archive = pack();
   for (const [path, content] of Object.entries(files))
-    archive.entry({ name: path, mode: content.startsWith('#!') ? 0o755 : 0o644, mtime: new Date(0) }, content);
+    archive.entry(
+      { name: path, mode: typeof content !== 'string' || content.startsWith('#!') ? 0o755 : 0o644, mtime: new Date(0) },
+      content,
+    );
   archive.finalize();
   const bytes = await buffer(archive);
   const json = { 'Content-Type': 'application/json' };

@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask } from './ask.ts';
+import { type DeployStage, setStage } from './deploy-stage.ts';
+import { launcher, statusUntil } from './operator.ts';
+import { describeReal } from './real-engines.ts';
+import { findServer } from './real-server.ts';
+import { runProgram } from './scripts.ts';
+import { findFreePort } from './stack.ts';
+import { asInTheCatalog, makeStandIn, type StandIn } from './stand-ins.ts';
+
+const id = 'mesh-control-server';
+const { program = '', missing } = findServer('headscale');
+
+/** The real program under the name of its image, which like that one has nothing else to do. */
+const controlServer = async (): Promise<StandIn> => ({
+  name: 'headscale/headscale',
+  tag: 'latest',
+  from: 'busybox:latest',
+  files: { 'usr/bin/headscale': await readFile(program) },
+  changes: ['ENTRYPOINT ["headscale"]', 'CMD []'],
+});
+const page: StandIn = {
+  name: 'ghcr.io/tale/headplane',
+  tag: 'latest',
+  from: 'busybox:latest',
+  files: { 'www/admin/healthz': '{"status":"OK"}\n' },
+  changes: ['CMD ["httpd","-f","-p","3000","-h","/www"]'],
+};
+
+describe.skipIf(missing)(`the mesh control server${missing ? ` (${missing})` : ''}`, () => {
+  describeReal('docker', 'with a real Headscale in its container', (engine) => {
+    let stage: DeployStage;
+
+    beforeAll(async () => {
+      await makeStandIn(engine, await controlServer());
+      await makeStandIn(engine, page);
+      stage = await setStage(engine);
+      const files = await asInTheCatalog('vpn', id);
+      const config = `${id}/files/headscale/config.yaml`;
+      // The relays of others are on the internet; one of its own needs nobody.
+      const relay =
+        '{enabled: true, region_id: 999, region_code: t, region_name: t, stun_listen_addr: "127.0.0.1:3478", private_key_path: /var/lib/headscale/derp.key, automatically_add_embedded_derp_region: true, ipv4: 127.0.0.1}';
+      const local = (files[config] ?? '')
+        .replace(/server:\n\s+enabled: false/, `server: ${relay}`)
+        .replace(/urls:\n\s+- \S+/, 'urls: []')
+        .replace('disable_check_updates: false', 'disable_check_updates: true')
+        .replace('auto_update_enabled: true', 'auto_update_enabled: false');
+      expect(local).toContain('region_id: 999');
+      await stage.catalog({ ...files, [config]: local });
+    });
+    afterAll(() => stage?.leave());
+
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await stage.operator.run(args);
+      expect(code, stdout + stderr).toBe(0);
+      return stdout;
+    };
+    const data = async <T>(...args: string[]) => (await stage.operator.json<{ data: T }>(args)).data;
+    const typed = (input: string, ...args: string[]) => runProgram([launcher, ...args], { env: stage.operator.env, bare: true, input });
+    const headscale = (...args: string[]) => run('exec', id, '--service', 'control', '--', 'headscale', ...args, '-o', 'json');
+
+    it('is deployed from the catalog, and lets this console in with a key that its command made', async () => {
+      const ports = await Promise.all(['HTTP_PORT', 'GRPC_PORT', 'WEB_PORT'].map(async (name) => `${name}=${await findFreePort()}`));
+      await run('deploy', id, ...ports.flatMap((port) => ['--set', port]), '--yes');
+      await statusUntil(stage.operator, id, ({ word }) => word === 'healthy');
+      const refused = await stage.operator.run(['mesh', 'nodes', id]);
+      expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining(`quarterdeck mesh access ${id}`) });
+      expect(await data('mesh', 'access', id)).toMatchObject({
+        version: expect.stringMatching(/^0\.29\./),
+        apiKey: expect.stringMatching(/^hskey-api-.{12}-\*\*\*$/),
+      });
+      expect(await data('mesh', 'nodes', id)).toEqual({ nodes: [] });
+    });
+
+    it('users, and keys that are shown once, kept, listed and expired (R61); no key is in the arguments of any program, in what the engine tells, or in our files', async () => {
+      await run('mesh', 'user', id, 'create', 'ann');
+      const since = Math.floor(Date.now() / 1000);
+      const { outcome, execs } = await stage.operator.traceExec(['key', id, '--user', 'ann', '--tags', 'tag:server', '--plain']);
+      const key = outcome.stdout.trim();
+      expect(key, outcome.stderr).toMatch(/^hskey-auth-[\w-]{12}-[\w-]{64}$/);
+      const renewed = await stage.operator.traceExec(['mesh', 'access', id, '--renew']);
+      expect(renewed.outcome.code, renewed.outcome.stderr).toBe(0);
+      expect(renewed.execs.join('\n')).not.toMatch(/hskey-/);
+      expect(execs.join('\n')).not.toContain(key);
+      const { body: events } = await ask(engine, `/events?since=${since}&until=${Math.ceil(Date.now() / 1000)}`);
+      expect(events).toContain('apikeys create');
+      expect(events).not.toMatch(/hskey-/);
+      expect(await stage.operator.ownFiles()).not.toMatch(/hskey-(?:auth|api)-[\w-]{12}-[\w-]{64}/);
+      expect((await run('secrets', 'reveal', id, 'PREAUTH_KEY', '--plain')).trim()).toBe(key);
+      const { keys } = await data<{ keys: Record<string, unknown>[] }>('mesh', 'keys', id);
+      expect(keys).toMatchObject([{ user: 'ann', state: 'valid', tags: ['tag:server'], key: `${key.slice(0, 23)}-***` }]);
+      await run('mesh', 'expire-key', id, String(keys[0]?.['id']), '--yes');
+      expect((await data<{ keys: Record<string, unknown>[] }>('mesh', 'keys', id)).keys).toMatchObject([{ state: 'expired' }]);
+    });
+
+    it('the policy is checked, set, and reads back with its comments (R62)', async () => {
+      const policy =
+        '// The crew.\n{\n  "tagOwners": {"tag:server": ["ann@"]},\n  "acls": [\n    {"action": "accept", "src": ["ann@"], "dst": ["tag:server:*"]},\n  ],\n}\n';
+      const bad = policy.replace('"tag:server:*"', '"tag:web:*"');
+      const refused = await typed(bad, 'mesh', 'edit-policy', id, '--stdin', '--yes', '--json');
+      expect(refused).toMatchObject({ code: 4, stderr: expect.stringMatching(/Line 5, column 51: .*tag:web.* is not under tagOwners/) });
+      expect(refused.stderr).toMatch(/The control server says: .*tag not found/);
+      const set = await typed(policy, 'mesh', 'edit-policy', id, '--stdin', '--yes');
+      expect(set.code, set.stderr).toBe(0);
+      expect(await data('mesh', 'policy', id)).toMatchObject({ policy, findings: [] });
+      expect(await run('exec', id, '--service', 'control', '--', 'headscale', 'policy', 'get')).toContain('// The crew.');
+      const named = await stage.operator.run(['mesh', 'user', id, 'delete', 'ann', '--yes', '--json']);
+      expect(named).toMatchObject({ code: 4, stderr: expect.stringMatching(/The policy names ann/) });
+    });
+
+    it('a node that waits is registered, tagged, given routes, renamed, expired and deleted', async () => {
+      const authId = `hskey-authreq-${'A'.repeat(24)}`;
+      await headscale('debug', 'create-node', '--name', 'laptop', '--user', 'ann', '--key', authId, '--route', '10.2.0.0/16');
+      await run('mesh', 'register', id, `https://mesh.example.org/register/${authId}`, '--user', 'ann');
+      const node = async () => (await data<{ nodes: Record<string, unknown>[] }>('mesh', 'nodes', id)).nodes[0];
+      expect(await node()).toMatchObject({ name: 'laptop', user: 'ann', online: false, tags: [] });
+      await run('mesh', 'node', id, 'laptop', 'expires', '30d');
+      await run('mesh', 'node', id, 'laptop', 'keep');
+      expect(await node()).toMatchObject({ expiresAt: null });
+      await run('mesh', 'node', id, 'laptop', 'rename', 'bridge');
+      await run('mesh', 'node', id, 'bridge', 'tags', 'tag:server', '--yes');
+      expect(await node()).toMatchObject({ name: 'bridge', hostname: 'laptop', user: null, tags: ['tag:server'] });
+      await run('mesh', 'node', id, 'bridge', 'expire', '--yes');
+      expect(await node()).toMatchObject({ expired: true });
+      await run('mesh', 'node', id, 'bridge', 'delete', '--yes');
+      expect(await node()).toBeUndefined();
+      const again = await stage.operator.run(['mesh', 'register', id, authId, '--user', 'ann']);
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/nobody waits under that key/) });
+    });
+
+    it('restarted in the middle it is waited for by nobody: what is asked meanwhile is refused in a sentence, and works afterwards', async () => {
+      await run('stop', id, '--yes');
+      const away = await stage.operator.run(['mesh', 'nodes', id]);
+      expect(away.code).toBeGreaterThan(0);
+      expect(away.stderr).not.toMatch(/ at \S+:\d+:\d+/);
+      await run('start', id);
+      await statusUntil(stage.operator, id, ({ word }) => word === 'healthy');
+      expect(await data('mesh', 'nodes', id)).toEqual({ nodes: [] });
+    });
+  });
+});
