@@ -41,9 +41,9 @@ export async function openVaultOf(session: Session, input: FlowInput, world: Flo
   return { component, place, manager, status, target: { host: input.place, component: component.id } };
 }
 
-/** What "vault login" keeps a token under. */
+/** What "vault login" keeps a token under: beside the secrets of the component, not among them, since those go into its backups. */
 export function keptTokenName({ host, component }: OpenVault['target']): SecretName {
-  return `${host}/${component}/TOKEN`;
+  return `${host}/${component}.login/TOKEN`;
 }
 
 /**
@@ -72,7 +72,14 @@ export async function tokenFor(
   if (typed.trim() !== '') return { token: typed.trim(), isKept: false };
   const kept = await (await world.vault(session)).read(keptTokenName(target), session.signal);
   if (kept === undefined) {
-    if (unanswered) throw unanswered;
+    if (unanswered) {
+      throw new Fault({
+        code: 'usage.unanswered',
+        message: `No token is kept for ${target.component}, and nobody is there to type one.`,
+        remedy: `Keep one: quarterdeck vault login ${target.component}. Or pipe one in: --answers - takes {"${id}": "..."}.`,
+        cause: unanswered,
+      });
+    }
     throw new Fault({
       code: 'usage.token',
       message: `No token is kept for ${target.component}.`,

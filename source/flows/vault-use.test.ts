@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-const kept = 'local/vault/TOKEN';
+const kept = 'local/vault.login/TOKEN';
 const tables = (holders: Holders) =>
   holders.shown.flatMap((shown) => (shown.kind === 'table' ? shown.rows.map((row) => row.join(' ')) : []));
 const secrets = (holders: Holders) => holders.shown.flatMap((shown) => (shown.kind === 'secret' ? [shown.value] : []));
@@ -50,6 +50,10 @@ describe('logging in', () => {
     expect(out.message).toContain('was revoked and forgotten');
     expect(await stage.ask('GET', 'auth/token/lookup-self', undefined, token)).toMatchObject({ status: 403 });
     expect((await stage.run(vaultLogout, new Holders())).message).toBe('No token is kept for vault.');
+    await expect(stage.run(vaultToken, new Holders({}, 'unattended'))).rejects.toMatchObject({
+      code: 'usage.unanswered',
+      remedy: expect.stringContaining('quarterdeck vault login vault'),
+    });
   });
 
   test('a root token is not kept by itself, and logging out does not revoke it', async () => {
