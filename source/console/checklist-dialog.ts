@@ -44,12 +44,12 @@ export interface ChecklistWay {
   key: string;
 }
 
-/** The ways on with their keys: Enter for the first, a letter for others; `s` passes over the item at hand, `r` looks again, Esc leaves. */
+/** The ways on with their keys: Enter for the first, a letter for others; `s` skips the item at hand, `r` looks again, Esc leaves. */
 export function checklistWays({ question, at }: ChecklistDialog): readonly ChecklistWay[] {
   const here = `skip:${question.checklist.items[at]?.id}`;
   const taken = new Set(spoken);
   const ways = question.choices.flatMap(({ value, label }, index): ChecklistWay[] => {
-    if (value.startsWith('skip:')) return value === here ? [{ value, label: 'pass over this', key: 's' }] : [];
+    if (value.startsWith('skip:')) return value === here ? [{ value, label: 'skip this', key: 's' }] : [];
     if (value === 'again') return [{ value, label, key: 'r' }];
     if (value === 'leave') return [{ value, label, key: 'esc' }];
     if (index === 0) return [{ value, label, key: 'enter' }];

@@ -49,7 +49,7 @@ export function evidenceLines(
   const tone = tones[state];
   return [
     cutStyled(`${theme.paint('strong', cleanLine(title))}: ${theme.paint(tone, state)}${who}`, width, theme.glyphs.ellipsis),
-    ...(reason === undefined ? [] : wrap(`Passed over because: ${cleanLine(reason)}`, width).map((line) => theme.paint('warn', line))),
+    ...(reason === undefined ? [] : wrap(`Skipped because: ${cleanLine(reason)}`, width).map((line) => theme.paint('warn', line))),
     ...(summary === '' ? [] : wrap(cleanLine(summary), width)),
     ...(advice === undefined ? [] : wrap(`${theme.glyphs.arrow} ${cleanLine(advice)}`, width).map((line) => theme.paint('accent', line))),
     ...evidence

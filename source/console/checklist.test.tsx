@@ -34,7 +34,7 @@ const items = [
 const choices = [
   { value: 'snapshot', label: 'Take an etcd snapshot now' },
   { value: 'again', label: 'Look again' },
-  { value: 'skip:webhooks', label: 'Pass over "Webhooks"' },
+  { value: 'skip:webhooks', label: 'Skip "Webhooks"' },
   { value: 'leave', label: 'Leave it here' },
 ];
 const question: ChoiceQuestion = {
@@ -82,7 +82,7 @@ describe('a checklist', () => {
     await screen.sees(/▸ ● ok +Nodes/, 'cp-1  v1.31.6  ready');
     await screen.misses('→ Bring its service back.');
     await screen.press('j', 'j');
-    await screen.sees(/▸ ○ skipped +Pods +known since March/, 'Passed over because: known since March');
+    await screen.sees(/▸ ○ skipped +Pods +known since March/, 'Skipped because: known since March');
     await screen.press('G');
     await screen.sees(/▸ ○ todo +worker-11/);
     await screen.press('g');
@@ -106,17 +106,17 @@ describe('a checklist', () => {
   ])('%s answers %s', async (key, answer) => {
     const { answers, open } = stage();
     const screen = await open();
-    await screen.sees('Enter take an etcd snapshot now', 's pass over this', 'r look again', 'Esc leave');
+    await screen.sees('Enter take an etcd snapshot now', 's skip this', 'r look again', 'Esc leave');
     await screen.press(key);
     await screen.misses('Upgrade of home');
     expect(answers).toEqual([answer]);
   });
 
-  test("what is in nobody's way cannot be passed over, and nothing goes on while something is in the way", async () => {
+  test("what is in nobody's way cannot be skipped, and nothing goes on while something is in the way", async () => {
     const { answers, open } = stage({ ...question, choices: choices.slice(1) });
     const screen = await open();
     await screen.press('k');
-    await screen.misses('s pass over this');
+    await screen.misses('s skip this');
     await screen.press('s');
     await screen.sees("This item is in nobody's way.");
     await screen.press('enter');

@@ -17,7 +17,7 @@ export const upgradeAbout: FlowAbout = {
   flags: {
     to: { meaning: 'the release to go to', value: 'VERSION' },
     via: { meaning: 'a release on the way, for nodes that are further behind; may be given again', value: 'VERSION', repeats: true },
-    skip: { meaning: 'pass over an item that blocks, for a reason that is kept; may be given again', value: 'ITEM=REASON', repeats: true },
+    skip: { meaning: 'skip an item that blocks, for a reason that is kept; may be given again', value: 'ITEM=REASON', repeats: true },
     check: { meaning: 'only look, and end with 1 where something blocks' },
     hand: { meaning: 'show the commands for the nodes, and run none of them' },
     kubeconfig: { meaning: 'the kubeconfig, on the host that is operated', value: 'FILE' },

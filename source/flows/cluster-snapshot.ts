@@ -45,7 +45,7 @@ export async function observeSnapshot(walk: ClusterWalk): Promise<CheckResult> {
     return {
       state: 'blocked',
       summary: 'none that can be seen from here',
-      advice: 'Take one: talosctl -n NODE etcd snapshot etcd.db, then pass over this item and say where it is.',
+      advice: 'Take one: talosctl -n NODE etcd snapshot etcd.db, then skip this item and say where it is.',
     };
   return observeEtcd(walk);
 }
@@ -80,7 +80,7 @@ const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Sna
 
 function byHand(): string {
   const { certificates, endpoint } = kubeadmEtcd;
-  return `ETCDCTL_API=3 etcdctl --endpoints ${endpoint} --cacert ${certificates?.ca} --cert ${certificates?.cert} --key ${certificates?.key} snapshot save FILE, then etcdutl snapshot status FILE; then pass over this item and say where it is.`;
+  return `ETCDCTL_API=3 etcdctl --endpoints ${endpoint} --cacert ${certificates?.ca} --cert ${certificates?.cert} --key ${certificates?.key} snapshot save FILE, then etcdutl snapshot status FILE; then skip this item and say where it is.`;
 }
 
 async function observeBuiltIn({ api, facts, session }: ClusterWalk): Promise<CheckResult> {

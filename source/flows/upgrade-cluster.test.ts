@@ -233,7 +233,7 @@ describe('walking', () => {
     );
   });
 
-  test('unattended nothing that blocks is passed over, and nothing is changed', async () => {
+  test('unattended nothing that blocks is skipped, and nothing is changed', async () => {
     stage.operator = somebody({}, 'unattended');
     await expect(stage.run(['practice'], { to, skip: ['webhooks=off for the night', 'deprecated=known already'] })).rejects.toMatchObject({
       code: 'refused.blocked',

@@ -144,7 +144,7 @@ async function confirmStep({ session, list }: ComponentWalk, { id, text }: { id:
     help: 'Nobody can see from here whether it is done. It is kept with your name.',
     choices: [
       { value: 'done', label: 'It is done' },
-      { value: 'skip', label: 'Pass over it', detail: 'with a reason, which is kept' },
+      { value: 'skip', label: 'Skip it', detail: 'with a reason, which is kept' },
       { value: 'leave', label: 'Leave it here', detail: 'everything is kept' },
     ],
     initial: 'done',
@@ -154,7 +154,7 @@ async function confirmStep({ session, list }: ComponentWalk, { id, text }: { id:
   if (answer === 'skip') {
     const reason = await session.ask.text({
       id: `reason ${id}`,
-      label: 'Why is it passed over?',
+      label: 'Why is it skipped?',
       fresh: true,
       check: (given) => (given.trim().length < 3 ? 'Whoever reads it tomorrow wants a reason.' : undefined),
     });

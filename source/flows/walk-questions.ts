@@ -33,8 +33,8 @@ export interface WalkAction extends Choice {
 }
 
 /**
- * Shows the checklist and asks how to go on: `go`, `again`, an action of the walk, or that something is passed over, which is done here. Where nobody is there, nothing
- * that blocks is passed over. @returns what to do, `go` only where nothing blocks
+ * Shows the checklist and asks how to go on: `go`, `again`, an action of the walk, or that something is skipped, which is done here. Where nobody is there, nothing
+ * that blocks is skipped. @returns what to do, `go` only where nothing blocks
  */
 export async function askWalk(
   session: Session,
@@ -45,7 +45,7 @@ export async function askWalk(
   if (session.rehearsing) return 'go';
   const skips = blocked.map((item) => ({
     value: `skip:${item.id}`,
-    label: `Pass over "${item.title}"`,
+    label: `Skip "${item.title}"`,
     detail: 'with a reason, which is kept',
   }));
   const leading = actions.filter(({ first }) => first);
@@ -80,7 +80,7 @@ export async function askWalk(
   const item = answer.slice(5);
   const reason = await session.ask.text({
     id: `reason ${item}`,
-    label: `Why is "${list.item(item)?.title ?? item}" passed over?`,
+    label: `Why is "${list.item(item)?.title ?? item}" skipped?`,
     help: 'Kept with your name, and in the report.',
     fresh: true,
     check: (text) => (text.trim().length < 3 ? 'Whoever reads it tomorrow wants a reason.' : undefined),
@@ -102,9 +102,7 @@ export function refusedBy(blocked: readonly ChecklistItem[]): Fault {
       .map(({ advice }) => advice)
       .filter(Boolean)
       .slice(0, 3)
-      .join(
-        ' ',
-      )} Or pass over one: --skip ${blocked[0]?.id.includes(' ') ? `"${blocked[0]?.id}=REASON"` : `${blocked[0]?.id}=REASON`}.`.trim(),
+      .join(' ')} Or skip one: --skip ${blocked[0]?.id.includes(' ') ? `"${blocked[0]?.id}=REASON"` : `${blocked[0]?.id}=REASON`}.`.trim(),
   });
 }
 

@@ -41,7 +41,7 @@ const webhooks = {
 } as const;
 
 describe('a checklist', () => {
-  test('what was passed over stays so on another day for somebody else, with name and reason', async () => {
+  test('what was skipped stays so on another day for somebody else, with name and reason', async () => {
     const mine = await open();
     await mine.set('webhooks', webhooks);
     expect(mine.blocked.map(({ id }) => id)).toEqual(['webhooks']);

@@ -156,7 +156,7 @@ export class Checklist {
     return item;
   }
 
-  /** Passes over what blocks, for a reason that is kept. */
+  /** Skips what blocks, for a reason that is kept. */
   async skip(id: string, reason: string): Promise<void> {
     await this.keep(id, { kind: 'skipped', reason });
     const item = this.#items.get(id);
