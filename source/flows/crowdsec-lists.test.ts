@@ -195,6 +195,28 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     expect((await stage.run('hub-upgrade', [], { operator: nobody() })).message).toBe('What is installed is up to date.');
   });
 
+  test('broken off at any act and run again, it comes to its end: nothing twice, and the reload is not forgotten', async () => {
+    await open({ version });
+    for (const at of ['hub update', 'hub upgrade', 'lapi status']) {
+      stage.engine.before = (argv) => {
+        if (argv.slice(1).join(' ') === at) throw new Fault({ code: 'unreachable.engine', message: 'The link broke.', remedy: 'Wait.' });
+      };
+      if (at === 'lapi status')
+        stage.engine.refusals.set('restart', new Fault({ code: 'unreachable.engine', message: 'The link broke.', remedy: 'Wait.' }));
+      await expect(stage.run('hub-upgrade', [], { operator: nobody() })).rejects.toMatchObject({ code: 'unreachable.engine' });
+    }
+    stage.engine.before = () => {};
+    stage.engine.refusals.clear();
+    // What was upgraded is newer than the process that is to read it.
+    stage.engine.changedMs = 5_000_000;
+    const { message, data } = await stage.run('hub-upgrade', [], { operator: nobody() });
+    expect(message).toBe('What is installed is up to date. CrowdSec was reloaded.');
+    expect(data).toMatchObject({ reloaded: true });
+    // What was tried and did not come about counts among them.
+    expect(stage.changes().filter((words) => words === 'hub upgrade')).toHaveLength(2);
+    expect(stage.engine.requests.at(-1)).toBe('restart crowdsec');
+  });
+
   test('not now: the index is new, nothing else', async () => {
     await open({ version });
     const { message } = await stage.run('hub-upgrade', [], { operator: answering({ upgrade: 'no' }) });

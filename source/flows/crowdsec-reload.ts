@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
+import type { HubItem } from '../products/crowdsec-hub.ts';
 import { refusalWords } from '../products/cscli.ts';
 import type { Session } from '../session/session.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
@@ -14,6 +15,35 @@ const againMs = 1_000;
 
 export function reloadText(reloaded: boolean): string {
   return reloaded ? ' CrowdSec was reloaded.' : ' It takes effect with the next reload or restart of CrowdSec.';
+}
+
+/**
+ * Did something of this come after CrowdSec was started, so that it does not count yet? A run that broke off before the reload left it so. False where nobody can
+ * tell: only a container says when it was started.
+ */
+export async function reloadIsDue(
+  world: FlowWorld,
+  place: string,
+  { containerId }: Prevention,
+  items: readonly Pick<HubItem, 'enabled' | 'path'>[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const paths = items.flatMap(({ enabled, path }) => (enabled && path.startsWith('/') ? [path] : []));
+  if (containerId === undefined || paths.length === 0) return false;
+  const engine = world.engineOf(place);
+  const startedMs = (await engine.inspect(containerId, signal))?.startedMs;
+  // The item itself is a link into the hub.
+  const said = await engine.execReading(containerId, ['stat', '-L', '-c', '%Y', ...paths], { signal }).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    if (thrown instanceof Fault) return undefined;
+    throw thrown;
+  });
+  const changed = new TextDecoder()
+    .decode(said?.stdout)
+    .split('\n')
+    .filter((line) => /^\d+$/.test(line))
+    .map((line) => Number(line) * 1000);
+  return startedMs !== undefined && Math.max(...changed, 0) > startedMs;
 }
 
 /** New rules count after it. In a container that is a restart: bouncers keep what they have meanwhile. Answers whether it was done. */

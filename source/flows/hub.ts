@@ -11,7 +11,7 @@ import {
   hubUpgradeAbout,
   metricsAbout,
 } from './about-prevention.ts';
-import { reload, reloadText } from './crowdsec-reload.ts';
+import { reload, reloadIsDue, reloadText } from './crowdsec-reload.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { answerOr, leavingSays, lookingIn, requestText } from './prevention-questions.ts';
 import { preventionOf } from './prevention-target.ts';
@@ -90,7 +90,8 @@ export const collectionsInstall: Flow = {
       run: (grant) => installCollection(crowdsec, grant, name),
     });
     if (session.rehearsing) return { message: `Rehearsed: ${name} was not installed.` };
-    if (was) return { message: `${name} is installed already.`, data: { name, reloaded: false } };
+    if (was && !(await reloadIsDue(world, input.place, prevention, items, session.signal)))
+      return { message: `${name} is installed already.`, data: { name, reloaded: false } };
     const reloaded = await reload(session, input, world, prevention);
     const kept = component ? ' For a new container, COLLECTIONS has to name it too: quarterdeck edit.' : '';
     return { message: `${name} is installed.${reloadText(reloaded)}${kept}`, data: { name, reloaded } };
@@ -204,7 +205,13 @@ export const hubUpgrade: Flow = {
         kind: 'text',
         text: `Left alone, it was changed by hand: ${name} (${kind}). To have the hub's again: cscli ${kind} upgrade --force ${name}`,
       });
-    if (behind.length === 0) return { message: 'What is installed is up to date.', data: { upgraded: [], reloaded: false } };
+    if (behind.length === 0) {
+      const upToDate = 'What is installed is up to date.';
+      const due = !session.rehearsing && (await reloadIsDue(world, input.place, prevention, before, session.signal));
+      if (!due) return { message: upToDate, data: { upgraded: [], left: [], reloaded: false } };
+      const reloaded = await reload(session, input, world, prevention);
+      return { message: `${upToDate}${reloadText(reloaded)}`, data: { upgraded: [], left: [], reloaded } };
+    }
     const plan = await upgradePlan(crowdsec, session.signal);
     session.show({ kind: 'text', text: (plan ?? behind.map(({ kind, name }) => `${kind}: ${name}`)).join('\n') });
     const go = await leavingSays(
@@ -226,7 +233,7 @@ export const hubUpgrade: Flow = {
         ),
     );
     if (go === 'no')
-      return { message: 'Nothing was upgraded; the index of the hub is the new one.', data: { upgraded: [], reloaded: false } };
+      return { message: 'Nothing was upgraded; the index of the hub is the new one.', data: { upgraded: [], left: [], reloaded: false } };
     await session.act({
       id: 'upgrade',
       right: 'operate',

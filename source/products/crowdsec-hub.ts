@@ -12,6 +12,8 @@ export interface HubItem {
   /** Changed by hand: an upgrade leaves it alone. */
   tainted: boolean;
   behind: boolean;
+  /** Of its file there; empty where it is not installed. */
+  path: string;
 }
 
 /** What is installed; with `all` also what the hub has. Throws `failed.crowdsec` where 1.4 cannot reach the hub, which it does even for that. */
@@ -30,6 +32,7 @@ export async function hubItems(crowdsec: Crowdsec, { all }: { all: boolean }, si
         enabled: status.includes('enabled'),
         tainted: status.includes('tainted'),
         behind: status.includes('update-available'),
+        path: typeof item['local_path'] === 'string' ? item['local_path'] : '',
       };
     }),
   );
