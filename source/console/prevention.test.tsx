@@ -258,6 +258,16 @@ test('a CrowdSec that does not answer says so, and what to do', async () => {
   await rig.sees('intrusion-prevention is not running. Start it.');
 });
 
+test('one that runs on the machine itself is known by its socket', async () => {
+  const sample = sampleSnapshot();
+  const [port] = sample.ports;
+  if (!port) throw new Error('the sample has ports');
+  const ports = [...sample.ports, { ...port, port: 8080, owner: 'crowdsec', component: undefined }];
+  const rig = await openRig({ deck: createFakeDeck({ snapshot: { ...sample, ports } }), crowdsec: async () => new Played() });
+  await rig.press('I');
+  await rig.sees('203.0.113.7');
+});
+
 test('where there is none the key says so; read-only shows, and bans nobody', async () => {
   const none = await open(new Played(), { there: false });
   await none.press('I');

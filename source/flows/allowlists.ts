@@ -24,9 +24,9 @@ import {
 } from './about-prevention.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { answerOr, flagSeconds, leavingSays, lookingIn, nameOf, remarkProblem, requestText } from './prevention-questions.ts';
-import { preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
-export const allowlistsList: Flow = {
+export const allowlistsList: Flow = onHostsThatHaveIt({
   ...allowlistsListAbout,
   async run(session, input, world) {
     const { crowdsec } = await preventionOf(world, input, lookingIn(session));
@@ -56,7 +56,7 @@ export const allowlistsList: Flow = {
       data,
     };
   },
-};
+});
 
 export const allowlistsCheck: Flow = {
   ...allowlistsCheckAbout,

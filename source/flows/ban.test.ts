@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { CrowdsecStage } from '../../test/doubles/crowdsec-stage.ts';
+import { placeView } from '../../test/doubles/fleet-double.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Question } from '../session/session.ts';
@@ -238,6 +239,9 @@ describe('what is refused', () => {
     stage.flow.fleet.current = { ...stage.flow.fleet.current, components: [] };
     stage.playHost({ exec: async () => ({ exitCode: 1, stdout: new Uint8Array(), stderr: new Uint8Array(), cut: false }) });
     await expect(stage.run('decisions')).rejects.toMatchObject({ code: 'refused.noCrowdsec' });
+    stage.flow.fleet.current = { ...stage.flow.fleet.current, places: [placeView('nas'), placeView('vps')] };
+    // One of several keeps none of the others from answering.
+    expect(await stage.run('decisions')).toMatchObject({ message: expect.stringContaining('There is no CrowdSec on local') });
   });
 });
 

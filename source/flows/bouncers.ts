@@ -4,11 +4,11 @@ import { agoText, countText } from '../text/quantities.ts';
 import { bouncersAddAbout, bouncersDeleteAbout, bouncersListAbout } from './about-prevention.ts';
 import type { Flow } from './flow.ts';
 import { leavingSays, lookingIn, nameOf, oneNamed, requestText } from './prevention-questions.ts';
-import { preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
 const secretSeconds = 15;
 
-export const bouncersList: Flow = {
+export const bouncersList: Flow = onHostsThatHaveIt({
   ...bouncersListAbout,
   async run(session, input, world) {
     const { crowdsec } = await preventionOf(world, input, lookingIn(session));
@@ -38,7 +38,7 @@ export const bouncersList: Flow = {
       },
     };
   },
-};
+});
 
 export const bouncersAdd: Flow = {
   ...bouncersAddAbout,

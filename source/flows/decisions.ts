@@ -7,11 +7,11 @@ import { targetOf } from './ban.ts';
 import { kindsOf, leftText, whatOf } from './decision-words.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { lookingIn } from './prevention-questions.ts';
-import { preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
 const usualAlerts = 50;
 
-export const decisions: Flow = {
+export const decisions: Flow = onHostsThatHaveIt({
   ...decisionsAbout,
   async run(session, input, world) {
     const { crowdsec } = await preventionOf(world, input, lookingIn(session));
@@ -46,9 +46,9 @@ export const decisions: Flow = {
       : `${found.length === 0 ? 'No decision is in force' : `${count} in force`}${shared ? '' : ', without those of shared lists (--all shows them)'}.`;
     return { message, data: { decisions: found.map(decisionData) } };
   },
-};
+});
 
-export const alerts: Flow = {
+export const alerts: Flow = onHostsThatHaveIt({
   ...alertsAbout,
   async run(session, input, world) {
     const { crowdsec } = await preventionOf(world, input, lookingIn(session));
@@ -83,7 +83,7 @@ export const alerts: Flow = {
       data: { alerts: found.map(alertData) },
     };
   },
-};
+});
 
 function idOf(written: string): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);

@@ -14,11 +14,11 @@ import {
 import { reload, reloadIsDue, reloadText } from './crowdsec-reload.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { answerOr, leavingSays, lookingIn, requestText } from './prevention-questions.ts';
-import { preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
 const fetchLimitMs = 300_000;
 
-export const collectionsList: Flow = {
+export const collectionsList: Flow = onHostsThatHaveIt({
   ...collectionsListAbout,
   async run(session, input, world) {
     const { crowdsec } = await preventionOf(world, input, lookingIn(session));
@@ -46,7 +46,7 @@ export const collectionsList: Flow = {
       data: { items },
     };
   },
-};
+});
 
 function stateOf({ enabled, tainted, behind }: { enabled: boolean; tainted: boolean; behind: boolean }): string {
   if (!enabled) return 'not installed';
@@ -261,7 +261,7 @@ export const hubUpgrade: Flow = {
   },
 };
 
-export const metrics: Flow = {
+export const metrics: Flow = onHostsThatHaveIt({
   ...metricsAbout,
   async run(session, input, world) {
     const { crowdsec } = await preventionOf(world, input, lookingIn(session));
@@ -269,4 +269,4 @@ export const metrics: Flow = {
     session.show({ kind: 'text', text: text.trim() === '' ? 'No metrics yet.' : text.trimEnd() });
     return { message: `Metrics of ${crowdsec.shown}, since it was started.`, data: { metrics: data } };
   },
-};
+});

@@ -4,9 +4,9 @@ import { agoText, countText } from '../text/quantities.ts';
 import { machinesDeleteAbout, machinesListAbout, machinesValidateAbout } from './about-prevention.ts';
 import type { Flow } from './flow.ts';
 import { leavingSays, lookingIn, oneNamed, requestText } from './prevention-questions.ts';
-import { preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
-export const machinesList: Flow = {
+export const machinesList: Flow = onHostsThatHaveIt({
   ...machinesListAbout,
   async run(session, input, world) {
     const { crowdsec } = await preventionOf(world, input, lookingIn(session));
@@ -34,7 +34,7 @@ export const machinesList: Flow = {
       },
     };
   },
-};
+});
 
 export const machinesValidate: Flow = {
   ...machinesValidateAbout,

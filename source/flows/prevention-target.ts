@@ -9,7 +9,7 @@ import { CrowdsecApi, type CrowdsecApiPlace } from '../products/crowdsec-api.ts'
 import { type CscliPlace, cscliInContainer, cscliOnHost } from '../products/cscli.ts';
 import { parseMachineLogin } from '../products/machine-login.ts';
 import { cleanLine } from '../text/clean.ts';
-import type { FlowInput, FlowWorld } from './flow.ts';
+import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 
 /** The CrowdSec of a host: in a container, or on the machine itself. */
 export interface Prevention {
@@ -25,6 +25,22 @@ const lookLimitMs = 15_000;
 const isHere = new Set(['0.0.0.0', '127.0.0.1', 'localhost', '[::]', '[::1]']);
 
 export const crowdsecFlag = { component: { meaning: 'which CrowdSec, where a host has several', value: 'ID' } } as const;
+
+/** A flow that lists is run for each of several hosts: one without CrowdSec says so, and does not keep the others from answering. */
+export function onHostsThatHaveIt(flow: Flow): Flow {
+  return {
+    ...flow,
+    async run(session, input, world) {
+      try {
+        return await flow.run(session, input, world);
+      } catch (thrown) {
+        const several = world.fleet.snapshot().places.filter(({ engine }) => engine.reachable).length > 1;
+        if (!several || !(thrown instanceof Fault) || thrown.code !== 'refused.noCrowdsec') throw thrown;
+        return { message: thrown.message, data: {} };
+      }
+    },
+  };
+}
 
 interface Looking {
   signal: AbortSignal;
