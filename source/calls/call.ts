@@ -13,6 +13,8 @@ export interface CallTarget {
   engineFacts?: EngineFacts;
   /** Running containers by the catalog's service names. */
   containers: ReadonlyMap<string, ContainerDetail>;
+  /** Containers of other projects in whose network one of these is: their ports are published there (R15). */
+  gateways?: readonly ContainerDetail[];
   /** False in read-only mode: exec calls are then not made. */
   execAllowed: boolean;
 }

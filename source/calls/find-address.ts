@@ -33,11 +33,20 @@ export function findAddress(target: CallTarget, portName: string): PortAddress |
 /** A container in another one's network has its ports published there (R15). */
 function throughGateway(target: CallTarget, container: ContainerDetail, port: CatalogPort): PortAddress | undefined {
   if (!/^(?:container|service):/.test(container.networkMode)) return undefined;
-  for (const other of target.containers.values()) {
+  for (const other of [...target.containers.values(), ...(target.gateways ?? [])]) {
     const found = other === container || other.state !== 'running' ? undefined : publishedOn(other, port);
     if (found) return found;
   }
   return undefined;
+}
+
+/** Those of all containers in whose network one of `members` is, by what the engine says: id, or name. */
+export function gatewaysOf<T extends Pick<ContainerDetail, 'id' | 'name'>>(
+  members: readonly Pick<ContainerDetail, 'networkMode'>[],
+  all: readonly T[],
+): T[] {
+  const named = members.flatMap(({ networkMode }) => /^container:(.+)$/.exec(networkMode)?.[1] ?? []);
+  return all.filter(({ id, name }) => named.some((one) => one === name || (one.length >= 12 && id.startsWith(one))));
 }
 
 function publishedOn({ ports }: ContainerDetail, port: CatalogPort): PortAddress | undefined {

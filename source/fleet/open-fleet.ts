@@ -1,3 +1,4 @@
+import { gatewaysOf } from '../calls/find-address.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { limited } from '../faults/waits.ts';
@@ -302,5 +303,16 @@ function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): Pro
     if (known && detail && !containers.has(known.name)) containers.set(known.name, detail);
   }
   const { host, hostAddresses, clockAheadMs, engine, facts } = watch;
-  return { key, entry, host, hostAddresses, clockAheadMs, engine, engineFacts: facts, containers };
+  const gateways = gatewaysOf([...containers.values()], [...watch.containers.values()]).flatMap(({ id }) => watch.detail(id) ?? []);
+  return {
+    key,
+    entry,
+    host,
+    hostAddresses,
+    clockAheadMs,
+    engine,
+    engineFacts: facts,
+    containers,
+    ...(gateways.length > 0 && { gateways }),
+  };
 }

@@ -19,6 +19,8 @@ export interface ProbeTarget {
   engineFacts: EngineFacts | undefined;
   /** By the catalog's service names. */
   containers: ReadonlyMap<string, ContainerDetail>;
+  /** Containers of other projects in whose network one of these is (R15). */
+  gateways?: readonly ContainerDetail[];
 }
 
 export interface ProbeLimits {
@@ -245,8 +247,12 @@ export class ProbeWatch {
     more: readonly string[],
     signal: AbortSignal,
   ): Promise<Record<string, CallAnswer>> {
-    const { entry, host, engine, engineFacts, containers } = target;
-    const callTarget: CallTarget = { entry, host, engine, containers, execAllowed: this.#execAllowed, ...(engineFacts && { engineFacts }) };
+    const { entry, host, engine, engineFacts, containers, gateways } = target;
+    const callTarget: CallTarget = {
+      ...{ entry, host, engine, containers, execAllowed: this.#execAllowed },
+      ...(engineFacts && { engineFacts }),
+      ...(gateways && { gateways }),
+    };
     const names = new Set([
       ...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []),
       ...entry.checks.flatMap((check) => check.calls),

@@ -60,6 +60,7 @@ import {
   keyAbout,
   meshAccessAbout,
   meshApiKeyAbout,
+import { routeAbout } from './about-route.ts';
   meshApiKeysAbout,
   meshEditPolicyAbout,
   meshExpireKeyAbout,
@@ -252,6 +253,7 @@ export const flows: readonly Flow[] = [
   later(hostsCheckAbout, async () => (await import('./hosts-check.ts')).hostsCheck),
   later(hostsRemoveAbout, async () => (await import('./hosts-remove.ts')).hostsRemove),
   later(hostsTrustAbout, async () => (await import('./hosts-trust.ts')).hostsTrust),
+  later(routeAbout, async () => (await import('./route.ts')).route),
   later(wireguardMakeAbout, async () => (await import('./wireguard-make.ts')).wireguardMake),
   later(wireguardCheckAbout, async () => (await import('./wireguard-check.ts')).wireguardCheck),
   later(clientsListAbout, async () => (await import('./tunnel-clients.ts')).clientsList),

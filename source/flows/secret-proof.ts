@@ -1,4 +1,5 @@
 import type { CallTarget } from '../calls/call.ts';
+import { gatewaysOf } from '../calls/find-address.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentField } from '../catalog/schema.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
@@ -30,13 +31,19 @@ export async function targetOf(world: FlowWorld, place: string, entry: CatalogEn
   const views = world.fleet.snapshot().components.filter((view) => view.host === place && view.id === entry.id);
   const projects = new Set([entry.id, ...views.map(({ project }) => project)]);
   const containers = new Map<string, ContainerDetail>();
-  for (const container of await engine.list(signal)) {
+  const all = await engine.list(signal);
+  for (const container of all) {
     const service = composeLabel(container, 'service');
     if (service === undefined || !projects.has(composeLabel(container, 'project') ?? '')) continue;
     const detail = await engine.inspect(container.id, signal);
     if (detail) containers.set(service, detail);
   }
-  return { entry, host: world.hostOf(place), engine, engineFacts: world.engineFactsOf(place), containers, execAllowed: true };
+  const listed = gatewaysOf([...containers.values()], all);
+  const gateways = (await Promise.all(listed.map(({ id }) => engine.inspect(id, signal)))).flatMap((detail) => detail ?? []);
+  return {
+    ...{ entry, host: world.hostOf(place), engine, engineFacts: world.engineFactsOf(place), containers, execAllowed: true },
+    ...(gateways.length > 0 && { gateways }),
+  };
 }
 
 /** Runs what `rotate` declares: the new value on stdin, in the container whose data holds the old one. Throws `failed.rotate`. */

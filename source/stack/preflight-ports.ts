@@ -35,8 +35,12 @@ async function checkPorts(context: PreflightContext): Promise<Finding[]> {
     ...published.filter((use) => !use.own),
     ...usesOfListeners(listeners, [...published, ...own]),
   ];
+  // In another container's network (R15): what it listens on is published there.
+  const away = new Set(project.services.flatMap(({ name, networkMode }) => (/^(?:container|service):/.test(networkMode) ? [name] : [])));
   const ports = [
-    ...plan.ports.map((port) => ({ ...port, ...(onHost.has(port.service) && { hostNetwork: true }) })),
+    ...plan.ports
+      .filter(({ service }) => !away.has(service))
+      .map((port) => ({ ...port, ...(onHost.has(port.service) && { hostNetwork: true }) })),
     ...hostPorts(context, onHost),
   ];
   return portConflicts(ports, taken, usesOfCatalog(catalog)).map(({ port, users, proposal, advice }) => {

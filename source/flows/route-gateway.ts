@@ -1,0 +1,214 @@
+import { runCall } from '../calls/run-call.ts';
+import type { ContainerFacts } from '../engine/engine.ts';
+import { Fault } from '../faults/fault.ts';
+import { pauseFor } from '../faults/waits.ts';
+import { objectOf, textOf } from '../products/vulnerabilities/json-value.ts';
+import type { Session } from '../session/session.ts';
+import { routesOf } from '../stack/gateway-route.ts';
+import { readServices } from '../stack/service-changes.ts';
+import { cleanLine } from '../text/clean.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
+import type { FlowInput, FlowWorld } from './flow.ts';
+import { targetOf } from './secret-proof.ts';
+import { secretName } from './stack-facts.ts';
+import { type Standing, standing } from './standing.ts';
+
+/** A tunnel needs a moment to come up, and its address another. */
+const tunnelLimitMs = 60_000;
+const againMs = 1_000;
+
+/** A VPN gateway of this host that was deployed from here. */
+export interface Gateway {
+  id: string;
+  standing: Standing;
+  /** The service whose network the others are in, and its container. */
+  service: string;
+  container: ContainerFacts;
+  /** What is in its network already. */
+  behind: readonly { component: string; service: string; isRunning: boolean }[];
+}
+
+export interface Proof {
+  /** `185.65.134.66 (Sweden)`; undefined where it could not be asked for. */
+  address: string | undefined;
+  /** Why it is not so, half a sentence. */
+  problem: string | undefined;
+}
+
+/** Which of its services is meant. Throws `refused.route` for one that talks to its siblings: they are in another network afterwards. */
+export function routedService({ facts }: Standing, { options }: FlowInput): string {
+  const { entry, deployment } = facts;
+  const services = readServices(deployment?.compose ?? '');
+  const named = options['service'];
+  const service = typeof named === 'string' ? named : (entry.services.find(({ main }) => main)?.name ?? Object.keys(services)[0] ?? '');
+  const found = services[service];
+  if (!found)
+    throw new Fault({
+      code: 'usage.service',
+      message: `${entry.id} has no service "${cleanLine(service)}".`,
+      remedy: nameRemedy(service, Object.keys(services), 'It has none.'),
+    });
+  const names = Object.keys(services).filter((name) => name !== service);
+  const needed = Object.keys(
+    Array.isArray(found['depends_on'])
+      ? Object.fromEntries(found['depends_on'].map((name) => [String(name), 1]))
+      : ((found['depends_on'] as object | undefined) ?? {}),
+  );
+  const needs = names.filter((name) => needed.includes(name));
+  if (needs.length > 0)
+    throw new Fault({
+      code: 'refused.route',
+      message: `${service} of ${entry.id} uses ${needs.join(', ')} by name, and would not find ${needs.length === 1 ? 'it' : 'them'} from the gateway's network.`,
+      remedy: 'Route a component that stands alone, such as a download client.',
+    });
+  return service;
+}
+
+/** The gateway that is meant. Throws `refused.noGateway`. */
+export async function gatewayOf(session: Session, input: FlowInput, world: FlowWorld, present: string | undefined): Promise<Gateway> {
+  const wanted = input.options['through'];
+  const ids = world.catalog.entries.filter(({ speaks }) => speaks?.api === 'gluetun').map(({ id }) => id);
+  const there = world.fleet.snapshot().components.filter(({ host, id, known }) => host === input.place && known && ids.includes(id));
+  const found = typeof wanted === 'string' ? there.filter(({ id, key }) => id === wanted || key === wanted) : there;
+  if (found.length === 0)
+    throw new Fault({
+      code: 'refused.noGateway',
+      message:
+        typeof wanted === 'string'
+          ? `There is no VPN gateway "${cleanLine(wanted)}" on ${input.place}.`
+          : `There is no VPN gateway on ${input.place}.`,
+      remedy: `Deploy one: quarterdeck deploy ${ids[0] ?? 'vpn-client-gateway'}`,
+    });
+  const id =
+    found.length === 1 || !session.attended
+      ? found[0]?.id
+      : await session.ask.choice({
+          id: 'gateway',
+          label: 'Through which gateway?',
+          choices: found.map((one) => ({ value: one.id, label: one.id, detail: one.word })),
+        });
+  if (id === undefined) throw new Error('one was found');
+  const one = await standing(session, world, input.place, id);
+  const service = one.facts.entry.services.find(({ main }) => main)?.name ?? '';
+  const container = one.facts.containers.find(
+    ({ labels }) => (labels['com.docker.compose.service'] ?? labels['io.podman.compose.service']) === service,
+  );
+  if (container?.state !== 'running')
+    throw new Fault({
+      code: 'refused.noGateway',
+      message: `${id} is not running: nothing can be in its network.`,
+      remedy: `Start it: quarterdeck start ${id}`,
+    });
+  return {
+    id,
+    standing: one,
+    service,
+    container,
+    behind: await behindOf(session, world, input.place, one, present ?? container.name, container),
+  };
+}
+
+async function behindOf(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  { facts }: Standing,
+  name: string,
+  { id }: ContainerFacts,
+): Promise<Gateway['behind']> {
+  const engine = world.engineOf(place);
+  const listed = await engine.list(session.signal);
+  return facts.others.flatMap(({ component, compose }) =>
+    routesOf(compose).flatMap(({ service, container }) => {
+      if (container !== name && !id.startsWith(container)) return [];
+      const one = listed.find(
+        ({ labels }) =>
+          projectLabel(labels) === component && (labels['com.docker.compose.service'] ?? labels['io.podman.compose.service']) === service,
+      );
+      return one ? [{ component, service, isRunning: one.state === 'running' }] : [];
+    }),
+  );
+}
+
+function projectLabel(labels: Readonly<Record<string, string>>): string {
+  return labels['com.docker.compose.project'] ?? labels['io.podman.compose.project'] ?? '';
+}
+
+/** Is its network that of the gateway which runs now, and at which address does that leave? */
+export async function proofOf(
+  session: Session,
+  world: FlowWorld,
+  { place }: FlowInput,
+  { one, gateway }: { one: Standing; gateway: Gateway },
+  service: string,
+): Promise<Proof> {
+  const { signal } = session;
+  const { entry } = one.facts;
+  const [target, front] = await Promise.all([
+    targetOf(world, place, entry, signal),
+    targetOf(world, place, gateway.standing.facts.entry, signal),
+  ]);
+  const container = target.containers.get(service);
+  const own = front.containers.get(gateway.service);
+  const shares = own !== undefined && (target.gateways ?? []).some(({ id }) => id === own.id) && container?.state === 'running';
+  session.show({
+    kind: 'item',
+    id: 'network',
+    title: `The network of ${entry.id} is that of ${gateway.id}`,
+    state: shares ? 'ok' : 'blocked',
+    evidence: shares ? `container ${own.name}` : `its network mode is ${container?.networkMode ?? 'none'}`,
+  });
+  if (!shares) return { address: undefined, problem: 'its network is not that of the gateway.' };
+  const address = await outgoingAddress(session, world, place, gateway);
+  session.show({
+    kind: 'item',
+    id: 'address',
+    title: 'What it sends leaves through the tunnel',
+    state: address === undefined ? 'warning' : 'ok',
+    evidence: address === undefined ? 'the gateway could not be asked at which address' : `at ${address}`,
+  });
+  return { address, problem: undefined };
+}
+
+/** The gateway asks for its own address through the tunnel, so nobody else has to be asked. */
+async function outgoingAddress(session: Session, world: FlowWorld, place: string, gateway: Gateway): Promise<string | undefined> {
+  const { entry } = gateway.standing.facts;
+  const call = entry.calls['publicaddress'];
+  const key = await keyOf(session, world, place, gateway.id);
+  if (!call || key === undefined) return undefined;
+  session.hide(key);
+  const answer = await session.act({
+    id: 'ask for the address',
+    right: 'operate',
+    request: `GET ${call.http?.path ?? ''} of ${gateway.id}, with its key`,
+    target: { host: place, component: gateway.id },
+    run: async (grant) => {
+      for (const deadline = performance.now() + tunnelLimitMs; ; await pauseFor(againMs, grant.signal)) {
+        const front = await targetOf(world, place, entry, grant.signal);
+        const { ok, status, json } = await runCall(front, {
+          name: 'publicaddress',
+          call,
+          inputs: { CONTROL_API_KEY: key },
+          signal: grant.signal,
+          grant,
+        });
+        const said = objectOf(json);
+        const address = textOf(said?.['public_ip']) || textOf(said?.['ip']);
+        if (ok && status === 200 && address !== '') return { address, country: textOf(said?.['country']) };
+        if (status === 401 || status === 403 || performance.now() >= deadline) return undefined;
+        session.progress({ id: 'tunnel', label: 'The tunnel is coming up' });
+      }
+    },
+  });
+  session.progress({ id: 'tunnel', label: 'Asked', done: true });
+  return answer && cleanLine(answer.country === '' ? answer.address : `${answer.address} (${answer.country})`);
+}
+
+async function keyOf(session: Session, world: FlowWorld, place: string, id: string): Promise<string | undefined> {
+  try {
+    return await (await world.vault(session)).read(secretName(place, id, 'CONTROL_API_KEY'), session.signal);
+  } catch (thrown) {
+    if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
+    return undefined;
+  }
+}
