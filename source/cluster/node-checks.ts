@@ -10,6 +10,7 @@ import { skewProblems } from './skew.ts';
 export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): CheckResult {
   const blocked: string[] = [];
   const warned: string[] = [];
+  const foreign: string[] = [];
   for (const { name, ready, cordoned, object } of nodes) {
     const { conditions } = object.status ?? {};
     const why = conditionOf(conditions, 'Ready');
@@ -18,10 +19,11 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
       const found = conditionOf(conditions, type);
       if (found?.status === 'True') (type === 'DiskPressure' ? blocked : warned).push(`${name}: ${type}. ${found.message ?? ''}`.trim());
     }
-    if (cordoned && !ours.has(name)) warned.push(`${name} is cordoned (SchedulingDisabled), and not by this walk`);
+    if (cordoned && !ours.has(name)) foreign.push(`${name} is cordoned (SchedulingDisabled), and not by this walk`);
   }
   const evidence = [
     ...blocked,
+    ...foreign,
     ...warned,
     ...nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`),
   ];
@@ -32,13 +34,15 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
       evidence,
       advice: 'Bring the node back first: its kubelet says why (journalctl -u kubelet).',
     };
-  if (warned.length > 0)
+  if (foreign.length > 0)
     return {
-      state: 'warning',
-      summary: warned.join('; '),
+      state: 'blocked',
+      summary: foreign.join('; '),
       evidence,
-      advice: 'Find out who cordoned it, and why: what is cordoned takes no pods while others are drained.',
+      advice: 'Find out who cordoned it, and why: nodes go one at a time, and what is cordoned takes no pods of those that are drained.',
     };
+  if (warned.length > 0)
+    return { state: 'warning', summary: warned.join('; '), evidence, advice: 'Make room on it before others are drained.' };
   return { state: 'ok', summary: `${countText(nodes.length, 'node')} ready, none short of disk, memory or processes`, evidence };
 }
 

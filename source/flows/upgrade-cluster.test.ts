@@ -358,14 +358,42 @@ describe('walking', () => {
     expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods gone; waits for data\//);
   });
 
-  test('a node that somebody else cordoned keeps others from being drained (R73)', async () => {
+  test('a node that somebody else cordoned is in the way, until it is skipped with a reason; then it stays cordoned (R73)', async () => {
     await makeRoom();
     await stage.ask('/api/v1/nodes/worker-2', { method: 'PATCH', body: '{"spec":{"unschedulable":true}}' });
     stage.operator = somebody({}, 'unattended');
     await expect(stage.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
-      code: 'refused.oneAtATime',
-      message: expect.stringMatching(/worker-2 is cordoned already: cp-1 is not drained beside it/),
+      code: 'refused.blocked',
+      message: expect.stringMatching(/Nodes \(nodes\): worker-2 is cordoned \(SchedulingDisabled\), and not by this walk/),
     });
+    expect((await stage.nodes())['cp-1']).toEqual({ kubelet: 'v1.31.6', cordoned: false });
+    const { message } = await stage.run(['practice'], { skip: ['nodes=its disk is replaced on Monday'] });
+    expect(message).toMatch(/^practice is at v1\.32\.4/);
+    expect((await stage.nodes())['worker-2']).toEqual({ kubelet: 'v1.32.4', cordoned: true });
+  });
+
+  test('one that is cordoned in the meantime stops the next drain (R73)', async () => {
+    await makeRoom();
+    stage.operator = somebody({}, 'unattended');
+    stage.before = async (node, argv) => {
+      if (node === 'cp-1' && argv.join(' ') === 'systemctl restart kubelet')
+        await stage.ask('/api/v1/nodes/worker-2', { method: 'PATCH', body: '{"spec":{"unschedulable":true}}' });
+    };
+    await expect(stage.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
+      code: 'refused.oneAtATime',
+      message: expect.stringMatching(/worker-2 is cordoned already: worker-1 is not drained beside it/),
+    });
+    expect((await stage.nodes())['worker-1']).toEqual({ kubelet: 'v1.31.6', cordoned: false });
+  });
+
+  test('a walk that was overtaken in another way is history', async () => {
+    stage.operator = somebody({ walk: ['leave'] });
+    await expect(stage.run(['practice'], { to: 'v1.31.9' })).rejects.toMatchObject({ kind: 'interrupted' });
+    stage.cluster.upgradeControlPlane('v1.32.4');
+    const operator = somebody({ to: ['1.33.1'], walk: ['leave'] });
+    stage.operator = operator;
+    await expect(stage.run(['practice'])).rejects.toMatchObject({ kind: 'interrupted' });
+    expect(operator.asked.map(({ id }) => id)).toEqual(['to', 'walk']);
   });
 
   test('by hand: commands are shown, and what they did is looked at', async () => {

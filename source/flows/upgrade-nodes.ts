@@ -185,9 +185,12 @@ async function managedControlPlane(walk: ClusterWalk): Promise<void> {
 }
 
 /** Throws `refused.oneAtATime` where another node is cordoned (R73): two that take no pods may be one too many. */
-async function throwIfAnother({ api, session }: ClusterWalk, name: string): Promise<void> {
+async function throwIfAnother({ api, session, list }: ClusterWalk, name: string): Promise<void> {
   const { nodes } = await readCluster(api, session.signal);
-  const others = nodes.filter((node) => node.cordoned && node.name !== name).map((node) => node.name);
+  // Whoever knows of one that somebody else cordoned has said so, with a reason.
+  const known = list.note('nodes')?.kind === 'skipped';
+  const isOurs = (node: ClusterNode) => list.note(nodeItem(node.name))?.data?.['cordoned'] === 1;
+  const others = nodes.filter((node) => node.cordoned && node.name !== name && (!known || isOurs(node))).map((node) => node.name);
   if (others.length === 0) return;
   throw new Fault({
     code: 'refused.oneAtATime',

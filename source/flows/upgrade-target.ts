@@ -53,7 +53,9 @@ export async function chooseTarget(
 ): Promise<Release> {
   const { apiServer, nodes } = facts;
   const behind = nodes.filter(({ kubelet }) => compareReleases(kubelet, apiServer) < 0);
-  const given = typeof input.options.to === 'string' ? input.options.to : begun;
+  // A walk that was overtaken in another way is history.
+  const goesOn = begun !== undefined && targetProblem(facts, begun) === undefined;
+  const given = typeof input.options.to === 'string' ? input.options.to : goesOn ? begun : undefined;
   const suggest = async () => (await planned(way, apiServer.minor + 1, session.signal))?.text ?? `v1.${apiServer.minor + 1}.0`;
   const typed =
     given ??
