@@ -9,7 +9,7 @@ import { meshEditPolicyAbout } from './about-mesh.ts';
 import type { Flow, FlowInput, FlowOutcome } from './flow.ts';
 import { judge, type PolicyJudgement } from './mesh-policy.ts';
 import { type MeshAccess, meshOf } from './mesh-session.ts';
-import { ownLinkOf, policyHomeOf } from './mesh-target.ts';
+import { ownWayOf, policyHomeOf } from './mesh-target.ts';
 import { leavingSays } from './mesh-words.ts';
 
 const name = 'policy.hujson';
@@ -43,7 +43,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
     text = input.stdin ? piped(input.stdin) : await edited(session, text);
     if (text === before) return { message: 'The policy is as before: nothing was changed in it.', data: { changed: false } };
     const judgement = await judge(session, access, text);
-    const ways = await surroundings(access, text);
+    const ways = await ownWays(access, text);
     const choice = await session.review(
       reviewOf({ before, text, judgement, ways, round, piped: input.stdin !== undefined, minor: client.version.minor }),
     );
@@ -110,19 +110,21 @@ interface Way {
   message: string;
 }
 
-/** What a policy does to the operator's own way in. */
-async function surroundings(access: MeshAccess, text: string): Promise<readonly Way[]> {
-  const [own, nodes] = [await ownLinkOf(access.target), await access.client.nodes(access.target.signal)];
-  const way = nodes.find(({ addresses }) => addresses.some((address) => own.includes(address)));
+/** What a policy does to the operator's own way in, where that goes over the mesh. */
+export async function ownWays(access: MeshAccess, text: string): Promise<readonly Way[]> {
+  const way = await ownWayOf(access.target, await access.client.nodes(access.target.signal));
   if (!way) return [];
   if (deniesAll(text))
     return [
-      { level: 'blocking', message: `Your own connection goes over the mesh (${way.name}), and this policy lets nobody reach anybody.` },
+      {
+        level: 'blocking',
+        message: `Your own connection goes over the mesh (${way.node.name}), and this policy lets nobody reach anybody.`,
+      },
     ];
   return [
     {
       level: 'warning',
-      message: `Your own connection goes over the mesh (${way.name}): see to it that a rule lets you in, or have another way at hand.`,
+      message: `Your own connection goes over the mesh (${way.node.name}): see to it that a rule lets you in, or have another way at hand.`,
     },
   ];
 }

@@ -7,7 +7,7 @@ import { parseDuration } from '../session/answer-checks.ts';
 import type { Act, Choice, Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { MeshAccess } from './mesh-session.ts';
-import { ownLinkOf } from './mesh-target.ts';
+import { ownWayOf } from './mesh-target.ts';
 import { dateText, expirationProblem, isPast } from './mesh-words.ts';
 
 /** One thing that is done with one node. */
@@ -39,14 +39,11 @@ async function now({ access, session, node }: NodeStep): Promise<MeshNode | unde
 
 /** Throws `refused.lockOut` where the operator's own way to the host goes over this node. */
 async function throwIfOwnWay({ access, node }: NodeStep, what: string): Promise<void> {
-  const own = await ownLinkOf(access.target);
-  const isSame = (one: string, other: string) =>
-    ipaddr.isValid(one) && ipaddr.isValid(other) && ipaddr.parse(one).toString() === ipaddr.parse(other).toString();
-  const address = node.addresses.find((each) => own.some((one) => isSame(one, each)));
-  if (address === undefined) return;
+  const way = await ownWayOf(access.target, [node]);
+  if (!way) return;
   throw new Fault({
     code: 'refused.lockOut',
-    message: `Your own connection to ${access.target.host.name} goes over ${node.name} (${address}): ${what} would cut it off.`,
+    message: `Your own connection to ${access.target.host.name} goes over ${node.name} (${way.address}): ${what} would cut it off.`,
     remedy: 'Reach the host in another way first, by its address outside the mesh.',
   });
 }

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { parseDocument } from 'yaml';
 import { findAddress } from '../calls/find-address.ts';
 import type { ContainerDetail, Engine } from '../engine/engine.ts';
@@ -5,6 +6,7 @@ import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Host } from '../hosts/host.ts';
 import { greet, type MeshPlace } from '../products/headscale-api.ts';
+import type { MeshNode } from '../products/headscale-things.ts';
 import { type MeshVersion, meshVersionOf } from '../products/headscale-version.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowWorld } from './flow.ts';
@@ -98,11 +100,22 @@ export async function policyHomeOf(target: MeshTarget): Promise<{ mode: 'databas
   return { mode: mode === 'database' || mode === 'file' ? mode : 'unknown', file };
 }
 
-/** Addresses of both ends of the operator's connection to the host: whoever takes one of them away locks the operator out. Empty on this machine. */
-export async function ownLinkOf({ host, signal }: MeshTarget): Promise<readonly string[]> {
-  if (!host.link) return [];
-  const [from, , to] = ((await host.facts(signal)).env['SSH_CONNECTION'] ?? '').split(' ');
-  return [from, to]
-    .filter((address): address is string => address !== undefined && address !== '')
-    .map((address) => address.replace(/^::ffff:/, ''));
+/** The node among these that the operator's connection to the host leads from or to: whoever takes it away locks the operator out. None on this machine. */
+export async function ownWayOf(
+  { host, signal }: MeshTarget,
+  nodes: readonly MeshNode[],
+): Promise<{ node: MeshNode; address: string } | undefined> {
+  if (!host.link) return undefined;
+  const [from = '', , to = ''] = ((await host.facts(signal)).env['SSH_CONNECTION'] ?? '').split(' ');
+  const own = [from, to].filter(ipaddr.isValid).map(canonical);
+  for (const node of nodes) {
+    const address = node.addresses.find((each) => ipaddr.isValid(each) && own.includes(canonical(each)));
+    if (address !== undefined) return { node, address };
+  }
+  return undefined;
+}
+
+/** However it is written: an IPv4 address may come in the clothes of IPv6. */
+function canonical(address: string): string {
+  return ipaddr.process(address).toString();
 }
