@@ -200,7 +200,7 @@ async function newName(session: Session, { words }: FlowInput, clients: readonly
   const problem = (text: string) => {
     const name = text.trim();
     if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'Up to 40 letters, digits, dots and dashes.';
-    return clients.some((one) => one.name === name) ? `There is a ${name} already.` : undefined;
+    return clients.some((one) => one.name === name) ? `${name} is there already.` : undefined;
   };
   const [word, more] = words;
   if (more !== undefined) throw oneTooMany(more);

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { componentView } from '../../test/doubles/fleet-double.ts';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { TunnelUiDouble } from '../../test/doubles/tunnel-ui-double.ts';
+import { loadFolder } from '../catalog/load-folder.ts';
+import { catalogOf } from '../catalog/open-catalog.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
+import type { ShownSecret } from '../session/session.ts';
+import type { Flow, FlowInput } from './flow.ts';
+import { clientsAdd, clientsDisable, clientsEnable, clientsList, clientsRemove, clientsShow } from './tunnel-clients.ts';
+
+const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+const id = 'tunnel-server-ui';
+
+let stage: FlowStage;
+let server: TunnelUiDouble;
+beforeEach(async () => {
+  [stage, server] = await Promise.all([FlowStage.open(), TunnelUiDouble.open()]);
+  stage.host = openLocalHost();
+  stage.catalog = catalogOf(entries);
+  const labels = { 'com.docker.compose.project': id, 'com.docker.compose.service': 'wg-easy' };
+  stage.engine.add('tunnel', {
+    labels,
+    ports: [{ address: '127.0.0.1', hostPort: server.port, containerPort: 51821, protocol: 'tcp', ipv6: false }],
+  });
+  server.add('alice');
+});
+afterEach(async () => {
+  await stage.host?.close();
+  await server.close();
+  await stage.close();
+});
+
+const component = componentView(id, { project: id, speaks: 'wg-easy' });
+function run(flow: Flow, words: readonly string[] = [], options: FlowInput['options'] = {}, operator = new OperatorDouble('unattended')) {
+  operator.answers = { password: [server.password], ...operator.answers };
+  stage.operator = operator;
+  return stage.run(flow, component, { words, options });
+}
+const secrets = () => stage.operator.shown.filter((shown): shown is ShownSecret => shown.kind === 'secret');
+
+describe.each([13, 15] as const)('devices of release %i', (release) => {
+  beforeEach(() => {
+    server.release = release;
+  });
+  const answers = () => {
+    const operator = new OperatorDouble('unattended');
+    operator.answers = { user: ['admin'] };
+    return operator;
+  };
+
+  test('listed, let in with a code for a camera, kept out, let in again, removed', async () => {
+    expect(await run(clientsList, [], {}, answers())).toMatchObject({
+      data: { clients: [{ name: 'alice', enabled: true, address: '10.8.0.2', receivedBytes: 1000 }] },
+    });
+    const { message } = await run(clientsAdd, ['bob-phone'], {}, answers());
+    expect(message).toBe('bob-phone is let in, as 10.8.0.3.');
+    const bob = server.clients[1];
+    expect(secrets()).toMatchObject([
+      { label: 'Configuration of bob-phone', value: expect.stringContaining(bob?.privateKey ?? '-'), code: expect.anything() },
+    ]);
+    expect((await run(clientsDisable, ['bob-phone'], {}, answers())).message).toBe('bob-phone is kept out.');
+    expect(server.clients[1]?.enabled).toBe(false);
+    expect((await run(clientsDisable, ['bob-phone'], {}, answers())).message).toBe('bob-phone is kept out already.');
+    expect((await run(clientsEnable, ['bob-phone'], {}, answers())).message).toBe('bob-phone is let in.');
+    expect((await run(clientsRemove, ['bob-phone'], {}, answers())).message).toBe('bob-phone is removed.');
+    expect(server.clients.map(({ name }) => name)).toEqual(['alice']);
+    const kept = JSON.stringify(await stage.audited());
+    for (const secret of [server.password, bob?.privateKey ?? '-', bob?.preSharedKey ?? '-']) expect(kept).not.toContain(secret);
+  });
+
+  test('a wrong password is said once, and not tried again', async () => {
+    server.password = 'another';
+    const operator = answers();
+    operator.answers['password'] = ['geheim-4711'];
+    await expect(run(clientsList, [], {}, operator)).rejects.toMatchObject({ code: 'refused.login' });
+    expect(server.requests.filter((request) => request === 'POST /api/session' || request === 'GET /api/client')).toHaveLength(1);
+  });
+});
+
+test('the password of the vault is used without asking, and the session ends', async () => {
+  await stage.vault.write({ signal: AbortSignal.timeout(5000) } as never, `local/${id}/PASSWORD`, server.password, 'generated');
+  const operator = new OperatorDouble('unattended');
+  await run(clientsList, [], {}, operator);
+  expect(operator.asked).toEqual([]);
+  expect(server.requests.at(-1)).toBe('DELETE /api/session');
+});
+
+test('a configuration without an MTU is named when it is shown (R77)', async () => {
+  server.mtu = '';
+  await run(clientsShow, ['alice']);
+  expect(stage.operator.shown).toContainEqual(
+    expect.objectContaining({
+      kind: 'item',
+      state: 'warning',
+      title: expect.stringContaining('[Interface] MTU'),
+      evidence: expect.stringContaining('(R77)'),
+    }),
+  );
+});
+
+test('a name that is taken, one that does not exist, one too many', async () => {
+  await expect(run(clientsAdd, ['alice'])).rejects.toMatchObject({
+    code: 'usage.client',
+    message: expect.stringContaining('alice is there already'),
+  });
+  await expect(run(clientsShow, ['alcie'])).rejects.toMatchObject({ code: 'usage.client', remedy: 'Did you mean "alice"?' });
+  await expect(run(clientsShow, ['a', 'b'])).rejects.toMatchObject({ code: 'usage.words' });
+});
+
+test('rehearsed and read-only, nobody logs in', async () => {
+  stage.policy = { ...stage.policy, rehearsing: true };
+  expect((await run(clientsAdd, ['bob'])).message).toMatch(/^Rehearsed/);
+  stage.policy = { ...stage.policy, rehearsing: false, readOnly: true };
+  await expect(run(clientsList)).rejects.toMatchObject({ code: 'refused.readOnly' });
+  expect(server.requests.filter((request) => request !== 'GET /api/session')).toEqual([]);
+});
