@@ -16,7 +16,8 @@ import { openCluster } from './cluster-target.ts';
 import { type ClusterWalk, fromTo, isAt, nodeItem, planeItem, roundsOf, sections, type WalkPace } from './cluster-walk.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { NodeWays } from './node-ways.ts';
-import { upgradeControlPlane, upgradeNode } from './upgrade-nodes.ts';
+import { upgradeControlPlane } from './upgrade-control-plane.ts';
+import { upgradeNode } from './upgrade-nodes.ts';
 import { chooseTarget, nodesBefore, releasesBetween } from './upgrade-target.ts';
 import { askWalk, checklistData, inTheWay, skipsOf, type WalkAction, writeReport } from './walk-questions.ts';
 

@@ -1,0 +1,83 @@
+import { type ClusterNode, readNode } from '../cluster/cluster-facts.ts';
+import { controlPlaneCommands } from '../cluster/node-commands.ts';
+import { type Release, releaseOf } from '../cluster/release.ts';
+import { type ClusterWalk, fromTo, isAt, planeItem, sections } from './cluster-walk.ts';
+import { runCommands, untilSeen } from './run-on-node.ts';
+
+async function planeRelease({ api, session, facts }: ClusterWalk, node: ClusterNode): Promise<Release | undefined> {
+  const pod = await api.find<{ spec?: { containers?: { image?: string }[] } }>(
+    `/api/v1/namespaces/kube-system/pods/kube-apiserver-${encodeURIComponent(node.name)}`,
+    session.signal,
+  );
+  const image = pod?.spec?.containers?.[0]?.image;
+  if (image !== undefined) return releaseOf(/:([^:/@]+)(?:@.*)?$/.exec(image)?.[1]);
+  // In k3s and RKE2 all of it is one program; elsewhere what answers is all that can be seen.
+  if (facts.distribution.kind === 'k3s' || facts.distribution.kind === 'rke2')
+    return (await readNode(api, node.name, session.signal))?.kubelet;
+  return releaseOf((await api.get<{ gitVersion?: string }>('/version', session.signal)).gitVersion);
+}
+
+/** The control plane, one node after the other: the first does the cluster's part. */
+export async function upgradeControlPlane(walk: ClusterWalk): Promise<void> {
+  const { facts, target, list } = walk;
+  const nodes = facts.nodes.filter(({ controlPlane }) => controlPlane);
+  if (nodes.length === 0) {
+    // Of a managed cluster only the other nodes are seen.
+    await managedControlPlane(walk);
+    return;
+  }
+  let first = true;
+  for (const node of nodes) {
+    const id = planeItem(node.name);
+    const item = { section: sections.steps, title: `Control plane on ${node.name}` };
+    const at = async () => {
+      const release = await planeRelease(walk, node);
+      return release !== undefined && isAt(release, target);
+    };
+    if (await at()) {
+      await list.set(id, { ...item, state: 'ok', summary: `at ${target.text}` });
+      first = false;
+      continue;
+    }
+    await list.set(id, { ...item, state: 'running', summary: fromTo(facts.apiServer, target) });
+    const commands = controlPlaneCommands(
+      { kind: facts.distribution.kind, from: facts.apiServer, to: target, osImage: node.osImage },
+      first,
+    );
+    const snapshot = list.note('snapshot')?.data?.['file'];
+    await runCommands(walk, node, {
+      what: `Upgrade the control plane on ${node.name} to ${target.text}`,
+      commands,
+      seen: at,
+      destroys: [
+        `There is no way back from ${target.text} but restoring etcd${typeof snapshot === 'string' ? ` from ${snapshot}` : ''}.`,
+        'The API server restarts: for a moment nothing can be asked or changed.',
+      ],
+    });
+    await untilSeen(walk, `Control plane on ${node.name}`, async () => ((await at()) ? undefined : 'not there yet'));
+    if (!walk.session.rehearsing) await list.set(id, { ...item, state: 'ok', summary: `at ${target.text}`, evidence: commands.text });
+    first = false;
+  }
+}
+
+async function managedControlPlane(walk: ClusterWalk): Promise<void> {
+  const { api, facts, target, list, session } = walk;
+  const item = { section: sections.steps, title: 'Control plane' };
+  const at = async () => {
+    const release = releaseOf((await api.get<{ gitVersion?: string }>('/version', session.signal)).gitVersion);
+    return release !== undefined && isAt(release, target);
+  };
+  if (!(await at())) {
+    await list.set('control-plane', { ...item, state: 'running', summary: fromTo(facts.apiServer, target) });
+    const commands = controlPlaneCommands({ kind: facts.distribution.kind, from: facts.apiServer, to: target, osImage: '' }, true);
+    const [any] = facts.nodes;
+    if (any)
+      await runCommands(walk, any, {
+        what: `Upgrade the control plane to ${target.text}`,
+        commands: { ...commands, hand: commands.hand ?? 'its nodes are not seen' },
+        seen: at,
+      });
+    await untilSeen(walk, 'Control plane', async () => ((await at()) ? undefined : 'not there yet'));
+  }
+  if (!session.rehearsing) await list.set('control-plane', { ...item, state: 'ok', summary: `at ${target.text}` });
+}
