@@ -7,19 +7,34 @@ import {
   backupVerifyAbout,
   restoreAbout,
 } from './about-backups.ts';
+import { hostsAddAbout, hostsCheckAbout, hostsListAbout, hostsRemoveAbout, hostsTrustAbout } from './about-hosts.ts';
 import {
   adminTokenAbout,
-  closeSignupsAbout,
   caInspectAbout,
   caIssueAbout,
+  closeSignupsAbout,
   firstAdminAbout,
   ldapAddAbout,
   ldapUsersAbout,
   oidcCheckAbout,
   tokenAbout,
 } from './about-identity.ts';
-import { hostsAddAbout, hostsCheckAbout, hostsListAbout, hostsRemoveAbout, hostsTrustAbout } from './about-hosts.ts';
 import { ingressCheckAbout } from './about-ingress.ts';
+import {
+  keyAbout,
+  meshAccessAbout,
+  meshApiKeyAbout,
+  meshApiKeysAbout,
+  meshEditPolicyAbout,
+  meshExpireKeyAbout,
+  meshKeysAbout,
+  meshNodeAbout,
+  meshNodesAbout,
+  meshPolicyAbout,
+  meshRegisterAbout,
+  meshUserAbout,
+  meshUsersAbout,
+} from './about-mesh.ts';
 import { overlayCaAbout, overlayInspectAbout, overlayListAbout, overlaySignAbout } from './about-overlay.ts';
 import {
   alertsAbout,
@@ -45,6 +60,7 @@ import {
   metricsAbout,
   unbanAbout,
 } from './about-prevention.ts';
+import { routeAbout } from './about-route.ts';
 import {
   secretsExportAbout,
   secretsImportAbout,
@@ -56,22 +72,6 @@ import {
   secretsRotateAbout,
   secretsSetAbout,
 } from './about-secrets.ts';
-import {
-  keyAbout,
-  meshAccessAbout,
-  meshApiKeyAbout,
-import { routeAbout } from './about-route.ts';
-  meshApiKeysAbout,
-  meshEditPolicyAbout,
-  meshExpireKeyAbout,
-  meshKeysAbout,
-  meshNodeAbout,
-  meshNodesAbout,
-  meshPolicyAbout,
-  meshRegisterAbout,
-  meshUserAbout,
-  meshUsersAbout,
-} from './about-mesh.ts';
 import {
   ssoAddAbout,
   ssoCheckAbout,
@@ -237,9 +237,9 @@ export const flows: readonly Flow[] = [
   later(tokenAbout, async () => (await import('./token-inspect.ts')).tokenInspect),
   later(ldapUsersAbout, async () => (await import('./ldap-people.ts')).ldapUsers),
   later(ldapAddAbout, async () => (await import('./ldap-people.ts')).ldapAdd),
-  later(secretsListAbout, async () => (await import('./secrets-list.ts')).secretsList),
   later(caIssueAbout, async () => (await import('./ca-issue.ts')).caIssue),
   later(caInspectAbout, async () => (await import('./ca-inspect.ts')).caInspect),
+  later(secretsListAbout, async () => (await import('./secrets-list.ts')).secretsList),
   later(secretsSetAbout, async () => (await import('./secrets-set.ts')).secretsSet),
   later(secretsRevealAbout, async () => (await import('./secrets-reveal.ts')).secretsReveal),
   later(secretsRotateAbout, async () => (await import('./secrets-rotate.ts')).secretsRotate),
