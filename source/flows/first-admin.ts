@@ -25,14 +25,13 @@ export const firstAdmin: Flow = {
     if (!duty) return { message: `${id}: "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
     const address = `${component.url?.replace(/\/$/, '') ?? ''}${duty.page ?? ''}`;
     const stays = {
-      message: `Left to do: ${duty.title.replace(/\.$/, '')}, at ${cleanLine(address)}`,
+      message: `Left to do at ${cleanLine(address)}: ${duty.title.replace(/\.$/, '')}.`,
       remedy: `Go on any time: quarterdeck first-admin ${id}`,
     };
     for (const line of guideOf(component.url, address, duty)) session.show({ kind: 'text', text: line });
     if (duty.by === 'observed')
       return { message: `${stays.message} It goes from the list by itself when it is done.`, data: { address, done: false } };
-    if (!session.attended)
-      return { message: `${stays.message}, then "quarterdeck duty ${id} ${duty.id}".`, data: { address, done: false } };
+    if (!session.attended) return { message: `${stays.message} Then: quarterdeck duty ${id} ${duty.id}`, data: { address, done: false } };
     const way = await unlessLeft(
       () =>
         session.ask.choice({

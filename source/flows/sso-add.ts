@@ -53,7 +53,7 @@ export const ssoAdd: Flow = {
             id: 'second-factor',
             title: `Have ${person.name} log in and register a second factor`,
             detail: 'Rules with two_factor let nobody through without one.',
-            byHand: true,
+            byHand: false,
           },
         ],
       },

@@ -277,3 +277,34 @@ describe('how a name is protected (R36)', () => {
     expect((data as { answers: { status: number }[] }).answers.map(({ status }) => status)).toEqual(statuses);
   });
 });
+
+describe('a portal that does not take the file', () => {
+  test('refuses it: what was there before is put back, and its own words are told', async () => {
+    const path = join(stage.stackFolder, usersFile);
+    const before = await stage.text(usersFile);
+    // Begins like a hash, so that only the portal sees what is wrong with it.
+    const odd = `${before.trimEnd()}\n  old:\n    displayname: Old\n    password: '$argon2id$v=19$m=65536$x'\n    email: old@example.org\n`;
+    await writeFile(path, odd);
+    await expect(stage.run('sso-disable', id, { words: ['noor'] })).rejects.toMatchObject({
+      code: 'failed.users',
+      message: expect.stringMatching(/refused the file.*password hash for 'old'/),
+    });
+    expect(await stage.text(usersFile)).toBe(odd);
+    await writeFile(path, before);
+  });
+
+  test('does not watch it: the portal is restarted, once the file is written', async () => {
+    const text = await stage.text('sso-portal/files/configuration.yml');
+    await stage.run('edit', id, { words: ['files/configuration.yml'], stdin: Buffer.from(text.replace('watch: true', 'watch: false')) });
+    const { message } = await stage.run('sso-enable', id, { words: ['selim'] });
+    expect(message).toMatch(/^selim can log in again\. The portal was restarted/);
+    const { message: again } = await stage.run(
+      'sso-password',
+      id,
+      { words: ['selim'] },
+      { operator: operator({ password: [secret], 'password-again': [secret] }) },
+    );
+    expect(again).toMatch(/The portal was restarted/);
+    expect(await logIn('selim', secret)).toBe(200);
+  });
+});

@@ -129,11 +129,8 @@ export class SsoPortal {
       .writer(grant)
       .exec(this.#container.id, ['sh', '-c', script, path], { stdin: Buffer.from(configuration) });
     if (exitCode === 0) return [];
-    const problems =
-      text(stdout)
-        .split('with warnings:')[0]
-        ?.match(/^\s+- .+$/gm) ?? [];
-    if (problems.length > 0) return problems.map((line) => cleanLine(line.replace(/^\s+- /, '')));
+    const problems = problemsIn(text(stdout));
+    if (problems.length > 0) return problems;
     const words = lastLine(`${text(stdout)}\n${text(stderr)}`);
     return [words === '' ? `its check ended with exit code ${exitCode}` : words];
   }
@@ -191,6 +188,22 @@ export function readBans(table: string, kind: PortalBan['kind']): PortalBan[] {
     const [id = '', whom = '', expires = '', source = '', reason = ''] = cells;
     return /^\d+$/.test(id) ? [{ id, kind, whom, expires, source, reason }] : [];
   });
+}
+
+/** What `authelia config validate` lists as errors, each in one line: some go on in further lines. */
+export function problemsIn(output: string): string[] {
+  const errors = /with errors:\n([\s\S]*?)(?:\n\S[^\n]*with warnings:|$)/.exec(output)?.[1] ?? '';
+  return errors
+    .split(/\n\s+- |^\s+- /)
+    .map((problem) =>
+      cleanLine(
+        problem
+          .replace(/Error: configuration validation failed\s*$/, '')
+          .replace(/\s+/g, ' ')
+          .trim(),
+      ).replace(/\.$/, ''),
+    )
+    .filter(Boolean);
 }
 
 function text(bytes: Uint8Array): string {

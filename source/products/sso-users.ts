@@ -87,7 +87,11 @@ export class UsersFile {
     this.#map.set(this.#document.createNode(name), made);
     const map = this.#map;
     const gone = map.items.find(({ key }) => isScalar(key) && this.user(String(key.value))?.email === placeholder);
-    if (gone) map.delete(gone.key);
+    if (!gone) return;
+    map.delete(gone.key);
+    // What the catalog's file says of it goes with it; what somebody else wrote there stays.
+    const about = map.commentBefore?.split('\n').filter((line) => !line.includes('replace it with the first person'));
+    map.commentBefore = about && about.length > 0 ? about.join('\n') : null;
   }
 
   setDigest(name: string, digest: string): void {

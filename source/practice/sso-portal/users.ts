@@ -25,7 +25,7 @@ export function readUsers(text: string): Map<string, User> {
       const field = (key: string) => String(fields[key] ?? '');
       if (field('password') === '') throw new Error('could not validate the schema: Password: non zero value required');
       if (field('displayname') === '') throw new Error('could not validate the schema: DisplayName: non zero value required');
-      if (!field('password').startsWith('$'))
+      if (!/^\$(?:argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[^$]+\$[^$]+$|[^a])/.test(field('password')))
         throw new Error(
           `error decoding the authentication database: error occurred decoding the password hash for '${name}': provided encoded hash has an invalid format: the digest doesn't begin with the delimiter '$' and is not one of the other understood formats`,
         );
