@@ -11,8 +11,14 @@ export type Standing = 'valid' | 'used' | 'expired';
 
 const tenYearsSeconds = 10 * 365 * 86_400;
 
+const daysToTheMinute = 3;
+
+/** The day, in UTC; of what is near the minute too. */
 export function dateText(ms: number | undefined): string {
-  return ms === undefined ? 'never' : new Date(ms).toISOString().slice(0, 10);
+  if (ms === undefined) return 'never';
+  const text = new Date(ms).toISOString();
+  const isNear = Math.abs(ms - Date.now()) < daysToTheMinute * 86_400_000;
+  return isNear ? `${text.slice(0, 10)} ${text.slice(11, 16)} UTC` : text.slice(0, 10);
 }
 
 /** `online`, `offline 3d`, `expired 14d`: what somebody looks for first. */
