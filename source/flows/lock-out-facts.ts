@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
 import { parseIpv6Routes, parseRoutes, type Route } from '../hosts/route-tables.ts';
 import { addressesOfName, sshWays } from '../hosts/ssh/ssh-ways.ts';
 import type { Crowdsec } from '../products/crowdsec.ts';
@@ -130,7 +131,20 @@ async function otherHosts(world: FlowWorld, place: string, signal: AbortSignal):
       isLoopback(text) ? [] : (guarded(text, `an address of your host ${cleanLine(name)}`) ?? []),
     );
   });
-  return [...(await Promise.all(addresses)).flat(), ...(await listedHosts(world, place, signal))];
+  return [
+    ...(await Promise.all(addresses)).flat(),
+    ...(await thisMachine(world, place, signal)),
+    ...(await listedHosts(world, place, signal)),
+  ];
+}
+
+/** Where the operator sits: what else goes from here to a far machine may take another way than ssh. */
+async function thisMachine(world: FlowWorld, place: string, signal: AbortSignal): Promise<Guarded[]> {
+  if (world.practice || !world.hostOf(place).link) return [];
+  const { addresses } = await openLocalHost().facts(signal);
+  return addresses.flatMap((text) =>
+    isLoopback(text) ? [] : (guarded(text, 'an address of this machine, where you sit', { operator: true }) ?? []),
+  );
 }
 
 /** As they are written down: the names are resolved here and over there, for both may see others. */

@@ -84,7 +84,7 @@ describeReal('docker', 'bans with a real CrowdSec in a container', (engine) => {
     const { IPAM } = JSON.parse(network.body) as { IPAM: { Config: { Subnet: string; Gateway?: string }[] } };
     const [{ Subnet } = { Subnet: '' }] = IPAM.Config;
     const inside = Subnet.replace(/\.\d+\/\d+$/, '.77');
-    for (const target of ['198.51.100.9', '198.51.100.0/24', '203.0.113.80', inside, Subnet, '127.0.0.1', '0.0.0.0/0', '::1']) {
+    for (const target of ['198.51.100.9', '198.51.100.0/24', inside, '0.0.0.0/0', '::1']) {
       const { code, stderr } = await operator.run(['ban', target, '--for', '4h', '--yes']);
       expect([target, code, stderr]).toEqual([target, 4, expect.stringContaining('it could lock you out')]);
     }
@@ -105,6 +105,18 @@ describeReal('docker', 'bans with a real CrowdSec in a container', (engine) => {
     const log = await ask(engine, `/containers/${name}/logs?stdout=true&stderr=true`);
     for (const text of [execs.join('\n'), await operator.ownFiles(), events.body, log.body, listed.stdout, outcome.stderr])
       expect(text).not.toContain(key);
+  });
+
+  it('the login that lists are read with is in no argv and in no file', { timeout: 120_000 }, async () => {
+    const credentials = await operator.run(['exec', name, '--', 'cat', '/etc/crowdsec/local_api_credentials.yaml']);
+    const password = /^password: (\S+)$/m.exec(credentials.stdout)?.[1] ?? '';
+    expect(password).toMatch(/^\S{20,}$/);
+    const { outcome, execs } = await operator.traceExec(['decisions', '--json']);
+    expect(outcome.code, outcome.stderr).toBe(0);
+    for (const text of [execs.join('\n'), await operator.ownFiles(), outcome.stdout, outcome.stderr]) expect(text).not.toContain(password);
+    // The engine stays known by its own version.
+    const machines = await operator.json<{ data: { machines: { version: string }[] } }>(['machines', 'list']);
+    expect(machines.data.machines[0]?.version).toMatch(/^v1\.4\.6/);
   });
 
   it('what this version cannot is said', { timeout: 120_000 }, async () => {
