@@ -1,5 +1,7 @@
 import { expect, test, vi } from 'vitest';
+import { createFakeDeck } from './rig/fake-deck.ts';
 import { openRig } from './rig/rig.tsx';
+import { hour, sampleNowMs, sampleSnapshot } from './rig/sample-fleet.ts';
 import { blockedReview, sampleForm } from './rig/sample-forms.ts';
 
 // What Ink says where a screen reader is in use.
@@ -61,4 +63,32 @@ test('a form is told field by field, a review line by line, and a secret not at 
   expect(screen.frame()).not.toContain('geheim');
   await screen.press('y');
   expect(screen.copied).toEqual(['geheim-123']);
+});
+
+test('decisions and alerts are told one at a time, with what is known of each', async () => {
+  const decision = {
+    id: 1,
+    scope: 'Ip',
+    value: '203.0.113.7',
+    type: 'ban',
+    origin: 'crowdsec',
+    reason: 'crowdsecurity/ssh-bf',
+    endsMs: sampleNowMs + 3 * hour,
+    simulated: false,
+    country: 'NL',
+    network: '',
+    alert: 1,
+  };
+  const sample = sampleSnapshot();
+  const [port] = sample.ports;
+  const deck = createFakeDeck({ snapshot: { ...sample, ports: port ? [{ ...port, owner: 'crowdsec' }] : [] } });
+  const crowdsec = async () => ({ decisions: async () => [decision], alerts: async () => [] });
+  const screen = await openRig({ size: { columns: 100, rows: 60 }, deck, crowdsec });
+  await screen.press('I');
+  await screen.sees(
+    'Decisions 1, without shared lists, newest first.',
+    '1 of 1: 203.0.113.7, ban, crowdsecurity/ssh-bf, NL, from crowdsec, 3h left.',
+  );
+  await screen.press('v');
+  await screen.sees('Alerts 0', 'No alert: nothing was noticed.');
 });

@@ -108,6 +108,20 @@ test('I shows who is shut out, with why, from where, and for how long; Esc goes 
   }
 });
 
+test.each([
+  { columns: 60, rows: 15 },
+  { columns: 80, rows: 24 },
+  { columns: 200, rows: 60 },
+])('both views fit into $columns x $rows', async (size) => {
+  const rig = await open(new Played(), { size });
+  await rig.press('I');
+  await rig.sees('203.0.113.7');
+  expect(misfits(rig.raw(), size)).toEqual([]);
+  await rig.press('v');
+  await rig.sees('192.0.2.44');
+  expect(misfits(rig.raw(), size)).toEqual([]);
+});
+
 test('ASCII is ASCII there', async () => {
   const rig = await open(new Played(), { theme: asciiTheme, size: { columns: 80, rows: 24 } });
   await rig.press('I');
