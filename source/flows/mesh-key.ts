@@ -53,7 +53,7 @@ export const key: Flow = {
     const kept = wish.keep && (await keep(session, world, { access, made }));
     const isSeen = await showOnce(session, input, { access, made, server, kept });
     return {
-      message: `Key ${made.listed.id} for ${ownerOf(wish)} is valid until ${dateText(made.listed.expiryMs)}${wish.reusable ? '' : ', for one node'}.${kept ? ' It is kept among the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id} PREAUTH_KEY`}`,
+      message: `Key ${made.listed.id} for ${ownerOf(wish)} is valid until ${dateText(made.listed.expiryMs)}${wish.reusable ? '' : ', for one node'}.${kept ? ' It is kept among the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`,
       data: {
         id: made.listed.id,
         user: wish.user?.name ?? null,
@@ -206,7 +206,7 @@ async function keep(session: Session, world: FlowWorld, { access, made }: Made):
     request: `keep pre-auth key ${made.listed.id} of ${id} in ${vault.where}`,
     target: { host, component: id },
     run: (grant) =>
-      vault.write(grant, `${host}/${id}/PREAUTH_KEY`, made.secret, `key ${made.listed.id}, valid until ${dateText(made.listed.expiryMs)},`),
+      vault.write(grant, `${host}/${id}.join/KEY`, made.secret, `key ${made.listed.id}, valid until ${dateText(made.listed.expiryMs)},`),
   });
   return true;
 }

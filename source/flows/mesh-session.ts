@@ -17,8 +17,10 @@ export const usualKeyDays = 90;
 /** So long before the console's key ends it is said. */
 const soonMs = 14 * dayMs;
 
-/** The field of the catalog that the console's own key is kept under. */
-const keyField = 'CONSOLE_API_KEY';
+/** What this console logs in with: beside the secrets of the component, not among them, since those go into its backups and tell whether it has data. */
+function ownKeyOf(host: string, component: string): SecretName {
+  return `${host}/${component}.login/API_KEY`;
+}
 
 /** A control server that this console may ask and change. */
 export interface MeshAccess {
@@ -41,7 +43,7 @@ export async function entranceOf(session: Session, input: FlowInput, world: Flow
   const target = await meshTargetOf(world, component, !session.readOnly, session.signal);
   if (target.version.note !== undefined) tellAside(session, target.version.note);
   const vault = await world.vault(session);
-  const name: SecretName = `${component.host}/${component.id}/${keyField}`;
+  const name = ownKeyOf(component.host, component.id);
   const kept = await vault.read(name, session.signal);
   if (kept !== undefined) session.hide(kept);
   return { target, vault, name, kept };

@@ -90,7 +90,7 @@ describe('a pre-auth key (R61)', () => {
     expect(days).toBeGreaterThan(29.9);
     expect(days).toBeLessThanOrEqual(30);
     expect(JSON.stringify({ message, data })).not.toContain(line?.[2]);
-    const revealed = await stage.practice.run('secrets-reveal', id, { words: [id, 'PREAUTH_KEY'] }, { operator: new OperatorDouble() });
+    const revealed = await stage.practice.run('secrets-reveal', id, { words: [`${id}.join`, 'KEY'] }, { operator: new OperatorDouble() });
     expect(revealed.message).toMatch(/Revealed/);
     expect(secretsOf(stage.practice.operator)[0]?.value).toBe(line?.[2]);
     const listed = (await run('mesh-keys')).data.keys.at(-1);

@@ -87,7 +87,7 @@ describe.skipIf(missing)(`the mesh control server${missing ? ` (${missing})` : '
       expect(events).toContain('apikeys create');
       expect(events).not.toMatch(/hskey-/);
       expect(await stage.operator.ownFiles()).not.toMatch(/hskey-(?:auth|api)-[\w-]{12}-[\w-]{64}/);
-      expect((await run('secrets', 'reveal', id, 'PREAUTH_KEY', '--plain')).trim()).toBe(key);
+      expect((await run('secrets', 'reveal', `${id}.join`, 'KEY', '--plain')).trim()).toBe(key);
       const { keys } = await data<{ keys: Record<string, unknown>[] }>('mesh', 'keys', id);
       expect(keys).toMatchObject([{ user: 'ann', state: 'valid', tags: ['tag:server'], key: `${key.slice(0, 23)}-***` }]);
       await run('mesh', 'expire-key', id, String(keys[0]?.['id']), '--yes');
