@@ -42,9 +42,9 @@ function neither(named: string, cause: Fault): Fault {
   });
 }
 
-/** Without a cluster it is about a component. */
-async function chooseComponent(session: Session, { fleet }: FlowWorld, cause: Fault): Promise<ComponentView> {
-  const known = fleet.snapshot().components.filter((one) => one.known && one.deployed);
+/** Without a cluster it is about a component. In practice all are deployed from here, and written down when that is first needed. */
+async function chooseComponent(session: Session, { fleet, practice }: FlowWorld, cause: Fault): Promise<ComponentView> {
+  const known = fleet.snapshot().components.filter((one) => one.known && (one.deployed || practice !== undefined));
   if (!session.attended || known.length === 0) throw cause;
   const key = await session.ask.choice({
     id: 'component',
