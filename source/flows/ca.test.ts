@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
 import { componentView } from '../../test/doubles/fleet-double.ts';
@@ -97,12 +97,10 @@ beforeAll(async () => {
   stage.engine.add('ca', { labels: composeLabels(id, 'ca') });
   const writer = stage.engine.writer.bind(stage.engine);
   stage.engine.writer = (grant) => ({ ...writer(grant), exec: (_container, argv, options) => inContainer(argv, options?.stdin) });
-  stage.engine.readFile = async (_container, path) =>
-    path.endsWith('root_ca.crt')
-      ? readFileSync(join(folder, 'root.crt'))
-      : path.endsWith('intermediate_ca.crt')
-        ? readFileSync(join(folder, 'intermediate.crt'))
-        : undefined;
+  const certificates: Record<string, string> = { 'root_ca.crt': 'root.crt', 'intermediate_ca.crt': 'intermediate.crt' };
+  Object.assign(stage.engine, {
+    readFile: async (_container: string, path: string) => readFileSync(join(folder, certificates[basename(path)] ?? '')),
+  });
   argvs = [];
 });
 afterAll(async () => {

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { ContainerDetail, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
+import { httpPlaceOf, sendTo } from '../products/component-http.ts';
 import { MountedFile } from '../products/mounted-file.ts';
 import { digestText } from '../products/password-digest.ts';
 import { UsersFile, usersProblems } from '../products/sso-users.ts';
@@ -210,7 +211,8 @@ async function linesAfter(engine: Engine, { id, tty }: ContainerDetail, stamp: s
 }
 
 /** Where nothing watches the file it is read at the start alone; a signal does not help (reference/authelia.md). */
-async function restarted(session: Session, { engine, container, place, id, fleet }: OpenUsers): Promise<string> {
+async function restarted(session: Session, open: OpenUsers): Promise<string> {
+  const { engine, container, place, id, fleet } = open;
   const before = container.startedMs;
   await session.act({
     id: `restart ${container.name}`,
@@ -225,12 +227,27 @@ async function restarted(session: Session, { engine, container, place, id, fleet
     otherwise: 'was not seen to start anew',
     name: container.name,
   });
-  if (seen?.state !== 'running') {
+  session.progress({ id: 'restart', label: 'Waiting until the portal answers again' });
+  if (seen?.state !== 'running' || !(await answersAgain(open, session.signal))) {
     throw new Fault({
       code: 'failed.users',
-      message: `${id} does not run after its restart.`,
+      message: `The file is written, and ${id} does not answer after its restart.`,
       remedy: `Look at its log: quarterdeck logs ${id}`,
     });
   }
+  session.progress({ id: 'restart', label: 'The portal answers again', done: true });
   return 'The portal was restarted, since it does not watch the file (authentication_backend.file.watch).';
+}
+
+async function answersAgain({ target, entry }: OpenUsers, signal: AbortSignal): Promise<boolean> {
+  const place = httpPlaceOf(target, entry.speaks?.port ?? 'web');
+  for (const endMs = performance.now() + startLimitMs; performance.now() < endMs; await pauseFor(lookAgainMs, signal)) {
+    const answer = await sendTo(place, { method: 'GET', path: '/api/health' }, signal).catch((thrown: unknown) => {
+      signal.throwIfAborted();
+      if (thrown instanceof Fault) return undefined;
+      throw thrown;
+    });
+    if (answer?.status === 200) return true;
+  }
+  return false;
 }

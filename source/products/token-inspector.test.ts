@@ -1,4 +1,4 @@
-import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
+import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDiscovery, checkKeys } from './oidc-provider.ts';
 import { claimRows, inspectToken } from './token-inspector.ts';
