@@ -30,6 +30,8 @@ export interface SecretsShown {
   copyKey: string;
   /** Not where frames are kept: a screen reader's output scrolls by. */
   drawn: boolean;
+  /** How many there are for what is shown: half a code is worth nothing to a camera. */
+  rows: number;
 }
 
 /** The value while it may be seen. A secret without one was masked again. */
@@ -56,16 +58,19 @@ function secretLines(
     ...head,
     '',
     ...shown,
-    ...(code && secrets?.drawn ? ['', ...codeLines(code, theme, room)] : []),
+    ...(code && secrets?.drawn ? ['', ...codeLines(code, theme, room, secrets.rows)] : []),
     '',
     `${theme.paint('key', secrets?.copyKey ?? '')} copies it   ${theme.paint('faint', `masked again in ${left}`)}`,
   ];
 }
 
-function codeLines(code: NonNullable<ShownSecret['code']>, theme: Theme, room: number): string[] {
+function codeLines(code: NonNullable<ShownSecret['code']>, theme: Theme, room: number, rows = Number.POSITIVE_INFINITY): string[] {
   const columns = (code[0]?.length ?? 0) * (theme.ascii ? 2 : 1);
   if (columns > room) return wrap(`Its code for a camera needs ${columns} columns here.`, room).map((line) => theme.paint('faint', line));
-  return moduleBlocks(code, { ascii: theme.ascii, colour: theme.depth !== 'none' });
+  const lines = moduleBlocks(code, { ascii: theme.ascii, colour: theme.depth !== 'none' });
+  const missing = lines.length - rows;
+  if (missing <= 0) return lines;
+  return wrap(`Its code for a camera needs ${missing} more rows: make the window higher.`, room).map((line) => theme.paint('faint', line));
 }
 
 /** What stands under something else still does when it is wrapped: of a policy, or what would be lost. */
@@ -216,6 +221,9 @@ function leftLines({ todo }: RunView, theme: Theme, keymap: Keymap, room: number
   return ['', ...todoLines(todo, { columns: room, ...style, confirm: `${keymap.keyOf('palette')} duty ${todo.component}` })];
 }
 
+/** A sentence of two lines, and what sets it apart. */
+const endRows = 3;
+
 export interface RunScreen {
   lines: string[];
   /** Of what was shown, for scrolling. */
@@ -233,6 +241,8 @@ export function runScreen(
     secondsLeft: Math.max(0, Math.ceil(((run.secretUntilMs ?? nowMs) - nowMs) / 1000)),
     copyKey: keymap.keyOf('copy-secret'),
     drawn,
+    // Below it stands how the run ended.
+    rows: height - endRows,
   };
   const linesOf = (shown: readonly Shown[]) => shown.flatMap((each) => shownLines(each, theme, room, secrets));
   if (run.state === 'running' && !run.dialog) {
