@@ -452,6 +452,8 @@ export function clusterContract(open: () => ClusterServer): void {
         exitCode: 0,
         stdout: 'Snapshot saved at /var/lib/backup/etcd.db\n',
       });
+      for (const program of ['etcdctl', 'etcdutl'])
+        expect((await server.onNode('cp-1', program, 'version')).stdout).toMatch(new RegExp(`^${program} version: 3\\.\\d+\\.\\d+\n`));
       expect((await server.onNode('cp-1', 'etcdctl', 'snapshot', 'save', 'nowhere/etcd.db')).exitCode).toBe(5);
       const status = await server.onNode('cp-1', 'etcdutl', 'snapshot', 'status', '/var/lib/backup/etcd.db', '-w', 'json');
       expect(JSON.parse(status.stdout)).toEqual({
