@@ -40,15 +40,6 @@ function throughGateway(target: CallTarget, container: ContainerDetail, port: Ca
   return undefined;
 }
 
-/** Those of all containers in whose network one of `members` is, by what the engine says: id, or name. */
-export function gatewaysOf<T extends Pick<ContainerDetail, 'id' | 'name'>>(
-  members: readonly Pick<ContainerDetail, 'networkMode'>[],
-  all: readonly T[],
-): T[] {
-  const named = members.flatMap(({ networkMode }) => /^container:(.+)$/.exec(networkMode)?.[1] ?? []);
-  return all.filter(({ id, name }) => named.some((one) => one === name || (one.length >= 12 && id.startsWith(one))));
-}
-
 function publishedOn({ ports }: ContainerDetail, port: CatalogPort): PortAddress | undefined {
   const found = ports
     .filter(

@@ -1,6 +1,6 @@
-import { gatewaysOf } from '../calls/find-address.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
+import { gatewaysOf } from '../engine/network-owners.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { buildComponentView, type ContainerKnowledge, compareComponents, serviceKey } from './component-view.ts';

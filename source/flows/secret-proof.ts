@@ -1,8 +1,8 @@
 import type { CallTarget } from '../calls/call.ts';
-import { gatewaysOf } from '../calls/find-address.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentField } from '../catalog/schema.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
+import { gatewaysOf } from '../engine/network-owners.ts';
 import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import { composeLabel } from '../fleet/grouping.ts';

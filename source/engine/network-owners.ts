@@ -1,0 +1,10 @@
+import type { ContainerDetail } from './engine.ts';
+
+/** Those of all containers in whose network one of `members` is, by what the engine says: id, or name. */
+export function gatewaysOf<T extends Pick<ContainerDetail, 'id' | 'name'>>(
+  members: readonly Pick<ContainerDetail, 'networkMode'>[],
+  all: readonly T[],
+): T[] {
+  const named = members.flatMap(({ networkMode }) => /^container:(.+)$/.exec(networkMode)?.[1] ?? []);
+  return all.filter(({ id, name }) => named.some((one) => one === name || (one.length >= 12 && id.startsWith(one))));
+}
