@@ -47,7 +47,7 @@ export async function drain(walk: ClusterWalk, name: string): Promise<void> {
       return;
     } catch (thrown) {
       session.progress({ id: 'drain', label: name, done: true });
-      if (!(thrown instanceof Fault) || thrown.code !== 'failed.drain' || !session.attended) throw thrown;
+      if (!(thrown instanceof Fault) || thrown.code !== 'failed.drain') throw thrown;
       if (!(await afterStall(walk, name, thrown))) throw thrown;
     }
   }
@@ -58,7 +58,7 @@ async function afterStall(walk: ClusterWalk, name: string, fault: Fault): Promis
   const { api, session } = walk;
   const plan = await planDrain(api, name, session.signal);
   const refused = await rehearseDrain(api, plan, session.signal);
-  const answer = await session.ask.choice({
+  const asked = session.ask.choice({
     id: `stalled ${name}`,
     label: fault.message,
     help: fault.remedy,
@@ -71,6 +71,11 @@ async function afterStall(walk: ClusterWalk, name: string, fault: Fault): Promis
     ],
     initial: 'again',
     fresh: true,
+  });
+  // Where nobody is there, and nothing was said in advance, it stays as it is.
+  const answer = await asked.catch((thrown: unknown) => {
+    if (thrown instanceof Fault && thrown.code === 'usage.unanswered') return 'leave';
+    throw thrown;
   });
   if (answer === 'leave') return false;
   if (answer === 'again') return true;

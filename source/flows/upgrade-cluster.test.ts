@@ -358,6 +358,21 @@ describe('walking', () => {
     expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods gone; waits for data\//);
   });
 
+  test('unattended, what is said in advance is done with pods that cannot be moved; otherwise it is left, and what is done is counted', async () => {
+    stage.operator = somebody({}, 'unattended');
+    await expect(stage.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
+      code: 'failed.drain',
+      message: expect.stringMatching(/4 of 5 steps done; worker-3 is still cordoned/),
+    });
+    stage.operator = somebody({}, 'unattended');
+    await expect(stage.run(['practice'])).rejects.toMatchObject({
+      code: 'failed.drain',
+      message: expect.stringMatching(/4 of 5 steps done/),
+    });
+    stage.operator = somebody({ 'stalled worker-3': ['delete'] }, 'unattended');
+    expect((await stage.run(['practice'])).message).toMatch(/^practice is at v1\.32\.4/);
+  });
+
   test('a node that somebody else cordoned is in the way, until it is skipped with a reason; then it stays cordoned (R73)', async () => {
     await makeRoom();
     await stage.ask('/api/v1/nodes/worker-2', { method: 'PATCH', body: '{"spec":{"unschedulable":true}}' });

@@ -127,7 +127,8 @@ export async function upgradeCluster(
 async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
   const { session, input, list, target } = walk;
   await announce(walk);
-  for (const name of stepIds(walk)) await list.set(name.id, { section: sections.steps, title: name.title, state: 'todo', summary: '' });
+  for (const { id, title, done } of steps(walk))
+    await list.set(id, { section: sections.steps, title, state: done ? 'ok' : 'todo', summary: done ? `at ${target.text}` : '' });
   await observe(walk);
   if (input.options.check === true) {
     const report = await writeReport(session, input, list, 'Only looked.');
@@ -146,15 +147,18 @@ async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
   return finish(walk);
 }
 
-function stepIds({ facts, target }: ClusterWalk): { id: string; title: string }[] {
+/** What is to be upgraded, and what of it is so already. */
+function steps({ facts, target, list }: ClusterWalk): { id: string; title: string; done: boolean }[] {
   const planes = facts.nodes.filter(({ controlPlane }) => controlPlane);
   return [
     ...(planes.length === 0
       ? [{ id: 'control-plane', title: 'Control plane' }]
-      : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}` }))),
+      : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}` }))
+    ).map((each) => ({ ...each, done: facts.apiServers.every((release) => isAt(release, target)) })),
     ...facts.nodes.map(({ name, kubelet }) => ({
       id: nodeItem(name),
       title: `${name}, ${kubelet.text}${isAt(kubelet, target) ? '' : ` to ${target.text}`}`,
+      done: isAt(kubelet, target) && list.note(nodeItem(name))?.data?.['cordoned'] !== 1,
     })),
   ];
 }
