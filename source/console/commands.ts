@@ -20,6 +20,8 @@ import { createPreventionMoves } from './prevention-moves.ts';
 import type { PreventionWatch } from './prevention-watch.ts';
 import { contextsOf, filterTarget, selectedComponent, serviceShown } from './selection.ts';
 import { fieldOf } from './text-field.ts';
+import { createTriageMoves } from './triage-moves.ts';
+import type { TriageWatch } from './triage-watch.ts';
 import { createTyping } from './typing.ts';
 
 const noticeMs = 4000;
@@ -49,6 +51,7 @@ interface Options {
   keymap: Keymap;
   logs: LogHub;
   prevention: PreventionWatch;
+  triage: TriageWatch;
   keeper: FilterKeeper;
   runs: FlowRuns;
   asker: HostAsker;
@@ -93,16 +96,24 @@ export function createCommands(options: Options): Commands {
     copy: options.copy,
     start: (flow, place, words, given = {}) => startOn(flow, place, words, given),
   });
-  const move: typeof moves.move = (by) =>
-    store.get().screen === 'prevention' ? preventionMoves.move(by(measured.prevention.height)) : moves.move(by);
+  const triageMoves = createTriageMoves({
+    ...{ deck, store, triage: options.triage, say, copy: options.copy },
+    start: (flow, place, words, given = {}) => startOn(flow, place, words, given),
+  });
+  const move: typeof moves.move = (by) => {
+    const { screen } = store.get();
+    if (screen === 'prevention') preventionMoves.move(by(measured.prevention.height));
+    else if (screen === 'triage') triageMoves.move(by(measured.triage.height));
+    else moves.move(by);
+  };
   const typing = createTyping({ deck, store, keymap, measured, moves, logMoves, commands: () => commands });
 
   /** Undoes one thing: the nearest that there is. */
   function back(): void {
     const state = store.get();
     const target = filterTarget(state);
-    if (state.screen === 'prevention' && state.filters.prevention !== '')
-      store.update(() => ({ filters: { ...state.filters, prevention: '' } }));
+    if ((state.screen === 'prevention' || state.screen === 'triage') && state.filters[state.screen] !== '')
+      store.update(() => ({ filters: { ...state.filters, [state.screen]: '' } }));
     else if (state.screen !== 'panes') store.update(() => ({ screen: 'panes' }));
     else if (target === 'logs' && logMoves.back()) return;
     else if (target && state.filters[target] !== '') store.update(() => ({ filters: { ...state.filters, [target]: '' } }));
@@ -213,6 +224,7 @@ export function createCommands(options: Options): Commands {
     inspect: () => showTab('inspect'),
     ...createHostMoves({ deck, store, selected, say, copy: options.copy, startFlow: (flow, component) => startFlow(flow, component) }),
     ...preventionMoves.actions,
+    ...triageMoves.actions,
     'next-service': nextService,
     refresh: () => {
       const component = selected();
@@ -290,6 +302,7 @@ export function createCommands(options: Options): Commands {
     'help',
     'hosts',
     'prevention',
+    'vulnerabilities',
     'back',
     'quit',
     'redraw',
@@ -315,14 +328,18 @@ export function createCommands(options: Options): Commands {
       typing.pressPalette(value);
       return true;
     }
-    const before = state.screen === 'help' || state.screen === 'hosts' || state.screen === 'prevention';
+    const before = state.screen !== 'panes';
     const contexts: KeyContext[] = before
-      ? [...(state.screen === 'hosts' || state.screen === 'prevention' ? [state.screen] : []), 'list', 'everywhere']
+      ? [
+          ...(state.screen === 'hosts' || state.screen === 'prevention' || state.screen === 'triage' ? [state.screen] : []),
+          'list',
+          'everywhere',
+        ]
       : contextsOf(state);
     const found = keymap.resolve(value.name, contexts);
     const [first] = found;
     if (!first) return false;
-    const isHere = screenKeys.has(first.id) || (state.screen === 'prevention' && first.id === 'filter');
+    const isHere = screenKeys.has(first.id) || ((state.screen === 'prevention' || state.screen === 'triage') && first.id === 'filter');
     if (before && first.context === 'everywhere' && !isHere) return true;
     if (before && first.id === 'quit' && value.name !== 'ctrl+c') back();
     else if (first.flow) startBound(found);

@@ -25,6 +25,7 @@ import { Prevention } from './screens/prevention.tsx';
 import { Review } from './screens/review.tsx';
 import { RunOverlay } from './screens/run-overlay.tsx';
 import { TooSmall } from './screens/too-small.tsx';
+import { Triage } from './screens/triage.tsx';
 import { cutStyled, padStyled, styledWidth } from './styled-text.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import type { Theme } from './theme.ts';
@@ -176,6 +177,8 @@ function Screen() {
         <Hosts rectangle={body} />
       ) : state.screen === 'prevention' ? (
         <Prevention rectangle={body} />
+      ) : state.screen === 'triage' ? (
+        <Triage rectangle={body} />
       ) : (
         <>
           {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}

@@ -9,6 +9,7 @@ import type { Keymap } from './keymap.ts';
 import type { LogHub } from './log-hub.ts';
 import type { PreventionWatch } from './prevention-watch.ts';
 import type { Theme } from './theme.ts';
+import type { TriageWatch } from './triage-watch.ts';
 
 /** What every part of the console can reach. Made once; nothing in here changes. */
 export interface ConsoleParts {
@@ -19,6 +20,7 @@ export interface ConsoleParts {
   keymap: Keymap;
   logs: LogHub;
   prevention: PreventionWatch;
+  triage: TriageWatch;
   theme: Theme;
   clock: Clock;
   frames: Frames;

@@ -12,6 +12,7 @@ import type { LogPlace } from './log-view.ts';
 import type { PreventionLook } from './prevention-rows.ts';
 import type { ReviewDialog } from './review-dialog.ts';
 import { fieldOf, type TextField } from './text-field.ts';
+import type { TriageShows } from './triage-rows.ts';
 
 /** The panes, in the order of their number keys. Keys, help, palette and tabs follow from this; what else a pane needs, the compiler asks for. */
 export const paneTitles = { components: 'Components', detail: 'Details', ports: 'Ports', logs: 'Logs' } as const;
@@ -22,7 +23,7 @@ export const detailTabs = ['overview', 'logs', 'ports', 'fields', 'inspect'] as 
 export type DetailTab = (typeof detailTabs)[number];
 
 /** What a typed filter is about. `inspect` is a search: it jumps instead of hiding. */
-export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | 'prevention';
+export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | 'prevention' | 'triage';
 
 /** How the time of a log line is told: in the operator's zone, in UTC, as how long ago, or not at all. */
 export const logTimes = ['local', 'utc', 'relative', 'off'] as const;
@@ -81,7 +82,7 @@ export interface Notice {
 export interface InterfaceState {
   focus: PaneId;
   zoomed: boolean;
-  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention';
+  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention' | 'triage';
   /** Key of a component. */
   selected: string | undefined;
   /** Where it stood in the list, for when it goes away. */
@@ -91,6 +92,7 @@ export interface InterfaceState {
   /** On the screen of hosts: the place, or the tunnel, under the cursor. */
   hostsCursor: number;
   /** On the screen of alerts and decisions: whose, which row is under the cursor, and where it stood, for when it goes away. */
+  triage: { shows: TriageShows; selected: string | undefined; cursor: number };
   prevention: PreventionLook & { place: string | undefined; selected: string | undefined; cursor: number };
   tab: DetailTab;
   /** Service looked at, by component key; missing means the main one. */
@@ -143,10 +145,11 @@ export const firstState: InterfaceState = {
   selectedPort: undefined,
   grouping: 'kind',
   hostsCursor: 0,
+  triage: { shows: 'all', selected: undefined, cursor: 0 },
   prevention: { place: undefined, tab: 'decisions', sort: 'newest', shared: false, selected: undefined, cursor: 0 },
   tab: 'overview',
   services: {},
-  filters: { components: '', ports: '', logs: '', fields: '', inspect: '', prevention: '' },
+  filters: { components: '', ports: '', logs: '', fields: '', inspect: '', prevention: '', triage: '' },
   editing: undefined,
   scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 },
   helpScroll: 0,

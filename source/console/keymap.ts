@@ -11,6 +11,7 @@ export type KeyContext =
   | 'host'
   | 'hosts'
   | 'prevention'
+  | 'triage'
   | 'question'
   | 'form'
   | 'review'
@@ -89,6 +90,11 @@ const bindings = [
   { id: 'retry-host', keys: ['R'], context: 'hosts', title: 'Connect now, also after a refusal', label: 'try now' },
   { id: 'copy-tunnel', keys: ['y', 'o'], context: 'hosts', title: 'Copy the address of the tunnel' },
   { id: 'close-tunnel', keys: ['x', 'delete'], context: 'hosts', title: 'Close the tunnel' },
+  { id: 'decide-row', keys: ['d', 'enter'], context: 'triage', title: 'Decide about the package of this row', label: 'decide' },
+  { id: 'undecide-row', keys: ['x', 'delete'], context: 'triage', title: 'Take the decision back', label: 'take back' },
+  { id: 'triage-shows', keys: ['v'], context: 'triage', title: 'All, what is undecided, or what is late', label: 'other view' },
+  { id: 'import-report', keys: ['i'], context: 'triage', title: 'Import a report of a scanner', label: 'import' },
+  { id: 'copy-vulnerability', keys: ['y'], context: 'triage', title: 'Copy the id' },
   { id: 'ban-row', keys: ['b'], context: 'prevention', title: 'Ban the address of this row, or another one', label: 'ban' },
   { id: 'unban-row', keys: ['x', 'delete'], context: 'prevention', title: 'Lift the ban', label: 'lift' },
   { id: 'show-alert', keys: ['enter'], context: 'prevention', title: 'The whole alert', label: 'alert' },
@@ -141,6 +147,7 @@ const bindings = [
   { id: 'next-host', keys: ['>'], context: 'everywhere', title: 'Components of the next host alone, then of all' },
   { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Components of the previous host alone' },
   { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, how each is reached, and open tunnels' },
+  { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'What scanners found, the most urgent first' },
   { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Alerts and decisions of CrowdSec, as they come' },
   { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them' },
   { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
@@ -203,6 +210,7 @@ const together: readonly (readonly KeyContext[])[] = [
   ...paneIds.map((pane) => [pane, ...shared]),
   ['hosts', 'list', 'everywhere'],
   ['prevention', 'list', 'everywhere'],
+  ['triage', 'list', 'everywhere'],
   ['question'],
   ['form'],
   ['review', 'list'],
@@ -217,6 +225,7 @@ export function contextTitle(context: KeyContext): string {
     host: 'The host',
     hosts: 'Hosts',
     prevention: 'Alerts and decisions',
+    triage: 'Vulnerabilities',
     question: 'Questions',
     form: 'Forms',
     review: 'Reviews',
@@ -313,6 +322,7 @@ const order: readonly KeyContext[] = [
   'host',
   'hosts',
   'prevention',
+  'triage',
   'question',
   'form',
   'review',

@@ -14,6 +14,7 @@ export interface Measured {
   /** `total`: hosts and tunnels. */
   hosts: { height: number; total: number };
   prevention: { height: number; total: number };
+  triage: { height: number; total: number };
   help: { height: number; total: number };
   run: { height: number; total: number };
   /** Fields of a form on a page. */
@@ -32,6 +33,7 @@ export function firstMeasures(): Measured {
     detail: { ...none, matches: [] },
     hosts: none,
     prevention: none,
+    triage: none,
     help: none,
     run: none,
     form: 1,

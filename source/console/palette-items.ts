@@ -32,6 +32,7 @@ const general: readonly CommandId[] = [
   'next-service',
   'hosts',
   'prevention',
+  'vulnerabilities',
   'next-host',
   'group-hosts',
   'zoom',

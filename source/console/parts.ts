@@ -13,6 +13,7 @@ import { createLogHub } from './log-hub.ts';
 import { openPrevention, type PreventionSource, watchPrevention } from './prevention-watch.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import type { Theme } from './theme.ts';
+import { openTriage, type TriageSource, watchTriage } from './triage-watch.ts';
 
 interface Options {
   deck: Deck;
@@ -26,6 +27,7 @@ interface Options {
   keeper?: FilterKeeper | undefined;
   /** Opens the CrowdSec of a place; missing means the one that flows speak to. */
   crowdsec?: ((place: string, signal: AbortSignal) => Promise<PreventionSource>) | undefined;
+  triage?: TriageSource | undefined;
   quit: () => void;
   redraw: () => void;
   suspend: () => void;
@@ -41,6 +43,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   const logs = createLogHub(deck.logs);
   const brokenOff = watchBrokenOff(deck, store);
   const prevention = watchPrevention(options.crowdsec ?? openPrevention(deck));
+  const triage = watchTriage(options.triage ?? openTriage(deck));
   const runs = createFlowRuns({
     deck,
     store,
@@ -59,6 +62,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     keymap,
     logs,
     prevention,
+    triage,
     keeper: options.keeper ?? keepsNothing,
     runs,
     now,
@@ -75,6 +79,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     keymap,
     logs,
     prevention,
+    triage,
     theme,
     clock: createClock(now),
     frames,

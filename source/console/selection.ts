@@ -24,7 +24,7 @@ export function selectedComponent(deck: Deck, state: InterfaceState): ComponentV
 
 /** What `/` is about in the pane with the focus; undefined where there is nothing to filter. */
 export function filterTarget(state: InterfaceState): FilterTarget | undefined {
-  if (state.screen === 'prevention') return 'prevention';
+  if (state.screen === 'prevention' || state.screen === 'triage') return state.screen;
   if (state.focus !== 'detail') return state.focus;
   return state.tab === 'overview' ? undefined : state.tab;
 }

@@ -18,7 +18,7 @@ let server: TunnelUiDouble;
 beforeEach(async () => {
   [stage, server] = await Promise.all([FlowStage.open(), TunnelUiDouble.open()]);
   stage.host = openLocalHost();
-  stage.catalog = catalogOf(entries);
+  stage.catalog = catalogOf(entries, []);
   const labels = { 'com.docker.compose.project': id, 'com.docker.compose.service': 'wg-easy' };
   stage.engine.add('tunnel', {
     labels,

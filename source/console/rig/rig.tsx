@@ -13,6 +13,7 @@ import type { PreventionSource } from '../prevention-watch.ts';
 import { unstyled } from '../styled-text.ts';
 import { createTerminalLender } from '../terminal-lender.ts';
 import { createTheme, type Theme } from '../theme.ts';
+import type { TriageSource } from '../triage-watch.ts';
 import { createFakeDeck, type FakeDeck, type FlowBody } from './fake-deck.ts';
 import { sampleNowMs } from './sample-fleet.ts';
 
@@ -55,6 +56,8 @@ export interface RigOptions {
   start?: Partial<InterfaceState>;
   keeper?: FilterKeeper;
   crowdsec?: (place: string, signal: AbortSignal) => Promise<PreventionSource>;
+  /** What scanners found. */
+  triage?: TriageSource;
   now?: () => number;
 }
 
@@ -107,6 +110,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     start: options.start,
     keeper: options.keeper,
     crowdsec: options.crowdsec,
+    triage: options.triage,
     quit: () => {
       quit = true;
     },

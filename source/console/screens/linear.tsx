@@ -32,6 +32,7 @@ import { reviewSentences } from '../review-lines.ts';
 import { runScreen } from '../run-lines.ts';
 import { serviceShown } from '../selection.ts';
 import { createTheme } from '../theme.ts';
+import { triageCounts, triageEmpty, triageId, triageRows, triageSentence } from '../triage-rows.ts';
 import { footerItems } from '../widgets/footer-line.ts';
 import { counts } from '../widgets/header-line.ts';
 import { remarks } from '../widgets/remark-lines.ts';
@@ -54,7 +55,7 @@ function portLines(ports: readonly PortView[]): string[] {
 /** The console as sentences, top to bottom, for screen readers: no frames, no columns, nothing that moves by itself. */
 export function Linear() {
   const parts = useParts();
-  const { deck, keymap, prevention } = parts;
+  const { deck, keymap, prevention, triage } = parts;
   const snapshot = useFleet();
   const state = useInterface((whole) => whole);
   const component = useSelected();
@@ -65,6 +66,10 @@ export function Linear() {
   const subscribe = useMemo(() => (listener: () => void) => prevention.subscribe(listener), [prevention]);
   useTold(subscribe, 'fact');
   useEffect(() => (place === undefined ? undefined : prevention.look(place)), [prevention, place]);
+  const subscribeTriage = useMemo(() => (listener: () => void) => triage.subscribe(listener), [triage]);
+  useTold(subscribeTriage, 'fact');
+  const triaging = state.screen === 'triage';
+  useEffect(() => (triaging ? triage.look() : undefined), [triage, triaging]);
   const whose = logWhose(snapshot, state, component);
   const { commands } = parts;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked at changes with whose log it is, and with the filter kept for it
@@ -184,6 +189,22 @@ export function Linear() {
     return [head, ...trouble, `${at + 1} of ${rows.length}: ${rowSentence(row, nowMs)}`];
   }
 
+  function triageSentences(): string[] {
+    const view = triage.view();
+    const { shows, selected, cursor } = state.triage;
+    const rows = triageRows(view, state.filters.triage, shows);
+    commands.measured.triage = { height: logLineCount, total: rows.length };
+    const found = rows.findIndex((row) => triageId(row) === selected);
+    const at = Math.max(0, found >= 0 ? found : Math.min(cursor, rows.length - 1));
+    const head = `Vulnerabilities ${triageCounts(view)}${shows === 'all' ? '' : `, ${shows} alone`}.`;
+    const row = rows[at];
+    if (!row) {
+      const context = { theme: plain, width: columns };
+      return [head, ...triageEmpty(view, state.filters.triage, shows, keymap.keyOf('import-report'), context).map((line) => line.trim())];
+    }
+    return [head, `${at + 1} of ${rows.length}: ${triageSentence(row, nowMs)}`];
+  }
+
   function frontLines(run: RunView): string[] {
     if (run.dialog?.kind === 'form') return formSentences(run.dialog, plain);
     if (run.dialog?.kind === 'checklist') {
@@ -235,6 +256,8 @@ export function Linear() {
     lines.push(`${front.title}.`, ...frontLines(front));
   } else if (state.screen === 'hosts') {
     lines.push(...hostsSentences());
+  } else if (state.screen === 'triage') {
+    lines.push(...triageSentences());
   } else if (state.screen === 'prevention') {
     lines.push(...preventionSentences());
   } else {

@@ -133,8 +133,9 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     return { near: [...near, of('down', 'down'), of('up', 'up')], always: [of('palette'), of('back', 'back')] };
   }
 
-  if (state.screen === 'prevention') {
-    const near = keymap.bindings.filter(({ context, label }) => context === 'prevention' && label).map((binding) => item(binding));
+  if (state.screen === 'prevention' || state.screen === 'triage') {
+    const { screen } = state;
+    const near = keymap.bindings.filter(({ context, label }) => context === screen && label).map((binding) => item(binding));
     return { near, always: [of('filter'), of('palette'), of('back', 'back')] };
   }
 

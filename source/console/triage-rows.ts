@@ -1,0 +1,154 @@
+import { isLate, isUndecided, type Triaged } from '../products/vulnerabilities/triage.ts';
+import { keyOf } from '../products/vulnerabilities/vulnerability.ts';
+import { cleanLine } from '../text/clean.ts';
+import { numberText } from '../text/quantities.ts';
+import { cut, pad, wrap } from '../text/width.ts';
+import { padStyled } from './styled-text.ts';
+import type { Theme } from './theme.ts';
+import type { TriageView } from './triage-watch.ts';
+
+export const triageShows = ['all', 'undecided', 'late'] as const;
+export type TriageShows = (typeof triageShows)[number];
+
+interface Context {
+  theme: Theme;
+  width: number;
+  nowMs: number;
+}
+
+export const triageId = keyOf;
+
+let last: { view: TriageView; filter: string; shows: TriageShows; rows: readonly Triaged[] } | undefined;
+const texts = new WeakMap<Triaged, string>();
+
+function searchText(one: Triaged): string {
+  const known = texts.get(one);
+  if (known !== undefined) return known;
+  const text = `${one.id} ${one.aliases.join(' ')} ${one.package} ${one.subject} ${one.band} ${one.standing} ${one.title}`.toLowerCase();
+  texts.set(one, text);
+  return text;
+}
+
+/** The rows in the order of urgency. A hundred thousand are filtered when something changes, and not for each frame. */
+export function triageRows(view: TriageView, filter: string, shows: TriageShows): readonly Triaged[] {
+  if (last?.view === view && last.filter === filter && last.shows === shows) return last.rows;
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = shows === 'late' ? view.all.filter(isLate) : shows === 'undecided' ? view.all.filter(isUndecided) : view.all;
+  const rows = words.length === 0 ? wanted : wanted.filter((one) => words.every((word) => searchText(one).includes(word)));
+  last = { view, filter, shows, rows };
+  return rows;
+}
+
+function dueText({ dueMs, standing }: Triaged, nowMs: number): string {
+  if (dueMs === undefined) return standing;
+  const hours = Math.round(Math.abs(dueMs - nowMs) / 3_600_000);
+  const length = hours < 48 ? `${hours}h` : `${Math.round(hours / 24)}d`;
+  return dueMs < nowMs ? `${length} late` : `${standing} ${length}`;
+}
+
+type Title = 'Band' | 'CVSS' | 'Vulnerability' | 'Package' | 'Fixed in' | 'Where' | 'Deadline';
+
+function cellOf(one: Triaged, title: Title, nowMs: number): string {
+  const cells: Record<Title, string> = {
+    Band: one.band,
+    CVSS: one.score?.toFixed(1) ?? '',
+    Vulnerability: one.id,
+    Package: one.package,
+    'Fixed in': one.fixedIn,
+    Where: one.subject,
+    Deadline: dueText(one, nowMs),
+  };
+  return cleanLine(cells[title]);
+}
+
+interface Column {
+  title: Title;
+  columns: number;
+  align?: 'right';
+}
+
+/** Where there is little room the deadline says more than where it was found. */
+function columnsFor(width: number): Column[] {
+  const wide = width >= 110;
+  const begin: Column[] = [
+    { title: 'Band', columns: 8 },
+    { title: 'CVSS', columns: 4, align: 'right' },
+    { title: 'Vulnerability', columns: wide ? 20 : 16 },
+  ];
+  const end: Column = { title: 'Deadline', columns: wide ? 16 : 13 };
+  const room = width - 2 - [...begin, end].reduce((sum, { columns }) => sum + columns + 2, 0);
+  if (room < 26) return [...begin, { title: 'Package', columns: Math.max(6, room) }, end];
+  const middle: Column[] = wide
+    ? [
+        { title: 'Package', columns: 24 },
+        { title: 'Fixed in', columns: 16 },
+      ]
+    : [{ title: 'Package', columns: 14 }];
+  const taken = middle.reduce((sum, { columns }) => sum + columns + 2, 0);
+  return [...begin, ...middle, { title: 'Where', columns: room - taken }, end];
+}
+
+function drawn(columns: readonly Column[], cells: readonly string[], mark: string): string {
+  return columns.map((column, at) => pad(cells[at] ?? '', column.columns, column.align ?? 'left', mark)).join('  ');
+}
+
+export function triageHeading({ theme, width }: Pick<Context, 'theme' | 'width'>): string {
+  const columns = columnsFor(width);
+  const titles = columns.map(({ title }) => title);
+  return theme.paint('faint', pad(`  ${drawn(columns, titles, theme.glyphs.ellipsis)}`, width, 'left', theme.glyphs.ellipsis));
+}
+
+export function triageLine(one: Triaged, marked: boolean, { theme, width, nowMs }: Context): string {
+  const columns = columnsFor(width);
+  const cells = columns.map(({ title }) => cellOf(one, title, nowMs));
+  const text = drawn(columns, cells, theme.glyphs.ellipsis);
+  const shown = isLate(one) ? theme.paint('bad', text) : isUndecided(one) ? text : theme.paint('faint', text);
+  const line = padStyled(`${marked ? theme.paint('accent', theme.glyphs.pointer) : ' '} ${shown}`, width, theme.glyphs.ellipsis);
+  return marked ? theme.paint('selected', line) : line;
+}
+
+/** About the row under the cursor, below the list. */
+export function triageFoot(one: Triaged | undefined, { theme, width }: Pick<Context, 'theme' | 'width'>): string {
+  if (!one) return '';
+  const { decision } = one;
+  const said = decision ? `${decision.reason === '' ? '' : `${decision.reason}, `}${decision.by}` : one.title;
+  return theme.paint('faint', cut(cleanLine(said), Math.max(1, width - 4), theme.glyphs.ellipsis));
+}
+
+/** For who hears it. */
+export function triageSentence(one: Triaged, nowMs: number): string {
+  const parts = [
+    one.band,
+    one.score === undefined ? '' : `CVSS ${one.score.toFixed(1)}`,
+    one.id,
+    `in ${one.package} of ${one.subject}`,
+    one.fixedIn === '' ? 'not mended yet' : `mended in ${one.fixedIn}`,
+    dueText(one, nowMs),
+    one.title,
+  ];
+  return `${parts.map(cleanLine).filter(Boolean).join(', ')}.`;
+}
+
+export function triageCounts({ all, state }: TriageView): string {
+  if (state === 'reading') return '';
+  return `${numberText(all.length)}, ${numberText(all.filter(isLate).length)} late, ${numberText(all.filter(isUndecided).length)} undecided`;
+}
+
+/** What stands where there is no row. */
+export function triageEmpty(
+  view: TriageView,
+  filter: string,
+  shows: TriageShows,
+  importKey: string,
+  { theme, width }: Pick<Context, 'theme' | 'width'>,
+): string[] {
+  if (view.state === 'reading') return [`  ${theme.paint('busy', 'Reading ...')}`];
+  if (view.trouble)
+    return wrap(cleanLine(`${view.trouble.message} ${view.trouble.remedy}`), width - 4).map((line) => `  ${theme.paint('bad', line)}`);
+  if (!view.hasScans)
+    return wrap(`No report was imported yet: ${importKey} imports one, of Trivy, Grype, OpenVAS or in SARIF.`, width - 4).map(
+      (line) => `  ${line}`,
+    );
+  if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
+  return [shows === 'late' ? '  Nothing is late.' : shows === 'undecided' ? '  All of it was decided about.' : '  Nothing was found.'];
+}
