@@ -16,7 +16,6 @@ const variable = 'ADMIN_TOKEN';
 const tokenBytes = 48;
 /** Of `vaultwarden hash`, its own preset. */
 const cost = { memoryKiB: 65_540, passes: 3, parallelism: 4, keyBytes: 32, saltBytes: 32 };
-const secondsSeen = 15;
 
 export const adminToken: Flow = {
   ...adminTokenAbout,
@@ -76,7 +75,6 @@ async function oldToken(session: Session, before: string | undefined): Promise<s
 
 /** Before it is in force: whoever leaves here still has the old one. */
 async function handOut(session: Session, token: string, id: string): Promise<void> {
-  session.show({ kind: 'secret', label: `New admin token of ${id}`, value: token, secondsLeft: secondsSeen });
   await unlessLeft(
     () =>
       session.ask.choice({
