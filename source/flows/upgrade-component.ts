@@ -18,6 +18,7 @@ const sections = { before: 'Before', change: 'The change', after: 'Afterwards' }
 /** An image is fetched beside the old one, and the old one stays for the way back. */
 const roomFactor = 2;
 const leastFreeBytes = 2_000_000_000;
+const upToDate = 'up to date already';
 const freshBackupMs = 24 * 3_600_000;
 
 interface ComponentWalk {
@@ -119,7 +120,8 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
   await list.keepSeen();
   await list.end();
   const rollback = list.item('rollback')?.summary ?? '';
-  const outcome = `${id} is upgraded. ${rollback}`.trim();
+  const current = list.item('update')?.summary === upToDate;
+  const outcome = current ? `${id} is at its newest image already.` : `${id} is upgraded. ${rollback}`.trim();
   const report = await writeReport(session, input, list, outcome);
   return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data: checklistData(list) };
 }
@@ -128,7 +130,7 @@ function stepState(list: Checklist, id: string, section: string, text: string) {
   const note = list.note(id);
   return {
     section,
-    title: text,
+    title: text.replace(/\.$/, ''),
     state: note?.kind === 'done' ? ('ok' as const) : ('todo' as const),
     summary: note?.kind === 'done' ? `done, says ${note.by}` : '',
   };
@@ -229,7 +231,7 @@ async function noteUpdate({ list, standing: { facts }, component: { id } }: Comp
     backups = {},
   } = (outcome.data ?? {}) as { updated?: string[]; run?: string; backups?: Record<string, { stamp: string; where: string }> };
   const backup = backups[id];
-  const summary = updated.length === 0 ? 'up to date already' : outcome.message;
+  const summary = updated.length === 0 ? upToDate : outcome.message;
   await list.keep('update', { kind: 'done', summary, data: { updated: 1, ...(run !== undefined && { run }) } });
   await list.set('update', {
     state: 'ok',
