@@ -6,6 +6,7 @@ import { isLate, isUndecided, type Triaged } from '../products/vulnerabilities/t
 import { TriageBook } from '../products/vulnerabilities/triage-book.ts';
 import { type Band, bands } from '../products/vulnerabilities/vulnerability.ts';
 import { cleanLine } from '../text/clean.ts';
+import { numberText } from '../text/quantities.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
 
 export function triageBookOf(world: FlowWorld): TriageBook {
@@ -43,15 +44,26 @@ export function narrowed(
       remedy: `Use one of: ${bands.join(', ')}.`,
     });
   }
-  const parts = words.map((word) => word.toLowerCase());
+  const namesOf = (one: Triaged) =>
+    [one.id, ...one.aliases, one.package, one.subject, componentOf(one.subject) ?? ''].map((name) => name.toLowerCase());
+  // CVE-2026-1003 means that one, and not CVE-2026-10030 as well.
+  const parts = words.map((word) => {
+    const part = word.toLowerCase();
+    return { part, isWhole: all.some((one) => namesOf(one).includes(part)) };
+  });
   return all.filter((one) => {
     if (asked.length > 0 && !asked.includes(one.band)) return false;
     if (options['late'] === true && !isLate(one)) return false;
     if (options['open'] === true && !isUndecided(one)) return false;
     if (parts.length === 0) return true;
-    const names = `${one.id}\n${one.package}\n${one.subject}\n${componentOf(one.subject) ?? ''}\n${one.aliases.join('\n')}`.toLowerCase();
-    return parts.every((part) => names.includes(part));
+    const names = namesOf(one);
+    return parts.every(({ part, isWhole }) => names.some((name) => (isWhole ? name === part : name.includes(part))));
   });
+}
+
+/** `1 vulnerability`, `6,616 vulnerabilities`. */
+export function vulnerabilitiesText(count: number): string {
+  return `${numberText(count)} ${count === 1 ? 'vulnerability' : 'vulnerabilities'}`;
 }
 
 /** `in 3d`, `2d ago`; empty where there is no deadline. */

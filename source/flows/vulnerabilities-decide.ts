@@ -6,10 +6,10 @@ import { keyOf } from '../products/vulnerabilities/vulnerability.ts';
 import { identityOf } from '../session/identity.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
-import { countText } from '../text/quantities.ts';
+import { countText, numberText } from '../text/quantities.ts';
 import { vulnerabilitiesDecideAbout } from './about-vulnerabilities.ts';
 import type { Flow, FlowInput, FlowOutcome } from './flow.ts';
-import { componentsBySubject, dueText, narrowed, nothingKnown, triageBookOf } from './triage-choice.ts';
+import { componentsBySubject, dueText, narrowed, nothingKnown, triageBookOf, vulnerabilitiesText } from './triage-choice.ts';
 
 type What = Decision['what'];
 /** `undefined` takes a decision back. */
@@ -72,7 +72,7 @@ class Walk {
     this.#session.progress({ id: 'decide', label: `${this.#decided} decided`, done: true });
     if (this.#session.rehearsing) return { message: 'Rehearsed: nothing was decided.' };
     return {
-      message: `${countText(this.#decided, 'decision')} kept; ${left === 0 ? 'nothing is left' : `${countText(left, 'is', 'are')} left`}.`,
+      message: `${countText(this.#decided, 'decision')} kept; ${left === 0 ? 'nothing is left' : `${numberText(left)} ${left === 1 ? 'is' : 'are'} left`}.`,
       data: { decided: this.#decided, left, file: this.#book.decisionsFile },
     };
   }
@@ -93,9 +93,7 @@ class Walk {
     const fixed = [...new Set(group.all.map(({ fixedIn }) => fixedIn).filter(Boolean))];
     const way = await session.ask.choice({
       id: 'decide',
-      label: cleanLine(
-        `${group.package} in ${where}: ${countText(group.all.length, 'vulnerability', 'vulnerabilities')}, the worst ${worst.band}${late(worst)}`,
-      ),
+      label: cleanLine(`${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, the worst ${worst.band}${late(worst)}`),
       help: cleanLine(
         fixed.length > 0
           ? `Mended in ${fixed.slice(0, 3).join('; ')}: an update of the image or the package brings it.`
@@ -161,7 +159,7 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   await keep(session, input, book, { id: 'decide', about, verdict });
   if (session.rehearsing) return { message: 'Rehearsed: nothing was decided.' };
   return {
-    message: `${countText(wanted.length, 'vulnerability', 'vulnerabilities')}: ${verdict === undefined ? 'open again' : verdictText(verdict)}.`,
+    message: `${vulnerabilitiesText(wanted.length)}: ${verdict === undefined ? 'open again' : verdictText(verdict)}.`,
     data: {
       decided: wanted.length,
       vulnerabilities: wanted.map(({ id, package: name, subject }) => ({ id, package: name, subject })),
@@ -259,7 +257,7 @@ function late({ standing }: Triaged): string {
 function leftAt(decided: number, left: number): Fault {
   return new Fault({
     code: 'interrupted.cancelled',
-    message: `${countText(decided, 'decision')} kept; ${countText(left, 'is', 'are')} left.`,
+    message: `${countText(decided, 'decision')} kept; ${numberText(left)} ${left === 1 ? 'is' : 'are'} left.`,
     remedy: 'Go on any time: quarterdeck vulnerabilities decide',
   });
 }

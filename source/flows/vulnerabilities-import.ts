@@ -10,7 +10,7 @@ import { cleanLine } from '../text/clean.ts';
 import { countText, numberText } from '../text/quantities.ts';
 import { vulnerabilitiesImportAbout } from './about-vulnerabilities.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { triageBookOf } from './triage-choice.ts';
+import { triageBookOf, vulnerabilitiesText } from './triage-choice.ts';
 
 const fileLimitBytes = 512 * 1024 * 1024;
 const limitMs = 120_000;
@@ -39,7 +39,7 @@ export const vulnerabilitiesImport: Flow = {
     const done = await session.act({
       id: 'import',
       right: 'operate',
-      request: `keep ${countText(report.vulnerabilities.length, 'vulnerability', 'vulnerabilities')} of ${subjectsText(report)}: ${change.added} new, ${change.stayed} known, ${change.gone} gone`,
+      request: `keep ${vulnerabilitiesText(report.vulnerabilities.length)} of ${subjectsText(report)}: ${change.added} new, ${change.stayed} known, ${change.gone} gone`,
       target: { host: input.place },
       limitMs,
       run: (grant) => book.import(grant, report, cleanLine(file), nowMs),
@@ -51,7 +51,7 @@ export const vulnerabilitiesImport: Flow = {
     const late = all.filter((one) => subjects.has(one.subject) && (one.standing === 'overdue' || one.standing === 'lapsed')).length;
     return {
       message: done
-        ? `${report.vulnerabilities.length === 0 ? 'Nothing was found' : 'Imported'}: ${sentence}.${late > 0 ? ` ${countText(late, 'is', 'are')} overdue.` : ''} Go through them: quarterdeck vulnerabilities decide`
+        ? `${report.vulnerabilities.length === 0 ? 'Nothing was found' : 'Imported'}: ${sentence}.${late > 0 ? ` ${numberText(late)} ${late === 1 ? 'is' : 'are'} overdue.` : ''} Go through them: quarterdeck vulnerabilities decide`
         : `Rehearsed: nothing was kept. It would be ${sentence}.`,
       data: {
         ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, leftOut: report.leftOut },

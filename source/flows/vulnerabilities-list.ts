@@ -2,10 +2,10 @@ import { Fault } from '../faults/fault.ts';
 import { isLate, isUndecided, type Triaged } from '../products/vulnerabilities/triage.ts';
 import { bands } from '../products/vulnerabilities/vulnerability.ts';
 import { cleanLine } from '../text/clean.ts';
-import { countText, numberText } from '../text/quantities.ts';
+import { numberText } from '../text/quantities.ts';
 import { vulnerabilitiesListAbout } from './about-vulnerabilities.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { componentsBySubject, dueText, narrowed, nothingKnown, triageBookOf } from './triage-choice.ts';
+import { componentsBySubject, dueText, narrowed, nothingKnown, triageBookOf, vulnerabilitiesText } from './triage-choice.ts';
 
 const usualLimit = 100;
 
@@ -77,7 +77,7 @@ function summaryText(wanted: readonly Triaged[], known: number): string {
   if (wanted.length === 0) return `None of the ${numberText(known)} that are known.`;
   const late = wanted.filter(isLate).length;
   const undecided = wanted.filter(isUndecided).length;
-  return `${countText(wanted.length, 'vulnerability', 'vulnerabilities')}: ${numberText(late)} late, ${numberText(undecided)} undecided.`;
+  return `${vulnerabilitiesText(wanted.length)}: ${numberText(late)} late, ${numberText(undecided)} undecided.`;
 }
 
 function limitOf({ options }: FlowInput): number {

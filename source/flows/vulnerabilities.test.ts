@@ -213,6 +213,12 @@ describe('decide', () => {
     await expect(run(vulnerabilitiesDecide, words, options)).rejects.toMatchObject({ code });
   });
 
+  test('an id means that one alone, not those that begin with it', async () => {
+    await imported([one('CVE-2026-1', 'zlib', 9), one('CVE-2026-10', 'zlib', 9)]);
+    expect(await run(vulnerabilitiesDecide, ['CVE-2026-1'], { as: 'fix', until: inDays(1) })).toMatchObject({ data: { decided: 1 } });
+    expect((await run(vulnerabilitiesList, ['cve-2026'])).message).toMatch(/^2 vuln/);
+  });
+
   test('a file of decisions that somebody broke is named, and not written over', async () => {
     await imported();
     const file = join(stage.folder, 'data/vulnerabilities/decisions.json');
