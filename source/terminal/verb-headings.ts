@@ -81,7 +81,7 @@ const sections: readonly [heading: string, verbs: Readonly<Record<string, string
       clients: 'the devices of the tunnel server',
       overlay: 'the overlay mesh: its authority and certificates',
       ingress: 'the rules of an outbound tunnel',
-      gateway: 'send components through the VPN gateway',
+      route: '',
     },
   ],
   ['Vulnerabilities:', { vulnerabilities: 'import reports, decide what to do, see what is overdue' }],
