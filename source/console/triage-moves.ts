@@ -5,8 +5,8 @@ import { cleanLine } from '../text/clean.ts';
 import type { InterfaceStore } from './interface-store.ts';
 import type { CommandId } from './keymap.ts';
 import { flowOf } from './offers.ts';
-import { triageId, triageRows, triageShows } from './triage-rows.ts';
-import type { TriageWatch } from './triage-watch.ts';
+import { triageRows, triageShows } from './triage-rows.ts';
+import type { TriageRow, TriageWatch } from './triage-watch.ts';
 
 interface Options {
   deck: Deck;
@@ -28,9 +28,9 @@ export function createTriageMoves({ deck, store, triage, say, copy, start }: Opt
   const rows = () => triageRows(triage.view(), store.get().filters.triage, look().shows);
   const change = (by: Partial<ReturnType<typeof look>>) => store.update((state) => ({ triage: { ...state.triage, ...by } }));
 
-  function chosen(): Triaged | undefined {
+  function chosen(): TriageRow | undefined {
     const all = rows();
-    return all.find((row) => triageId(row) === look().selected) ?? all[Math.min(look().cursor, all.length - 1)];
+    return all.find((row) => row.id === look().selected) ?? all[Math.min(look().cursor, all.length - 1)];
   }
 
   function run(id: string, words: readonly string[], options: FlowInput['options'] = {}): void {
@@ -40,8 +40,8 @@ export function createTriageMoves({ deck, store, triage, say, copy, start }: Opt
   }
 
   function about(then: (one: Triaged) => void): void {
-    const one = chosen();
-    if (one) then(one);
+    const row = chosen();
+    if (row) then(row.one);
     else say('idle', 'There is no row.');
   }
 
@@ -74,11 +74,11 @@ export function createTriageMoves({ deck, store, triage, say, copy, start }: Opt
     },
     move(amount) {
       const all = rows();
-      const found = all.findIndex((row) => triageId(row) === look().selected);
+      const found = all.findIndex((row) => row.id === look().selected);
       const at = Math.max(0, found >= 0 ? found : Math.min(look().cursor, all.length - 1));
       const next = amount === 'top' ? 0 : amount === 'bottom' ? all.length - 1 : Math.min(all.length - 1, Math.max(0, at + amount));
       const row = all[next];
-      change({ cursor: Math.max(0, next), selected: row && triageId(row) });
+      change({ cursor: Math.max(0, next), selected: row?.id });
     },
   };
 }

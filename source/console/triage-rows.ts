@@ -1,11 +1,10 @@
-import { isLate, isUndecided, type Triaged } from '../products/vulnerabilities/triage.ts';
-import { keyOf } from '../products/vulnerabilities/vulnerability.ts';
+import type { Triaged } from '../products/vulnerabilities/triage.ts';
 import { cleanLine } from '../text/clean.ts';
 import { numberText } from '../text/quantities.ts';
 import { cut, pad, wrap } from '../text/width.ts';
 import { padStyled } from './styled-text.ts';
 import type { Theme } from './theme.ts';
-import type { TriageView } from './triage-watch.ts';
+import type { TriageRow, TriageView } from './triage-watch.ts';
 
 export const triageShows = ['all', 'undecided', 'late'] as const;
 export type TriageShows = (typeof triageShows)[number];
@@ -16,25 +15,25 @@ interface Context {
   nowMs: number;
 }
 
-export const triageId = keyOf;
+let last: { view: TriageView; filter: string; shows: TriageShows; rows: readonly TriageRow[] } | undefined;
+const texts = new WeakMap<TriageRow, string>();
 
-let last: { view: TriageView; filter: string; shows: TriageShows; rows: readonly Triaged[] } | undefined;
-const texts = new WeakMap<Triaged, string>();
-
-function searchText(one: Triaged): string {
-  const known = texts.get(one);
+function searchText(row: TriageRow): string {
+  const known = texts.get(row);
   if (known !== undefined) return known;
+  const { one } = row;
   const text = `${one.id} ${one.aliases.join(' ')} ${one.package} ${one.subject} ${one.band} ${one.standing} ${one.title}`.toLowerCase();
-  texts.set(one, text);
+  texts.set(row, text);
   return text;
 }
 
 /** The rows in the order of urgency. A hundred thousand are filtered when something changes, and not for each frame. */
-export function triageRows(view: TriageView, filter: string, shows: TriageShows): readonly Triaged[] {
+export function triageRows(view: TriageView, filter: string, shows: TriageShows): readonly TriageRow[] {
   if (last?.view === view && last.filter === filter && last.shows === shows) return last.rows;
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const wanted = shows === 'late' ? view.all.filter(isLate) : shows === 'undecided' ? view.all.filter(isUndecided) : view.all;
-  const rows = words.length === 0 ? wanted : wanted.filter((one) => words.every((word) => searchText(one).includes(word)));
+  const wanted =
+    shows === 'late' ? view.all.filter((row) => row.isLate) : shows === 'undecided' ? view.all.filter((row) => row.isUndecided) : view.all;
+  const rows = words.length === 0 ? wanted : wanted.filter((row) => words.every((word) => searchText(row).includes(word)));
   last = { view, filter, shows, rows };
   return rows;
 }
@@ -98,25 +97,26 @@ export function triageHeading({ theme, width }: Pick<Context, 'theme' | 'width'>
   return theme.paint('faint', pad(`  ${drawn(columns, titles, theme.glyphs.ellipsis)}`, width, 'left', theme.glyphs.ellipsis));
 }
 
-export function triageLine(one: Triaged, marked: boolean, { theme, width, nowMs }: Context): string {
+export function triageLine({ one, isLate, isUndecided }: TriageRow, marked: boolean, { theme, width, nowMs }: Context): string {
   const columns = columnsFor(width);
   const cells = columns.map(({ title }) => cellOf(one, title, nowMs));
   const text = drawn(columns, cells, theme.glyphs.ellipsis);
-  const shown = isLate(one) ? theme.paint('bad', text) : isUndecided(one) ? text : theme.paint('faint', text);
+  const shown = isLate ? theme.paint('bad', text) : isUndecided ? text : theme.paint('faint', text);
   const line = padStyled(`${marked ? theme.paint('accent', theme.glyphs.pointer) : ' '} ${shown}`, width, theme.glyphs.ellipsis);
   return marked ? theme.paint('selected', line) : line;
 }
 
 /** About the row under the cursor, below the list. */
-export function triageFoot(one: Triaged | undefined, { theme, width }: Pick<Context, 'theme' | 'width'>): string {
-  if (!one) return '';
+export function triageFoot(row: TriageRow | undefined, { theme, width }: Pick<Context, 'theme' | 'width'>): string {
+  if (!row) return '';
+  const { one } = row;
   const { decision } = one;
   const said = decision ? `${decision.reason === '' ? '' : `${decision.reason}, `}${decision.by}` : one.title;
   return theme.paint('faint', cut(cleanLine(said), Math.max(1, width - 4), theme.glyphs.ellipsis));
 }
 
 /** For who hears it. */
-export function triageSentence(one: Triaged, nowMs: number): string {
+export function triageSentence({ one }: TriageRow, nowMs: number): string {
   const parts = [
     one.band,
     one.score === undefined ? '' : `CVSS ${one.score.toFixed(1)}`,
@@ -131,7 +131,7 @@ export function triageSentence(one: Triaged, nowMs: number): string {
 
 export function triageCounts({ all, state }: TriageView): string {
   if (state === 'reading') return '';
-  return `${numberText(all.length)}, ${numberText(all.filter(isLate).length)} late, ${numberText(all.filter(isUndecided).length)} undecided`;
+  return `${numberText(all.length)}, ${numberText(all.filter((row) => row.isLate).length)} late, ${numberText(all.filter((row) => row.isUndecided).length)} undecided`;
 }
 
 /** What stands where there is no row. */

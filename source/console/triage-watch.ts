@@ -4,18 +4,27 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import type { Triaged } from '../products/vulnerabilities/triage.ts';
 import type { Deck } from '../terminal/deck.ts';
 
+/** One that was found, with what is asked of it for each row. */
+export interface TriageRow {
+  one: Triaged;
+  /** The same one in the next report has the same. */
+  id: string;
+  isLate: boolean;
+  isUndecided: boolean;
+}
+
 /** What scanners found and what was decided. Replaced as a whole, so that what is made of it can be kept with it. */
 export interface TriageView {
   state: 'reading' | 'here' | 'failed';
   /** Was a report imported at all? */
   hasScans: boolean;
   /** The most urgent first. */
-  all: readonly Triaged[];
+  all: readonly TriageRow[];
   trouble: { message: string; remedy: string } | undefined;
 }
 
 export interface TriageSource {
-  read(): Promise<Pick<TriageView, 'all' | 'hasScans'>>;
+  read(): Promise<{ all: readonly Triaged[]; hasScans: boolean }>;
   /** Calls back when it may have changed. @returns ends it */
   watch(changed: () => void): () => void;
 }
@@ -44,7 +53,13 @@ export function watchTriage(source: TriageSource | undefined): TriageWatch {
     try {
       if (!source) throw new Fault({ code: 'refused.triage', message: 'There is no place for it here.', remedy: 'Start it as usual.' });
       const { all, hasScans } = await source.read();
-      if (mine === reading) change({ state: 'here', all, hasScans, trouble: undefined });
+      // Nobody who does not look here waits for it.
+      const [{ isLate, isUndecided }, { keyOf }] = await Promise.all([
+        import('../products/vulnerabilities/triage.ts'),
+        import('../products/vulnerabilities/vulnerability.ts'),
+      ]);
+      const rows = all.map((one): TriageRow => ({ one, id: keyOf(one), isLate: isLate(one), isUndecided: isUndecided(one) }));
+      if (mine === reading) change({ state: 'here', all: rows, hasScans, trouble: undefined });
     } catch (thrown) {
       const trouble =
         thrown instanceof Fault ? { message: thrown.message, remedy: thrown.remedy } : { message: messageOf(thrown), remedy: '' };

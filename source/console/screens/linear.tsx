@@ -32,7 +32,7 @@ import { reviewSentences } from '../review-lines.ts';
 import { runScreen } from '../run-lines.ts';
 import { serviceShown } from '../selection.ts';
 import { createTheme } from '../theme.ts';
-import { triageCounts, triageEmpty, triageId, triageRows, triageSentence } from '../triage-rows.ts';
+import { triageCounts, triageEmpty, triageRows, triageSentence } from '../triage-rows.ts';
 import { footerItems } from '../widgets/footer-line.ts';
 import { counts } from '../widgets/header-line.ts';
 import { remarks } from '../widgets/remark-lines.ts';
@@ -194,7 +194,7 @@ export function Linear() {
     const { shows, selected, cursor } = state.triage;
     const rows = triageRows(view, state.filters.triage, shows);
     commands.measured.triage = { height: logLineCount, total: rows.length };
-    const found = rows.findIndex((row) => triageId(row) === selected);
+    const found = rows.findIndex((row) => row.id === selected);
     const at = Math.max(0, found >= 0 ? found : Math.min(cursor, rows.length - 1));
     const head = `Vulnerabilities ${triageCounts(view)}${shows === 'all' ? '' : `, ${shows} alone`}.`;
     const row = rows[at];

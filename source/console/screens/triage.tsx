@@ -6,7 +6,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useTold } from '../hooks/use-told.ts';
 import { type Rectangle, windowStart } from '../layout.ts';
-import { triageCounts, triageEmpty, triageFoot, triageHeading, triageId, triageLine, triageRows } from '../triage-rows.ts';
+import { triageCounts, triageEmpty, triageFoot, triageHeading, triageLine, triageRows } from '../triage-rows.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 
 /** What scanners found, the most urgent first. Only what is seen is drawn. */
@@ -26,7 +26,7 @@ export function Triage({ rectangle }: { rectangle: Rectangle }) {
   const context = { theme, width, nowMs };
   const rows = triageRows(view, filter, look.shows);
   const height = Math.max(1, rectangle.height - 4);
-  const found = look.selected === undefined ? -1 : rows.findIndex((row) => triageId(row) === look.selected);
+  const found = look.selected === undefined ? -1 : rows.findIndex((row) => row.id === look.selected);
   const selected = Math.max(0, found >= 0 ? found : Math.min(look.cursor, rows.length - 1));
   start.current = windowStart({ previous: start.current, selected: rows.length === 0 ? -1 : selected, height, total: rows.length });
   commands.measured.triage = { height, total: rows.length };
