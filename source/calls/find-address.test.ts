@@ -4,7 +4,7 @@ import type { CatalogPort } from '../catalog/catalog.ts';
 import type { ContainerDetail, Engine, EngineFacts, PublishedPort } from '../engine/engine.ts';
 import type { Host } from '../hosts/host.ts';
 import type { CallTarget } from './call.ts';
-import { findAddress } from './find-address.ts';
+import { findAddress, gatewaysOf } from './find-address.ts';
 
 const port = (more: Partial<CatalogPort> = {}): CatalogPort => ({
   name: 'web',
@@ -92,6 +92,17 @@ describe('findAddress', () => {
     const shared = target({ networkMode: 'container:gateway' });
     const containers = new Map([...shared.containers, ['gateway', containerDetail({ name: 'gateway', ports: [at('127.0.0.1', 9090)] })]]);
     expect(findAddress({ ...shared, containers }, 'web')).toMatchObject({ port: 9090 });
+  });
+
+  it('a gateway of another project is found by its id or its name, and asked for the port (R15)', () => {
+    const gateway = containerDetail({ id: 'a1b2c3d4e5f6a7b8', name: 'vpn-gluetun-1', ports: [at('127.0.0.1', 9091)] });
+    const other = containerDetail({ id: 'ffffffffffffffff', name: 'vpn', ports: [] });
+    for (const networkMode of ['container:a1b2c3d4e5f6a7b8', 'container:a1b2c3d4e5f6', 'container:vpn-gluetun-1']) {
+      const gateways = gatewaysOf([containerDetail({ networkMode })], [other, gateway]);
+      expect(gateways).toEqual([gateway]);
+      expect(findAddress(target({ networkMode }, undefined, { gateways }), 'web')).toMatchObject({ port: 9091 });
+    }
+    expect(gatewaysOf([containerDetail({ networkMode: 'bridge' })], [other, gateway])).toEqual([]);
   });
 
   it("goes into the engine's network only where the host has a route there", () => {
