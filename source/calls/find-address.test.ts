@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { catalogEntry, containerDetail } from '../../test/doubles/container-facts.ts';
 import type { CatalogPort } from '../catalog/catalog.ts';
 import type { ContainerDetail, Engine, EngineFacts, PublishedPort } from '../engine/engine.ts';
+import { gatewaysOf } from '../engine/network-owners.ts';
 import type { Host } from '../hosts/host.ts';
 import type { CallTarget } from './call.ts';
-import { findAddress, gatewaysOf } from './find-address.ts';
+import { findAddress } from './find-address.ts';
 
 const port = (more: Partial<CatalogPort> = {}): CatalogPort => ({
   name: 'web',
