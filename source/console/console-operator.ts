@@ -1,10 +1,10 @@
 import { Fault } from '../faults/fault.ts';
 import type { FormValues } from '../session/form-checks.ts';
 import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, ShownSecret, TerminalLoan } from '../session/session.ts';
+import { isChecklist, openChecklist } from './checklist-dialog.ts';
 import { openForm } from './form-dialog.ts';
 import type { Dialog, RunView } from './interface-store.ts';
 import { openReview } from './review-dialog.ts';
-import { isChecklist, openChecklist } from './checklist-dialog.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import { fieldOf } from './text-field.ts';
 

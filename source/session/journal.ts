@@ -99,7 +99,10 @@ export async function openJournal({ folder, flow, place, component, words, resum
     if (!begun) {
       begun = true;
       await sweep(folder);
-      await appendLine(path, JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component, words } satisfies JournalEntry));
+      await appendLine(
+        path,
+        JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component, words } satisfies JournalEntry),
+      );
     }
     await appendLine(path, JSON.stringify(entry));
   }
