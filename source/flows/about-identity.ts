@@ -28,6 +28,7 @@ export const closeSignupsAbout: FlowAbout = {
     'Sets SIGNUPS_ALLOWED to "false" as any other change, and asks the running vault whether it really turns new accounts away: a value saved on its admin page wins over the setting.',
   right: 'operate',
   about: 'component',
+  speaks: 'vaultwarden',
   ours: true,
   offered: (component) => component.speaks === 'vaultwarden' && runs(component) && component.word === 'signups open',
 };
@@ -40,6 +41,7 @@ export const adminTokenAbout: FlowAbout = {
     'Makes a new admin token and shows it once. The vault is given its argon2id hash alone, which opens nothing by itself; then the new token is seen to work, and the old one to be dead.',
   right: 'reveal',
   about: 'component',
+  speaks: 'vaultwarden',
   ours: true,
   offered: (component) => component.speaks === 'vaultwarden' && runs(component),
 };
@@ -52,6 +54,7 @@ export const oidcCheckAbout: FlowAbout = {
     'Reads the discovery document as a client does, and its keys: whether the issuer is the address that clients use, every endpoint is on https, and nothing is offered that no client should use.',
   right: 'read',
   about: 'component',
+  speaks: 'oidc',
   usage: '[REALM|APPLICATION]',
   offered: (component) => component.speaks === 'oidc' && runs(component),
 };
@@ -79,6 +82,7 @@ export const ldapUsersAbout: FlowAbout = {
   summary: 'Who is in the directory, with their addresses. Asks for the password of whoever may look.',
   right: 'read',
   about: 'component',
+  speaks: 'ldap',
   usage: '[BIND-DN]',
   offered: (component) => component.speaks === 'ldap' && runs(component),
 };
@@ -91,6 +95,7 @@ export const ldapAddAbout: FlowAbout = {
     'Makes an entry for somebody below the people of the directory, then sets their password with the operation made for that, so that the directory hashes it, and sees the login work.',
   right: 'operate',
   about: 'component',
+  speaks: 'ldap',
   usage: '[USER]',
   resumes: true,
   flags: {
@@ -109,6 +114,7 @@ export const caIssueAbout: FlowAbout = {
     'Has the internal authority issue a certificate for one or more names. The key is made on the host that uses it, never leaves it, and is readable by its owner alone.',
   right: 'operate',
   about: 'component',
+  speaks: 'step-ca',
   usage: '[NAME...]',
   flags: {
     folder: { meaning: 'where certificate and key go on the host, absolute', value: 'FOLDER' },
@@ -125,6 +131,7 @@ export const caInspectAbout: FlowAbout = {
     'Says of a certificate in a file or behind an address for which names it is, who signed it, when it ends and whether the internal authority stands behind it.',
   right: 'read',
   about: 'component',
+  speaks: 'step-ca',
   usage: '[FILE|HOST:PORT]',
   offered: (component) => component.speaks === 'step-ca' && runs(component),
 };
