@@ -15,7 +15,7 @@ import type { LogHub } from './log-hub.ts';
 import { createLogMoves, type LogMoves } from './log-moves.ts';
 import { firstMeasures, type Measured } from './measured.ts';
 import { createMoves } from './moves.ts';
-import { flowOf, isOffered, isOurs } from './offers.ts';
+import { flowOf, isOffered, isOurs, onlySpeaker } from './offers.ts';
 import { createPreventionMoves } from './prevention-moves.ts';
 import type { PreventionWatch } from './prevention-watch.ts';
 import { contextsOf, filterTarget, selectedComponent, serviceShown } from './selection.ts';
@@ -179,8 +179,16 @@ export function createCommands(options: Options): Commands {
 
   function startBound(found: readonly KeyBinding[]): void {
     const flows = found.flatMap((binding) => flowOf(deck, binding.flow ?? '') ?? []);
-    const flow = flows.find((candidate) => isOffered(deck, candidate, selected())) ?? flows[0];
-    if (flow) startFlow(flow);
+    const here = flows.find((flow) => isOffered(deck, flow, selected()));
+    // Where one component alone can be meant, it need not be looked for first.
+    const elsewhere = here ? [] : flows.flatMap((flow) => ({ flow, component: onlySpeaker(deck, flow) }));
+    const [only, ...others] = elsewhere.filter(({ component }) => component);
+    const [first] = flows;
+    if (here) startFlow(here);
+    else if (only?.component && others.length === 0) {
+      select(only.component.key);
+      startFlow(only.flow, only.component);
+    } else if (first) startFlow(first);
     else say('warn', `"${found[0]?.title}" is not available here.`);
   }
 

@@ -13,6 +13,13 @@ export function isOffered(deck: Deck, flow: Flow, component: ComponentView | und
   return component !== undefined && (flow.offered?.(component) ?? true);
 }
 
+/** The one component here that a flow about its API can be about now, whatever is selected; undefined where there are several, or none. */
+export function onlySpeaker(deck: Deck, flow: Flow): ComponentView | undefined {
+  if (flow.speaks === undefined) return undefined;
+  const [only, ...others] = deck.fleet.snapshot().components.filter((component) => isOffered(deck, flow, component));
+  return others.length === 0 ? only : undefined;
+}
+
 function isOfferedOn(deck: Deck, flow: Flow, component: ComponentView | undefined): boolean {
   const { places, components, ports } = deck.fleet.snapshot();
   const place = component?.host ?? places[0]?.name;

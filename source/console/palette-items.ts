@@ -6,7 +6,7 @@ import { namesOf } from './component-rows.ts';
 import { paneIds } from './interface-store.ts';
 import { keyText } from './key-press.ts';
 import { type CommandId, type Keymap, paneCommand } from './keymap.ts';
-import { isOffered, placeFor, titleOf } from './offers.ts';
+import { isOffered, onlySpeaker, placeFor, titleOf } from './offers.ts';
 
 export interface PaletteItem {
   /** `do`, `go`, `host`: what kind of thing it is, in one word. */
@@ -78,19 +78,24 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
   const snapshot = deck.fleet.snapshot();
   const items: PaletteItem[] = [];
   const names = namesOf(snapshot.components);
+  const isAsked = query.trim() !== '';
   for (const flow of deck.flows) {
-    if (!isOffered(deck, flow, component)) continue;
-    if (flow.about === 'catalog' && !component) continue;
+    const isHere = isOffered(deck, flow, component);
+    const about = isHere ? component : isAsked ? onlySpeaker(deck, flow) : undefined;
+    if (!isHere && !about) continue;
+    if (flow.about === 'catalog' && !about) continue;
     const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
     items.push({
       kind: 'do',
-      title:
-        flow.about !== 'host' && component ? `${titleOf(deck, flow, component)}: ${names.get(component.key) ?? component.id}` : flow.title,
+      title: flow.about !== 'host' && about ? `${titleOf(deck, flow, about)}: ${names.get(about.key) ?? about.id}` : flow.title,
       verb: flow.verb,
-      words: flow.about !== 'host' && component ? `${flow.verb} ${component.id} ${component.product}` : flow.verb,
+      words: flow.about !== 'host' && about ? `${flow.verb} ${about.id} ${about.product}` : flow.verb,
       detail: flow.summary,
       key: key ? keyText(key) : '',
-      choose: (commands) => commands.startFlow(flow),
+      choose(commands) {
+        if (about && !isHere) commands.select(about.key);
+        commands.startFlow(flow, about);
+      },
     });
   }
   for (const id of general) {
@@ -195,7 +200,8 @@ function flowsOfOthers(options: {
           choose: startWith(about),
         }));
       }
-      if (flow.about === 'host' || other === component || !isOffered(deck, flow, other)) return [];
+      // That one stands there with fewer words already.
+      if (flow.about === 'host' || other === component || !isOffered(deck, flow, other) || onlySpeaker(deck, flow)) return [];
       return {
         ...item,
         title: `${titleOf(deck, flow, other)}: ${name}`,

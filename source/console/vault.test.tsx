@@ -24,10 +24,10 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-async function open(size: { columns: number; rows: number }) {
+async function open(size: { columns: number; rows: number }, selected = 'nas/secrets-manager-path/secrets-manager-path') {
   screen = await openRig({
     size,
-    start: { selected: 'nas/secrets-manager-path/secrets-manager-path' },
+    start: { selected },
     flows: { unseal: played(unseal, 'sealed 0/3'), 'vault-rotate': played(vaultRotate, 'healthy') },
   });
 }
@@ -76,6 +76,22 @@ test('a wrong share, and leaving with Esc: what is left is said, and u goes on w
   await screen.sees('Key share 3 of 3');
   await give(share(3));
   await screen.sees('vault is unsealed.');
+});
+
+test('whatever is selected: the one sealed manager is what u and the palette mean', async () => {
+  await open({ columns: 120, rows: 36 }, 'nas/password-vault/password-vault');
+  await screen.sees('▸▲ password-vault');
+  await screen.press('u');
+  await screen.sees('Key share 1 of 3', 'quarterdeck unseal secrets-manager-path');
+  await screen.press('esc');
+  await screen.sees('▸▲ secrets-manager-path');
+  await screen.press('esc', 'g');
+  await screen.sees('▸▲ password-vault');
+  await screen.press(':');
+  await screen.type('unseal');
+  await screen.sees('Unseal the secrets manager: secrets-manager-path');
+  await screen.press('enter');
+  await screen.sees('Key share 1 of 3');
 });
 
 test('new shares through the palette: one holder at a time, and leaving loses nothing', async () => {
