@@ -972,6 +972,7 @@ describe('what broke off', () => {
       })),
     }));
     await screen.sees('Did not come back: rss-reader, wiki, dns-filter-second.', ': up brings up');
+    await screen.sees('Sealed: secrets-manager-path.', ': unseal opens it');
   });
 });
 

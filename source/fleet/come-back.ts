@@ -14,6 +14,15 @@ export function notBack(components: readonly ComponentView[]): readonly Componen
   return components.filter(({ deployed, services }) => deployed && services.some(isMissed));
 }
 
+/** Secrets managers that run and are closed: each is after every restart, and nobody but people can open it. */
+export function sealedManagers(components: readonly ComponentView[]): readonly ComponentView[] {
+  return components.filter(isSealed);
+}
+
+export function isSealed({ speaks, word }: Pick<ComponentView, 'speaks' | 'word'>): boolean {
+  return speaks === 'vault' && word.startsWith('sealed');
+}
+
 /** Who is used stands before who uses it, otherwise by name. Components that use each other in a circle stand in the order of their names. */
 export function providersFirst<T extends { id: string }>(components: readonly T[], entryOf: (id: string) => CatalogEntry | undefined): T[] {
   const byId = new Map([...components].sort((one, other) => (one.id < other.id ? -1 : 1)).map((component) => [component.id, component]));

@@ -89,7 +89,7 @@ export const upAbout: FlowAbout = {
   verb: 'up',
   title: 'Bring up what should run',
   summary:
-    'After a power cut or an outage: starts what was deployed from here, should run and does not, who is used before who uses it, each when the one before is healthy. Says at the end what did not come back, and why. What an operator stopped stays down, unless it is named.',
+    'After a power cut or an outage: starts what was deployed from here, should run and does not, who is used before who uses it, each when the one before is healthy. Says at the end what did not come back, and why, and which secrets manager waits for its key shares. What an operator stopped stays down, unless it is named.',
   right: 'operate',
   about: 'host',
   usage: '[COMPONENT...|all]',

@@ -1,3 +1,4 @@
+import { isSealed } from '../fleet/come-back.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { FlowAbout } from './flow.ts';
 
@@ -28,7 +29,7 @@ export const unsealAbout: FlowAbout = {
   about: 'component',
   speaks: 'vault',
   flags: { also: { meaning: 'the node of the same cluster on this host too; may be given again', value: 'HOST', repeats: true } },
-  offered: ({ speaks, word }) => speaks === 'vault' && word.startsWith('sealed'),
+  offered: isSealed,
 };
 
 export const sealAbout: FlowAbout = {

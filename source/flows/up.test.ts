@@ -62,7 +62,19 @@ describe('bringing up what should run, after a power cut', () => {
     const { message, data } = await stage.run(up, undefined);
     expect(stage.engine.requests).toEqual(['start runtime', 'start chat', 'start llm-proxy']);
     expect(message).toBe('Came back: runtime, chat, llm-proxy.');
-    expect(data).toEqual({ back: ['runtime', 'chat', 'llm-proxy'], down: [] });
+    expect(data).toEqual({ back: ['runtime', 'chat', 'llm-proxy'], down: [], sealed: [] });
+  });
+
+  test('a secrets manager that runs again is sealed, and that is what comes next', async () => {
+    const manager = { ...seen('secrets-manager-path', 'running'), speaks: 'vault', word: 'sealed 0/3' };
+    stand(manager, seen('chat', 'failed'));
+    const { message, data } = await stage.run(up, undefined);
+    expect(message).toBe('Came back: chat. Sealed: secrets-manager-path. Key shares open it: quarterdeck unseal secrets-manager-path.');
+    expect(data).toMatchObject({ back: ['chat'], sealed: ['secrets-manager-path'] });
+    stand(manager);
+    expect((await stage.run(up, undefined)).message).toMatch(
+      /^Everything that was deployed from here runs.* Sealed: secrets-manager-path\./,
+    );
   });
 
   test('what an operator stopped stays down, and what others made, and what is to end by itself', async () => {

@@ -1,5 +1,5 @@
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
-import { isMissed, notBack, providersFirst } from '../fleet/come-back.ts';
+import { isMissed, notBack, providersFirst, sealedManagers } from '../fleet/come-back.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import { isUpState } from '../fleet/service-state.ts';
@@ -26,7 +26,11 @@ export const up: Flow = {
     const here = components.filter(({ host, deployed }) => host === input.place && deployed);
     const wanted = providersFirst(meant(here, input.words), (id) => world.catalog.get(id));
     if (wanted.length === 0) {
-      return { message: 'Everything that was deployed from here runs, or was stopped by an operator.', data: { back: [], down: [] } };
+      const sealed = tellSealed(session, sealedIn(components, input.place));
+      return {
+        message: `Everything that was deployed from here runs, or was stopped by an operator.${sealed.sentence}`,
+        data: { back: [], down: [], sealed: sealed.ids },
+      };
     }
     for (const { id } of wanted) session.show({ kind: 'item', id, title: id, state: 'todo' });
     const back: string[] = [];
@@ -47,9 +51,22 @@ export const up: Flow = {
       }
     }
     world.fleet.refresh();
-    return outcomeOf(session, back, down);
+    return outcomeOf(session, back, down, sealedIn(world.fleet.snapshot().components, input.place));
   },
 };
+
+function sealedIn(components: readonly ComponentView[], place: string): string[] {
+  return sealedManagers(components.filter(({ host }) => host === place)).map(({ id }) => id);
+}
+
+/** A secrets manager that runs again is of no use before people have opened it. */
+function tellSealed(session: Session, ids: readonly string[]): { ids: readonly string[]; sentence: string } {
+  for (const id of ids)
+    session.show({ kind: 'item', id: `unseal ${id}`, title: `Unseal ${id}`, state: 'todo', evidence: `quarterdeck unseal ${id}` });
+  const [first] = ids;
+  if (first === undefined) return { ids, sentence: '' };
+  return { ids, sentence: ` Sealed: ${ids.join(', ')}. Key shares open it: quarterdeck unseal ${first}.` };
+}
 
 /** Named ones as they are; without a name all that should run. Throws `usage.component`. */
 function meant(here: readonly ComponentView[], words: readonly string[]): readonly ComponentView[] {
@@ -160,14 +177,19 @@ async function notStarted(world: FlowWorld, place: string, { project }: Componen
   return found && cleanLine(composeLabel(found, 'service') ?? found.name);
 }
 
-function outcomeOf(session: Session, back: readonly string[], down: readonly Failure[]): FlowOutcome {
+function outcomeOf(session: Session, back: readonly string[], down: readonly Failure[], ids: readonly string[]): FlowOutcome {
   if (session.rehearsing) return { message: 'Rehearsed: nothing was started.', data: { back: [], down: [] } };
   const came = back.length > 0 ? `Came back: ${back.join(', ')}.` : '';
-  if (down.length === 0) return { message: came, data: { back, down } };
+  const sealed = tellSealed(session, ids);
+  if (down.length === 0) return { message: `${came}${sealed.sentence}`, data: { back, down, sealed: sealed.ids } };
   const names = down.map(({ component }) => component);
   throw new Fault({
     code: 'failed.up',
-    message: [`Did not come back: ${down.map(({ component, why }) => `${component} (${why.replace(/\.$/, '')})`).join('; ')}.`, came]
+    message: [
+      `Did not come back: ${down.map(({ component, why }) => `${component} (${why.replace(/\.$/, '')})`).join('; ')}.`,
+      came,
+      sealed.sentence.trim(),
+    ]
       .filter(Boolean)
       .join(' '),
     remedy: `Its log says more: ${names.map((name) => `quarterdeck logs ${name}`).join(', ')}.`,

@@ -407,12 +407,15 @@ describe('status', () => {
     const vaultView = componentView('password-vault', { deployed: true, services: [down], duties: [duty], backup: { atMs: undefined } });
     const sentence = 'Stopped while the files of password-vault were written.';
     const broken = { place: 'local', run: 'r1', by: 'ann@nas', startedAt: '', components: ['password-vault'], sentence };
-    const facts = { components: [vaultView] };
+    const facts = { components: [vaultView, { ...sealed, speaks: 'vault' }] };
     const { stdout } = await run(['status'], { facts, unfinished: [broken] });
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
       `The change to password-vault broke off. ${sentence} Go on with it: quarterdeck recover`,
     );
     expect(stdout).toContain('Did not come back: password-vault. Bring it up: quarterdeck up');
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
+      'Sealed: secrets-manager-path. Key shares open it: quarterdeck unseal secrets-manager-path',
+    );
     expect(stdout).toMatch(/^ {4}to do: Create the first account\n {4}no backup$/m);
     const one = (await run(['status', 'password-vault'], { facts })).stdout;
     expect(one).toMatch(

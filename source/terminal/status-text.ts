@@ -1,5 +1,5 @@
 import { type Group, groupTitles } from '../catalog/groups.ts';
-import { notBack } from '../fleet/come-back.ts';
+import { notBack, sealedManagers } from '../fleet/come-back.ts';
 import { backupText, leftLines } from '../fleet/duties.ts';
 import type { ComponentView, FleetSnapshot, PlaceView, ServiceView, Tone } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -97,6 +97,7 @@ export function statusLines(
     const remarks = [
       ...unfinished.filter((one) => one.place === place.name).map((one) => `${unfinishedText(one)} Go on with it: quarterdeck recover`),
       ...(down.length > 0 ? [`Did not come back: ${down.join(', ')}. Bring it up: quarterdeck up`] : []),
+      ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Key shares open it: quarterdeck unseal ${id}`) : []),
     ];
     for (const text of remarks)
       for (const [row, line] of wrap(cleanLine(text), output.proseColumns - 4).entries())

@@ -1,4 +1,4 @@
-import { notBack } from '../../fleet/come-back.ts';
+import { notBack, sealedManagers } from '../../fleet/come-back.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { type UnfinishedChange, unfinishedText } from '../../terminal/unfinished-changes.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -23,6 +23,8 @@ interface Remark {
   key?: CommandId;
 }
 
+const waysOn: Readonly<Record<string, string>> = { up: 'brings up', unseal: 'opens it' };
+
 const asked = {
   hostKey: 'shows a host key that is not known',
   secret: 'asks for a password or a code',
@@ -41,18 +43,19 @@ export function remarks({ components, unfinished, asking }: Pick<RemarkOptions, 
     found.push({ text: cleanLine(`${unfinishedText(last)}${more}`), verb: 'recover' });
   }
   const down = notBack(components).map(({ id }) => id);
-  if (down.length > 0) found.push({ text: cleanLine(`Did not come back: ${down.join(', ')}.`), verb: 'up' });
+  if (down.length > 0) {
+    found.push({ text: cleanLine(`Did not come back: ${down.join(', ')}.`), verb: 'up' });
+    // After an outage that is what comes next; at other times its row says it.
+    const sealed = sealedManagers(components).map(({ id }) => id);
+    if (sealed.length > 0) found.push({ text: cleanLine(`Sealed: ${sealed.join(', ')}.`), verb: 'unseal' });
+  }
   return found;
 }
 
 /** Above the panes, one line each, until it is settled: what broke off and what did not come back, with the way to go on, which is never cut. */
 export function remarkLines({ theme, columns, keymap, ...about }: RemarkOptions): string[] {
   return remarks(about).map(({ text, verb, key }) => {
-    const how = key
-      ? `${keymap.keyOf(key)} answers`
-      : verb === ''
-        ? ''
-        : `${keymap.keyOf('palette')} ${verb} ${verb === 'up' ? 'brings up' : 'goes on'}`;
+    const how = key ? `${keymap.keyOf(key)} answers` : verb === '' ? '' : `${keymap.keyOf('palette')} ${verb} ${waysOn[verb] ?? 'goes on'}`;
     const room = columns - textWidth(how) - 6;
     return theme.paint('warn', ` ${theme.glyphs.tone.warn} ${pad(cut(text, room, theme.glyphs.ellipsis), room)}  ${how} `);
   });
