@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
 import { RE2JS } from 're2js';
 import { fieldText, YamlDocument, type YamlPath } from '../config/yaml-document.ts';
+import { objectOf, textOf } from '../text/json-value.ts';
 import { nearestName } from '../text/nearest-name.ts';
-import { objectOf, textOf } from './vulnerabilities/json-value.ts';
 
 /** A mistake in the configuration of an outbound tunnel. Lines and columns count from 1. */
 export interface IngressProblem {

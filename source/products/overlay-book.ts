@@ -3,7 +3,7 @@ import { withFileLock } from '../config/file-lock.ts';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import { objectOf } from './vulnerabilities/json-value.ts';
+import { objectOf } from '../text/json-value.ts';
 
 /** A certificate that was signed from here, public as all certificates are. */
 export interface SignedNode {

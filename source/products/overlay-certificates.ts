@@ -3,7 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { ExecOutcome, Host } from '../hosts/host.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
-import { listOf, objectOf, textOf } from './vulnerabilities/json-value.ts';
+import { listOf, objectOf, textOf } from '../text/json-value.ts';
 
 const limitMs = 20_000;
 const keyBytes = 32;

@@ -5,7 +5,7 @@ import { limited } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
-import { listOf, objectOf, textOf } from './vulnerabilities/json-value.ts';
+import { listOf, objectOf, textOf } from '../text/json-value.ts';
 
 const limitMs = 10_000;
 

@@ -1,9 +1,9 @@
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { listOf, objectOf, textOf } from '../../text/json-value.ts';
 import { subjectOfFile } from './csv-report.ts';
 import { isGrype, readGrype } from './grype-report.ts';
 import { JsonPlaces, placeOfJsonError } from './json-place.ts';
-import { listOf, objectOf, textOf } from './json-value.ts';
 import { ReportBuilder } from './report-builder.ts';
 import { isSarif, readSarif } from './sarif-report.ts';
 import { addRow, columnsOf } from './table-report.ts';

@@ -1,5 +1,5 @@
+import { type JsonObject, listOf, objectOf, textOf } from '../../text/json-value.ts';
 import type { JsonPlaces } from './json-place.ts';
-import { type JsonObject, listOf, objectOf, textOf } from './json-value.ts';
 import { imageSubject, type ReportBuilder, readScore, readTime } from './report-builder.ts';
 
 /** Static Analysis Results Interchange Format 2.1.0 (OASIS), as Trivy, Grype and code scanners write it. */

@@ -3,7 +3,7 @@ import { withFileLock } from '../../config/file-lock.ts';
 import { readOwnFile, writeOwnFile } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
-import { objectOf } from './json-value.ts';
+import { objectOf } from '../../text/json-value.ts';
 import { byUrgency, type Decision, Decisions, type Known, type Triaged, triaged } from './triage.ts';
 import { keyOf, type ScanReport } from './vulnerability.ts';
 

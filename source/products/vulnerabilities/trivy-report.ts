@@ -1,5 +1,5 @@
+import { type JsonObject, listOf, objectOf, textOf } from '../../text/json-value.ts';
 import type { JsonPlaces } from './json-place.ts';
-import { type JsonObject, listOf, objectOf, textOf } from './json-value.ts';
 import { imageSubject, type ReportBuilder, readTime } from './report-builder.ts';
 
 /** `trivy image|fs|rootfs --format json`; older releases wrote the results alone. */
