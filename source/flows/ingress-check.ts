@@ -8,6 +8,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
 import { ingressCheckAbout } from './about-ingress.ts';
+import { showProblems } from './config-problems.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 
 const limitBytes = 1024 * 1024;
@@ -19,14 +20,7 @@ export const ingressCheck: Flow = {
   async run(session, input, world) {
     const { text, file, addresses } = await configFile(session, input, world);
     const { rules, problems } = readIngress(text);
-    for (const [at, { level, line, column, field, message, remedy, rule }] of problems.entries())
-      session.show({
-        kind: 'item',
-        id: `problem-${at + 1}`,
-        title: cleanLine(`${file}:${line}:${column}${field === '' ? '' : ` ${field}`}`),
-        state: level === 'error' ? 'blocked' : 'warning',
-        evidence: cleanLine(`${message} ${remedy}${rule === undefined ? '' : ` (${rule})`}`),
-      });
+    const { errors, told } = showProblems(session, file, problems);
     const matches = addresses.map((address) => ({ address, at: ruleFor(rules, address) }));
     if (addresses.length > 0)
       session.show({
@@ -42,14 +36,8 @@ export const ingressCheck: Flow = {
         align: ['right', 'left', 'left', 'left'],
         rows: rules.map((rule, at) => ruleCells(rule, at)),
       });
-    const errors = problems.filter(({ level }) => level === 'error').length;
-    const warnings = problems.length - errors;
     return {
-      message: cleanLine(
-        problems.length === 0
-          ? `${file}: ${countText(rules.length, 'rule')}, in order.`
-          : `${file}: ${[errors > 0 ? countText(errors, 'mistake') : '', warnings > 0 ? countText(warnings, 'warning') : ''].filter(Boolean).join(', ')}.`,
-      ),
+      message: cleanLine(problems.length === 0 ? `${file}: ${countText(rules.length, 'rule')}, in order.` : `${file}: ${told}.`),
       data: {
         file,
         rules,

@@ -4,12 +4,12 @@ import { isOwnFilePrivate } from '../config/own-files.ts';
 import { expandHome } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import { localFiles } from '../hosts/local-files.ts';
-import type { ConfigProblem } from '../products/wireguard/config-file.ts';
+import type { ConfigProblem } from '../products/config-problem.ts';
 import { inspectConfig } from '../products/wireguard/inspect-config.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
-import { countText } from '../text/quantities.ts';
 import { wireguardCheckAbout } from './about-wireguard.ts';
+import { showProblems } from './config-problems.ts';
 import type { Flow, FlowInput } from './flow.ts';
 
 /** One that names every network there is stays below this. */
@@ -35,21 +35,9 @@ export const wireguardCheck: Flow = {
       : [...problems];
     for (const fact of facts) session.show({ kind: 'text', text: cleanLine(fact) });
     if (publicKey !== undefined) session.show({ kind: 'text', text: `Its public key, which the other side has to know: ${publicKey}` });
-    for (const [at, { level, line, column, field, message, remedy, rule }] of all.entries())
-      session.show({
-        kind: 'item',
-        id: `problem-${at + 1}`,
-        title: cleanLine(`${file}:${line}:${column}${field === '' ? '' : ` ${field}`}`),
-        state: level === 'error' ? 'blocked' : 'warning',
-        evidence: cleanLine(`${message} ${remedy}${rule === undefined ? '' : ` (${rule})`}`),
-      });
-    const errors = all.filter(({ level }) => level === 'error').length;
-    const warnings = all.length - errors;
+    const { errors, told } = showProblems(session, file, all);
     return {
-      message:
-        all.length === 0
-          ? `${cleanLine(file)} is in order.`
-          : `${cleanLine(file)}: ${[errors > 0 ? countText(errors, 'mistake') : '', warnings > 0 ? countText(warnings, 'warning') : ''].filter(Boolean).join(', ')}.`,
+      message: all.length === 0 ? `${cleanLine(file)} is in order.` : `${cleanLine(file)}: ${told}.`,
       data: { file, ...(publicKey !== undefined && { publicKey }), facts, problems: all },
       exitCode: errors > 0 ? 1 : 0,
     };

@@ -44,13 +44,17 @@ export async function sendTo(place: HttpPlace, { headers = {}, body, ...rest }: 
     });
   } catch (thrown) {
     signal.throwIfAborted();
-    throw new Fault({
-      code: 'unreachable.component',
-      message: `${shown} does not answer: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
-      remedy: 'Look at its log, and whether it is still starting.',
-      cause: thrown,
-    });
+    throw doesNotAnswer(shown, thrown);
   }
+}
+
+export function doesNotAnswer(shown: string, thrown: unknown): Fault {
+  return new Fault({
+    code: 'unreachable.component',
+    message: `${shown} does not answer: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
+    remedy: 'Look at its log, and whether it is still starting.',
+    cause: thrown,
+  });
 }
 
 /** Throws `refused.clear` where what is about to be sent could be read on the way. */

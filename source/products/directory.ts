@@ -3,7 +3,7 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import { cleanLine } from '../text/clean.ts';
-import { type HttpPlace, needPrivate } from './component-http.ts';
+import { doesNotAnswer, type HttpPlace, needPrivate } from './component-http.ts';
 
 const limitMs = 10_000;
 /** RFC 3062: the directory makes the hash itself, as it is configured to. */
@@ -43,12 +43,7 @@ export class Directory {
     const stream = await limited(signal, limitMs, (both) => host.dial({ host: address.host, port: address.port }, both)).catch(
       (thrown: unknown) => {
         signal.throwIfAborted();
-        throw new Fault({
-          code: 'unreachable.component',
-          message: `${shown} does not answer: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
-          remedy: 'Look at its log, and whether it is still starting.',
-          cause: thrown,
-        });
+        throw doesNotAnswer(shown, thrown);
       },
     );
     const client = new Ldap({

@@ -3,17 +3,7 @@ import { RE2JS } from 're2js';
 import { fieldText, YamlDocument, type YamlPath } from '../config/yaml-document.ts';
 import { objectOf, textOf } from '../text/json-value.ts';
 import { nearestName } from '../text/nearest-name.ts';
-
-/** A mistake in the configuration of an outbound tunnel. Lines and columns count from 1. */
-export interface IngressProblem {
-  level: 'error' | 'warning';
-  line: number;
-  column: number;
-  field: string;
-  message: string;
-  remedy: string;
-  rule?: string;
-}
+import type { ConfigProblem } from './config-problem.ts';
 
 export interface IngressRule {
   line: number;
@@ -26,7 +16,7 @@ export interface IngressRule {
 
 export interface IngressConfig {
   rules: readonly IngressRule[];
-  problems: readonly IngressProblem[];
+  problems: readonly ConfigProblem[];
 }
 
 const ruleKeys = ['hostname', 'path', 'service', 'originRequest'];
@@ -36,7 +26,7 @@ const plainServices = /^(?:hello[_-]?world|bastion|socks-proxy)$/;
 /** What cloudflared would refuse, and what it takes and does not mean. Never throws. */
 export function readIngress(text: string): IngressConfig {
   const document = new YamlDocument(text);
-  const problems: IngressProblem[] = document.problems.map(({ line, column, message, remedy }) => ({
+  const problems: ConfigProblem[] = document.problems.map(({ line, column, message, remedy }) => ({
     level: 'error',
     line,
     column,
@@ -45,7 +35,7 @@ export function readIngress(text: string): IngressConfig {
     remedy,
   }));
   if (problems.length > 0) return { rules: [], problems };
-  const add = (level: IngressProblem['level'], path: YamlPath, message: string, remedy: string, rule?: string) =>
+  const add = (level: ConfigProblem['level'], path: YamlPath, message: string, remedy: string, rule?: string) =>
     problems.push({ level, ...document.place(path), field: fieldText(path), message, remedy, ...(rule !== undefined && { rule }) });
   const top = objectOf(document.value);
   if (!top) {
@@ -90,7 +80,7 @@ export function readIngress(text: string): IngressConfig {
   return { rules, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
 }
 
-type Add = (level: IngressProblem['level'], path: YamlPath, message: string, remedy: string, rule?: string) => void;
+type Add = (level: ConfigProblem['level'], path: YamlPath, message: string, remedy: string, rule?: string) => void;
 
 /** R21. */
 function checkCredentials(top: Readonly<Record<string, unknown>>, add: Add): void {

@@ -1,11 +1,12 @@
 import type { PortAddress } from '../calls/find-address.ts';
 import { type HttpArrival, sendRequest } from '../calls/http-call.ts';
-import { Fault, messageOf } from '../faults/fault.ts';
+import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { listOf, objectOf, textOf } from '../text/json-value.ts';
+import { doesNotAnswer } from './component-http.ts';
 
 const limitMs = 10_000;
 
@@ -173,12 +174,7 @@ async function send(
     });
   } catch (thrown) {
     signal.throwIfAborted();
-    throw new Fault({
-      code: 'unreachable.component',
-      message: `${shown} does not answer: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
-      remedy: 'Look whether it runs, and at its log.',
-      cause: thrown,
-    });
+    throw doesNotAnswer(shown, thrown);
   }
   const text = arrival.body.toString('utf8');
   let parsed: unknown;

@@ -1,4 +1,5 @@
-import { type ConfigEntry, type ConfigProblem, type ConfigSection, isCommand, partsOf, readConfig, valuesOf } from './config-file.ts';
+import type { ConfigProblem } from '../config-problem.ts';
+import { type ConfigEntry, type ConfigSection, isCommand, partsOf, readConfig, valuesOf } from './config-file.ts';
 import { peerProblems } from './inspect-peers.ts';
 import { findKillSwitch, killSwitchProblems } from './kill-switch.ts';
 import { isAddress, isDomain, isNetwork } from './network-words.ts';

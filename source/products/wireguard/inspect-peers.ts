@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { type ConfigEntry, type ConfigProblem, type ConfigSection, partsOf, valuesOf } from './config-file.ts';
+import type { ConfigProblem } from '../config-problem.ts';
+import { type ConfigEntry, type ConfigSection, partsOf, valuesOf } from './config-file.ts';
 import { isAddress, isDomain, isNetwork } from './network-words.ts';
 import { keyProblem } from './wireguard-keys.ts';
 

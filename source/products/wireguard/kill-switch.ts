@@ -1,4 +1,5 @@
-import type { ConfigEntry, ConfigProblem } from './config-file.ts';
+import type { ConfigProblem } from '../config-problem.ts';
+import type { ConfigEntry } from './config-file.ts';
 
 /* wg-quick(8): everything that is neither for this machine nor marked as the tunnel's own goes nowhere. %i is the name of the interface. */
 const rule = 'OUTPUT ! -o %i -m mark ! --mark $(wg show %i fwmark) -m addrtype ! --dst-type LOCAL -j REJECT';

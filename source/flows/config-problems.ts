@@ -1,0 +1,22 @@
+import type { ConfigProblem } from '../products/config-problem.ts';
+import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { countText } from '../text/quantities.ts';
+
+/** Lists what is wrong with a configuration, each with its place in the file, and answers how much there is. */
+export function showProblems(session: Session, file: string, problems: readonly ConfigProblem[]): { errors: number; told: string } {
+  for (const [at, { level, line, column, field, message, remedy, rule }] of problems.entries())
+    session.show({
+      kind: 'item',
+      id: `problem-${at + 1}`,
+      title: cleanLine(`${file}:${line}:${column}${field === '' ? '' : ` ${field}`}`),
+      state: level === 'error' ? 'blocked' : 'warning',
+      evidence: cleanLine(`${message} ${remedy}${rule === undefined ? '' : ` (${rule})`}`),
+    });
+  const errors = problems.filter(({ level }) => level === 'error').length;
+  const warnings = problems.length - errors;
+  return {
+    errors,
+    told: [errors > 0 ? countText(errors, 'mistake') : '', warnings > 0 ? countText(warnings, 'warning') : ''].filter(Boolean).join(', '),
+  };
+}
