@@ -58,6 +58,23 @@ describe('the README', () => {
   });
 });
 
+test('docs/procedures.md names no verb and no option that the program does not have', () => {
+  const verbs = new Map(flows.map((flow) => [flow.verb, flow]));
+  const groups = new Set(flows.flatMap(({ verb }) => (verb.includes(' ') ? [verb.split(' ')[0] ?? ''] : [])));
+  const named = [...read('docs/procedures.md').matchAll(/`(?:quarterdeck )?([a-z][a-z-]*(?: [^`]*)?)`/g)].map((match) =>
+    (match[1] ?? '').split(/\s+/),
+  );
+  const written = named.filter(([first = '', second = '']) => verbs.has(first) || (groups.has(first) && /^[a-z]/.test(second)));
+  expect(written.length).toBeGreaterThan(60);
+  const unknown = written.flatMap(([first = '', second = '', ...rest]) => {
+    const flow = verbs.get(`${first} ${second}`) ?? verbs.get(first);
+    const options = [second, ...rest].filter((word) => word.startsWith('--')).map((word) => word.slice(2));
+    if (!flow) return [`${first} ${second}`];
+    return options.filter((name) => !flow.flags?.[name] && !['answers', 'rehearse'].includes(name)).map((name) => `${flow.verb} --${name}`);
+  });
+  expect(unknown).toEqual([]);
+});
+
 test.each(documents)('%s: every link to a file leads to one', (file) => {
   for (const [, target] of read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
     expect(existsSync(resolve(root, dirname(file), target ?? '')), `${file} -> ${target}`).toBe(true);
