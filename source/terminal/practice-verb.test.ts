@@ -27,7 +27,7 @@ interface Ran {
 
 function launch(words: readonly string[]): { child: ChildProcess; ended: Promise<Ran>; out: () => string } {
   const { PATH, LANG = 'C.UTF-8' } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'source/main.ts'), ...words], {
+  const child = spawn(join(root, 'bin/quarterdeck'), words, {
     cwd: root,
     env: { PATH, LANG, HOME: home, QUARTERDECK_HOME: join(home, 'own'), QUARTERDECK_KEYCHAIN: 'off', NO_COLOR: '1' },
   });

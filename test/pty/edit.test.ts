@@ -32,7 +32,7 @@ test('a file is edited in the operator’s own editor: it has the whole terminal
   const seen = join(home, 'seen');
   await writeFile(program, editor);
   await chmod(program, 0o755);
-  const shown = Terminal.start([process.execPath, '--import', 'tsx', join(root, 'source/main.ts'), 'practice'], {
+  const shown = Terminal.start([join(root, 'bin/quarterdeck'), 'practice'], {
     cwd: root,
     columns: 80,
     rows: 24,

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 function start(words: readonly string[], size: { columns: number; rows: number }): Terminal {
-  terminal = Terminal.start([process.execPath, '--import', 'tsx', join(root, 'source/main.ts'), ...words], {
+  terminal = Terminal.start([join(root, 'bin/quarterdeck'), ...words], {
     cwd: root,
     ...size,
     env: {
