@@ -3,7 +3,7 @@ import { VaultAccess } from '../products/vault-access.ts';
 import { VaultTokens } from '../products/vault-tokens.ts';
 import { vaultAdminAbout } from './about-vault.ts';
 import type { Flow } from './flow.ts';
-import { handOut } from './hand-out.ts';
+import { handOutToken } from './hand-out-token.ts';
 import { openVaultOf, tokenFor } from './vault-open.ts';
 
 const policyName = 'admin';
@@ -49,30 +49,12 @@ export const vaultAdmin: Flow = {
     if (made === undefined) return { message: `Rehearsed: no token of ${component.id} was made.` };
     session.hide(made);
     const own = new VaultTokens(place, made);
-    try {
-      await handOut(session, [{ id: 'token', label: 'Admin token', value: made, whose: name.trim() }], {
-        lost: () => 'Nobody has it yet. It is revoked then.',
-        detail: 'it is revoked',
-        left: (_, cause) =>
-          new Fault({
-            code: 'interrupted.handout',
-            message: `Nobody took the admin token of ${component.id}; it was revoked.`,
-            remedy: 'Make another when somebody is there to take it.',
-            cause,
-          }),
-      });
-    } catch (thrown) {
-      if (thrown instanceof Fault && thrown.code === 'interrupted.handout') {
-        await session.act({
-          id: 'revoke',
-          right: 'operate',
-          request: 'PUT /v1/auth/token/revoke-self of the token that nobody took',
-          target,
-          run: (grant) => own.revokeSelf(grant),
-        });
-      }
-      throw thrown;
-    }
+    await handOutToken(
+      session,
+      { component, place, target },
+      { id: 'token', label: 'Admin token', value: made, whose: name.trim() },
+      'Nobody has it yet. It is revoked then.',
+    );
     const facts = await own.self(session.signal);
     if (!facts)
       throw new Fault({ code: 'failed.admin', message: 'The server does not take the token that it made.', remedy: 'Look at its log.' });

@@ -1,12 +1,11 @@
 import { Fault } from '../faults/fault.ts';
 import { type CeremonyStatus, decodeRoot, RootGeneration } from '../products/key-ceremonies.ts';
-import type { VaultPlace } from '../products/vault-api.ts';
 import { VaultTokens } from '../products/vault-tokens.ts';
 import type { Session } from '../session/session.ts';
 import { vaultRootAbout } from './about-vault.ts';
 import { collectShares } from './collect-shares.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
-import { handOut } from './hand-out.ts';
+import { handOutToken } from './hand-out-token.ts';
 import { type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
 
 export const vaultRoot: Flow = {
@@ -118,32 +117,9 @@ async function contribute(session: Session, generation: RootGeneration, vault: O
 async function handRootOut(session: Session, { component, place, target }: OpenVault, token: string): Promise<void> {
   if (!(await new VaultTokens(place, token).self(session.signal)))
     throw new Fault({ code: 'failed.root', message: 'The server does not take the token that it made.', remedy: 'Begin anew.' });
-  try {
-    await handOut(session, [{ id: 'root', label: 'Root token', value: token, whose: 'who asked for it' }], {
-      lost: () => 'Nobody has it yet. It is revoked then: a root token that lies about is worse than none.',
-      detail: 'it is revoked',
-      left: (_, cause) =>
-        new Fault({
-          code: 'interrupted.handout',
-          message: `Nobody took the root token of ${component.id}; it was revoked.`,
-          remedy: 'Make another when somebody is there to take it.',
-          cause,
-        }),
-    });
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.code === 'interrupted.handout') await revoke(session, place, target, token);
-    throw thrown;
-  }
-}
-
-async function revoke(session: Session, place: VaultPlace, target: OpenVault['target'], token: string): Promise<void> {
-  await session.act({
-    id: 'revoke',
-    right: 'operate',
-    request: 'PUT /v1/auth/token/revoke-self of the token that nobody took',
-    target,
-    run: (grant) => new VaultTokens(place, token).revokeSelf(grant),
-  });
+  const root = { id: 'root', label: 'Root token', value: token, whose: 'who asked for it' };
+  const lost = 'Nobody has it yet. It is revoked then: a root token that lies about is worse than none.';
+  await handOutToken(session, { component, place, target }, root, lost);
 }
 
 function rehearsed(session: Session, { component, status }: OpenVault): FlowOutcome {
