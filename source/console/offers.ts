@@ -16,7 +16,8 @@ export function isOffered(deck: Deck, flow: Flow, component: ComponentView | und
 /** The one component here that a flow about its API can be about now, whatever is selected; undefined where there are several, or none. */
 export function onlySpeaker(deck: Deck, flow: Flow): ComponentView | undefined {
   if (flow.speaks === undefined) return undefined;
-  const [only, ...others] = deck.fleet.snapshot().components.filter((component) => isOffered(deck, flow, component));
+  const speakers = deck.fleet.snapshot().components.filter(({ speaks }) => speaks === flow.speaks);
+  const [only, ...others] = speakers.filter((component) => isOffered(deck, flow, component));
   return others.length === 0 ? only : undefined;
 }
 

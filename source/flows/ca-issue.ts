@@ -2,12 +2,15 @@ import { posix } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
-import { certificatesIn, checkCertificate, isAddress, namesOf } from '../products/certificate.ts';
+import { certificatesIn, checkCertificate, namesOf } from '../products/certificate.ts';
 import type { Session } from '../session/session.ts';
+import { isAddress } from '../text/address-span.ts';
 import { cleanLine } from '../text/clean.ts';
+import { partsOf } from '../text/words.ts';
 import { caIssueAbout } from './about-identity.ts';
 import { authorityOf } from './ca-target.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { optionOf } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 
 /** What the image's provisioner gives at most, unless somebody has raised it. */
@@ -132,13 +135,6 @@ async function askWhat(session: Session, input: FlowInput): Promise<{ names: rea
   return { names, folder: folder.replace(/\/$/, ''), days };
 }
 
-function partsOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((one) => one.trim())
-    .filter(Boolean);
-}
-
 function nameProblem(name: string): string | undefined {
   if (isAddress(name) || /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(name)) return undefined;
   return `${cleanLine(name)} is neither a name of a host nor an IP address.`;
@@ -148,9 +144,4 @@ function folderProblem(folder: string): string | undefined {
   return folder.startsWith('/') && posix.normalize(folder) === folder.replace(/(.)\/$/, '$1') && cleanLine(folder) === folder
     ? undefined
     : 'An absolute path, without .. in it.';
-}
-
-function optionOf(input: FlowInput, name: string): string | undefined {
-  const value = input.options[name];
-  return typeof value === 'string' ? value : undefined;
 }

@@ -6,6 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
 import { ldapAddAbout, ldapUsersAbout } from './about-identity.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { optionOf } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { askNewPassword, showMadeUp } from './new-password.ts';
 import { targetOf } from './secret-proof.ts';
@@ -175,9 +176,4 @@ function uidProblem(text: string): string | undefined {
 
 function mailProblem(text: string): string | undefined {
   return /^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'That is no mail address.';
-}
-
-function optionOf(input: FlowInput, name: string): string | undefined {
-  const value = input.options[name];
-  return typeof value === 'string' ? value : undefined;
 }

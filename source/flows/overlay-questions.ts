@@ -5,6 +5,7 @@ import { isNetwork } from '../products/wireguard/network-words.ts';
 import { durationProblem, parseDuration } from '../session/answer-checks.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { wordsOf } from '../text/words.ts';
 import type { FlowInput } from './flow.ts';
 import { dayText } from './overlay-mesh.ts';
 
@@ -122,10 +123,6 @@ export async function secondsOf(session: Session, { options }: FlowInput, initia
   if (typeof given !== 'string') return session.ask.duration({ id: 'for', label: 'How long is it good?', initial, help });
   throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would be over at once.' : undefined));
   return parseDuration(given);
-}
-
-export function wordsOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter(Boolean);
 }
 
 export function throwIf(what: string, problem: string | undefined): void {

@@ -5,6 +5,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ssoAddAbout } from './about-sso.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { optionOf } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { askNewPassword, showMadeUp } from './new-password.ts';
 import { changeUsers, type OpenUsers, openUsers } from './sso-users.ts';
@@ -132,9 +133,4 @@ async function askGroups(session: Session, input: FlowInput, known: readonly str
     .split(',')
     .map((one) => one.trim())
     .filter(Boolean);
-}
-
-function optionOf(input: FlowInput, name: string): string | undefined {
-  const value = input.options[name];
-  return typeof value === 'string' ? value : undefined;
 }

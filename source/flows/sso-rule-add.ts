@@ -4,9 +4,11 @@ import type { Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
 import { cleanLine } from '../text/clean.ts';
+import { partsOf } from '../text/words.ts';
 import { ssoRuleAddAbout } from './about-sso.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { optionOf } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { planComponent } from './plan-component.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
@@ -162,18 +164,6 @@ function checked(text: string, problemOf: (text: string) => string | undefined):
   const problem = problemOf(text.trim());
   if (problem === undefined) return text.trim();
   throw new Fault({ code: 'usage.rule', message: problem, remedy: 'Nothing was changed.' });
-}
-
-function partsOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
-}
-
-function optionOf(input: FlowInput, name: string): string | undefined {
-  const value = input.options[name];
-  return typeof value === 'string' ? value : undefined;
 }
 
 function listOf(input: FlowInput, name: string): readonly string[] | undefined {

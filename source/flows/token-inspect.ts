@@ -8,6 +8,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { tokenAbout } from './about-identity.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { optionOf } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 
 interface Keys {
@@ -105,9 +106,4 @@ function keySet(document: unknown, at: string): JSONWebKeySet {
     message: `There are no keys at ${cleanLine(at)}.`,
     remedy: 'Name the address of the key set: --keys URL',
   });
-}
-
-function optionOf(input: FlowInput, name: string): string | undefined {
-  const value = input.options[name];
-  return typeof value === 'string' ? value : undefined;
 }

@@ -1,17 +1,15 @@
 import { type ClientWanted, type Device, isFullTunnel, killSwitchProblem } from '../products/wireguard/client-config.ts';
 import { tunnelMtu } from '../products/wireguard/inspect-config.ts';
 import { endpointProblem } from '../products/wireguard/inspect-peers.ts';
-import { isAddress, isDomain, isNetwork } from '../products/wireguard/network-words.ts';
+import { isDomain, isNetwork } from '../products/wireguard/network-words.ts';
 import { keyProblem } from '../products/wireguard/wireguard-keys.ts';
 import type { Form, FormField } from '../session/session.ts';
+import { isAddress } from '../text/address-span.ts';
 import { cleanLine } from '../text/clean.ts';
+import { wordsOf } from '../text/words.ts';
 
 /** RFC 8200, and what Ethernet leaves. */
 const mtuRange = { least: 1280, most: 1500 };
-
-function wordsOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter(Boolean);
-}
 
 function each(text: string, isGood: (word: string) => boolean, what: string): string | undefined {
   const wrong = wordsOf(text).find((word) => !isGood(word));

@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
+import { isAddress } from '../text/address-span.ts';
 import { cleanLine } from '../text/clean.ts';
 import { durationText } from '../text/quantities.ts';
 import type { CheckedItem } from './checked-item.ts';
@@ -90,10 +90,6 @@ function keyItem({ publicKey }: X509Certificate): CheckedItem {
   const shown = `${publicKey.asymmetricKeyType ?? 'unknown'}${modulusLength === undefined ? '' : ` ${modulusLength} bits`}${namedCurve === undefined ? '' : ` ${namedCurve}`}`;
   if (modulusLength !== undefined && modulusLength < leastRsaBits) return { ...item, state: 'blocked', evidence: `${shown}: too short` };
   return { ...item, state: 'ok', evidence: shown };
-}
-
-export function isAddress(name: string): boolean {
-  return ipaddr.IPv6.isValid(name) || ipaddr.IPv4.isValidFourPartDecimal(name);
 }
 
 export function commonName(subject: string): string {

@@ -4,6 +4,7 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { DialAddress, Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parsedJson } from '../text/json-value.ts';
 
 export interface CrowdsecApiPlace {
   /** Where it is dialled from. */
@@ -108,12 +109,7 @@ export class CrowdsecApi {
     }
     if (!arrival.whole) throw this.#failed(`answered with more than ${limitBytes / 1024 / 1024} MB`);
     const text = arrival.body.toString('utf8');
-    let parsed: unknown;
-    try {
-      parsed = JSON.parse(text);
-    } catch {
-      parsed = undefined;
-    }
+    const parsed = parsedJson(text);
     const message = (parsed as { message?: unknown } | null | undefined)?.message;
     return { status: arrival.status, json: parsed, words: cleanLine(typeof message === 'string' ? message : '').slice(0, 300) };
   }

@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parsedJson } from '../text/json-value.ts';
 import { type BanTarget, targetWords } from './ban-target.ts';
 import type { CrowdsecApi } from './crowdsec-api.ts';
 import { type Alert, type Decision, decisionsOf, parseAlerts } from './crowdsec-records.ts';
@@ -202,14 +203,6 @@ export class Crowdsec {
       message: `What CrowdSec says of its ${what} cannot be read.`,
       remedy: 'Look at it with cscli, and report it with its version.',
     });
-  }
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

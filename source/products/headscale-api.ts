@@ -4,6 +4,7 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
+import { parsedJson } from '../text/json-value.ts';
 
 const limitMs = 15_000;
 /** A node takes about a kilobyte. */
@@ -76,7 +77,7 @@ export class HeadscaleApi {
         remedy: 'Ask it with its own command instead: headscale.',
       });
     }
-    const parsed = parsedJson(body);
+    const parsed = parsedJson(body.toString('utf8'));
     const lines = status < 400 ? [] : linesOf(parsed, body);
     if (status === 401 || (status >= 400 && /^unauthori[sz]ed$/i.test(lines.join('')))) throw notTaken(this.#key !== undefined);
     return { status, json: parsed, lines, words: lines.join('; ') };
@@ -117,14 +118,6 @@ export async function greet(place: MeshPlace, signal: AbortSignal): Promise<{ pl
   if (tls && !place.tls) answer = await new HeadscaleApi({ ...open, tls }).send('GET', '/version', {}, signal);
   const version = (answer.json as { version?: unknown } | undefined)?.version;
   return { place: { ...place, tls }, version: typeof version === 'string' ? version : undefined };
-}
-
-function parsedJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Up to 0.29 `{code, message, details}`, from 0.30 on `{title, status, detail, errors: [{message}]}`. */

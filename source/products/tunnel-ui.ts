@@ -1,21 +1,11 @@
-import type { PortAddress } from '../calls/find-address.ts';
-import { type HttpArrival, sendRequest } from '../calls/http-call.ts';
 import { Fault } from '../faults/fault.ts';
-import { limited } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
-import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
-import { listOf, objectOf, textOf } from '../text/json-value.ts';
-import { doesNotAnswer } from './component-http.ts';
+import { listOf, objectOf, parsedJson, textOf } from '../text/json-value.ts';
+import { type HttpPlace, sendTo } from './component-http.ts';
 
-const limitMs = 10_000;
-
-export interface TunnelUiPlace {
-  host: Host;
-  address: PortAddress;
-  /** For sentences. */
-  shown: string;
-}
+/** Its page speaks plain HTTP alone. */
+export type TunnelUiPlace = Omit<HttpPlace, 'tls'>;
 
 /** A device that has a configuration of this server. */
 export interface TunnelClient {
@@ -156,33 +146,22 @@ interface Answer {
 }
 
 async function send(
-  { host, address, shown }: TunnelUiPlace,
+  place: TunnelUiPlace,
   { method, path, json, headers = {} }: { method: string; path: string; json?: object; headers?: Readonly<Record<string, string>> },
   signal: AbortSignal,
 ): Promise<Answer> {
-  const request = {
-    method,
-    path,
-    headers: { accept: 'application/json', ...(json && { 'content-type': 'application/json' }), ...headers },
-    body: json === undefined ? undefined : Buffer.from(JSON.stringify(json)),
-  };
-  let arrival: HttpArrival;
-  try {
-    arrival = await limited(signal, limitMs, async (both) => {
-      const stream = await host.dial({ host: address.host, port: address.port }, both);
-      return sendRequest(stream, { request, address, tls: false, signal: both, arrival: () => {} });
-    });
-  } catch (thrown) {
-    signal.throwIfAborted();
-    throw doesNotAnswer(shown, thrown);
-  }
+  const arrival = await sendTo(
+    { ...place, tls: false },
+    {
+      method,
+      path,
+      headers: { accept: 'application/json', ...(json && { 'content-type': 'application/json' }), ...headers },
+      ...(json && { body: Buffer.from(JSON.stringify(json)) }),
+    },
+    signal,
+  );
   const text = arrival.body.toString('utf8');
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    parsed = undefined;
-  }
+  const parsed = parsedJson(text);
   const said = objectOf(parsed);
   const words = cleanLine(textOf(said?.['error']) || textOf(said?.['message']) || textOf(said?.['statusMessage'])).slice(0, 200);
   return { status: arrival.status, headers: arrival.headers, json: parsed, text, words };

@@ -4,6 +4,7 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parsedJson } from '../text/json-value.ts';
 
 const limitMs = 10_000;
 
@@ -72,7 +73,7 @@ export class VaultApi {
         remedy: 'Spread the secrets over several paths.',
       });
     }
-    const parsed = parsedJson(arrival.body);
+    const parsed = parsedJson(arrival.body.toString('utf8'));
     return {
       status: arrival.status,
       json: parsed,
@@ -90,7 +91,7 @@ export class VaultApi {
         remedy: 'Take it on the machine itself, with the command of the server.',
       });
     }
-    return { status, body, words: status === 200 ? '' : wordsOf(parsedJson(body)) };
+    return { status, body, words: status === 200 ? '' : wordsOf(parsedJson(body.toString('utf8'))) };
   }
 
   async #arrival(
@@ -149,14 +150,6 @@ export function vaultPlaceAt(host: Host, address: string): VaultPlace {
     basePath: url.pathname.replace(/\/$/, ''),
     shown: cleanLine(url.origin),
   };
-}
-
-function parsedJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function wordsOf(json: unknown): string {

@@ -1,5 +1,10 @@
 import ipaddr from 'ipaddr.js';
 
+/** IPv4 in four decimal parts, or IPv6. */
+export function isAddress(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+}
+
 /** The addresses from first to last, as numbers of their family. */
 export interface AddressSpan {
   family: 4 | 6;

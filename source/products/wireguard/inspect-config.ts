@@ -1,8 +1,9 @@
+import { isAddress } from '../../text/address-span.ts';
 import type { ConfigProblem } from '../config-problem.ts';
 import { type ConfigEntry, type ConfigSection, isCommand, partsOf, readConfig, valuesOf } from './config-file.ts';
 import { peerProblems } from './inspect-peers.ts';
 import { findKillSwitch, killSwitchProblems } from './kill-switch.ts';
-import { isAddress, isDomain, isNetwork } from './network-words.ts';
+import { isDomain, isNetwork } from './network-words.ts';
 import { keyProblem, publicKeyOf } from './wireguard-keys.ts';
 
 /** R77: 1500 of Ethernet less what the tunnel adds over IPv6, the larger of the two. */

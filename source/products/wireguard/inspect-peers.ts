@@ -1,7 +1,8 @@
 import ipaddr from 'ipaddr.js';
+import { isAddress } from '../../text/address-span.ts';
 import type { ConfigProblem } from '../config-problem.ts';
 import { type ConfigEntry, type ConfigSection, partsOf, valuesOf } from './config-file.ts';
-import { isAddress, isDomain, isNetwork } from './network-words.ts';
+import { isDomain, isNetwork } from './network-words.ts';
 import { keyProblem } from './wireguard-keys.ts';
 
 type At = Pick<ConfigEntry, 'line' | 'column'>;

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { isAddress } from '../../text/address-span.ts';
 
 /** With or without a prefix. */
 export function isNetwork(text: string): boolean {
@@ -7,10 +8,6 @@ export function isNetwork(text: string): boolean {
 
 function isIpv4Cidr(text: string): boolean {
   return ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? '');
-}
-
-export function isAddress(text: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(text) || (text.includes(':') && ipaddr.IPv6.isValid(text));
 }
 
 export function isDomain(text: string): boolean {
