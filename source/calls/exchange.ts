@@ -1,5 +1,5 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps, Agent as TlsAgent } from 'node:https';
+import { type RequestOptions, request as requestHttps, Agent as TlsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 
 /** How the other side of TLS is known, and who we are to it. */
@@ -13,6 +13,9 @@ export interface Trust {
   /** The operator said that it is not to be looked at. */
   unchecked?: boolean | undefined;
 }
+
+/** How the other side's certificate is looked at, as node calls it. */
+export type TlsOptions = Pick<RequestOptions, 'servername' | 'ca' | 'cert' | 'key' | 'rejectUnauthorized'>;
 
 export interface ExchangeRequest {
   method: string;
@@ -38,32 +41,34 @@ export interface ExchangeOptions {
   limitBytes: number;
 }
 
+/** Of an answer, with several of one name joined. */
+export function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
 /**
- * One request and its whole answer over a connection that is there already. Rejects with the signal's reason, with node's own errors, whose `code` says what was wrong
- * (certificates, resets), and with an error of code `ERR_TOO_LARGE`.
+ * Sends one request over a connection that is there already, and has `take` read the answer; the connection ends with that. Plain HTTP without `tls`. Rejects with the
+ * signal's reason, with node's own errors, and with what `take` says has failed.
  */
-export function exchange(stream: Duplex, { request, host, port, trust, signal, limitBytes }: ExchangeOptions): Promise<ExchangeAnswer> {
+export function requestOver<T>(
+  stream: Duplex,
+  { request, host, port, tls, signal }: Pick<ExchangeOptions, 'request' | 'host' | 'port' | 'signal'> & { tls: TlsOptions | undefined },
+  take: (response: IncomingMessage, done: (answer: T) => void, failed: (error: Error) => void) => void,
+): Promise<T> {
   const headers = {
     host: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     connection: 'close',
-    'accept-encoding': 'identity',
     ...(request.body && { 'content-length': String(request.body.length) }),
     ...request.headers,
   };
   const common = { method: request.method, path: request.path, headers, setHost: false };
   return new Promise((resolve, reject) => {
-    const sending = trust
-      ? requestHttps({
-          ...common,
-          agent: new TlsAgent({ maxCachedSessions: 0 }),
-          ...({ socket: stream } as object),
-          host,
-          ...(trust.serverName !== undefined && { servername: trust.serverName }),
-          ...(trust.ca !== undefined && { ca: trust.ca }),
-          ...(trust.cert !== undefined && { cert: trust.cert }),
-          ...(trust.key !== undefined && { key: trust.key }),
-          rejectUnauthorized: trust.unchecked !== true,
-        })
+    const sending = tls
+      ? requestHttps({ ...common, agent: new TlsAgent({ maxCachedSessions: 0 }), ...({ socket: stream } as object), host, ...tls })
       : requestHttp({ ...common, createConnection: () => stream });
     const onAbort = () => end(() => reject(signal.reason as Error));
     const end = (settle: () => void) => {
@@ -72,25 +77,36 @@ export function exchange(stream: Duplex, { request, host, port, trust, signal, l
       sending.destroy();
       stream.destroy();
     };
+    const failed = (error: Error) => end(() => reject(error));
     signal.addEventListener('abort', onAbort, { once: true });
     // Late errors of a stream that has been given up are nobody's business.
     stream.on('error', () => undefined);
-    sending.on('error', (error) => end(() => reject(error)));
-    sending.on('response', (response) => {
-      collect(response, limitBytes).then(
-        (answer) => end(() => resolve(answer)),
-        (error: unknown) => end(() => reject(error as Error)),
-      );
-    });
+    sending.on('error', failed);
+    sending.on('response', (response) => take(response, (answer) => end(() => resolve(answer)), failed));
     sending.end(request.body);
     if (signal.aborted) onAbort();
   });
 }
 
+/**
+ * One request and its whole answer over a connection that is there already. Rejects with the signal's reason, with node's own errors, whose `code` says what was wrong
+ * (certificates, resets), and with an error of code `ERR_TOO_LARGE`.
+ */
+export function exchange(stream: Duplex, { request, host, port, trust, signal, limitBytes }: ExchangeOptions): Promise<ExchangeAnswer> {
+  const plain = { ...request, headers: { 'accept-encoding': 'identity', ...request.headers } };
+  const tls = trust && {
+    ...(trust.serverName !== undefined && { servername: trust.serverName }),
+    ...(trust.ca !== undefined && { ca: trust.ca }),
+    ...(trust.cert !== undefined && { cert: trust.cert }),
+    ...(trust.key !== undefined && { key: trust.key }),
+    rejectUnauthorized: trust.unchecked !== true,
+  };
+  return requestOver(stream, { request: plain, host, port, tls, signal }, (response, done, failed) => {
+    collect(response, limitBytes).then(done, failed);
+  });
+}
+
 async function collect(response: IncomingMessage, limitBytes: number): Promise<ExchangeAnswer> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers))
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -99,5 +115,5 @@ async function collect(response: IncomingMessage, limitBytes: number): Promise<E
       throw Object.assign(new Error(`more than ${Math.round(limitBytes / 1024 / 1024)} MB came`), { code: 'ERR_TOO_LARGE' });
     chunks.push(chunk);
   }
-  return { status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks) };
+  return { status: response.statusCode ?? 0, headers: headersOf(response), body: Buffer.concat(chunks) };
 }

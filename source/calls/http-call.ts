@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps, Agent as TlsAgent } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ComponentCall } from '../catalog/schema.ts';
 import { Fault } from '../faults/fault.ts';
+import { headersOf, requestOver } from './exchange.ts';
 import type { PortAddress } from './find-address.ts';
 import type { Inputs } from './inputs.ts';
 
@@ -100,48 +100,13 @@ export function sendRequest(
     limitBytes?: number;
   },
 ): Promise<HttpArrival> {
-  const authority = `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
-  const headers = {
-    host: authority,
-    connection: 'close',
-    ...(request.body && { 'content-length': String(request.body.length) }),
-    ...request.headers,
-  };
-  return new Promise((resolve, reject) => {
-    const common = { method: request.method, path: request.path, headers, setHost: false };
-    const sending = tls
-      ? // A component's own certificate on loopback is signed by nobody, and nobody else can answer there.
-        requestHttps({
-          ...common,
-          agent: new TlsAgent({ maxCachedSessions: 0 }),
-          ...({ socket: stream } as object),
-          rejectUnauthorized: !address.near,
-          host: address.host,
-        })
-      : requestHttp({ ...common, createConnection: () => stream });
-
-    const onAbort = () => end(() => reject(signal.reason));
-    const end = (settle: () => void) => {
-      signal.removeEventListener('abort', onAbort);
-      settle();
-      sending.destroy();
-      stream.destroy();
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    // Late errors of a stream that has been given up are nobody's business.
-    stream.on('error', () => undefined);
-    sending.on('error', (error) => end(() => reject(readable(error, tls))));
-    sending.on('response', (response) =>
-      collect(
-        response,
-        limitBytes,
-        arrival,
-        (so) => end(() => resolve(so)),
-        (error) => end(() => reject(readable(error, tls))),
-      ),
-    );
-    sending.end(request.body);
-    if (signal.aborted) onAbort();
+  // A component's own certificate on loopback is signed by nobody, and nobody else can answer there.
+  const security = tls ? { rejectUnauthorized: !address.near } : undefined;
+  const { host, port } = address;
+  return requestOver<HttpArrival>(stream, { request, host, port, tls: security, signal }, (response, done, failed) =>
+    collect(response, limitBytes, arrival, done, failed),
+  ).catch((error: unknown) => {
+    throw error instanceof Error && error !== signal.reason ? readable(error, tls) : error;
   });
 }
 
@@ -152,9 +117,7 @@ function collect(
   done: (so: HttpArrival) => void,
   failed: (error: Error) => void,
 ): void {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers))
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  const headers = headersOf(response);
   const status = response.statusCode ?? 0;
   const chunks: Buffer[] = [];
   let size = 0;
