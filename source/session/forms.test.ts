@@ -62,6 +62,8 @@ function stage(options: { rehearsing?: boolean; earlier?: Record<string, string[
     run: 'r',
     replay: (step) => options.earlier?.[step]?.shift(),
     answered: async (step, value) => void journaled.push([step, value]),
+    note: async () => {},
+    noted: () => [],
     finished: () => false,
     acted: async () => {},
     end: async () => {},

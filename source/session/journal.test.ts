@@ -35,6 +35,17 @@ describe('the journal of a run', () => {
     expect([second.finished('backup'), second.finished('migrate')]).toEqual([true, false]);
   });
 
+  test('what was noted is there for every later run; words and flags too', async () => {
+    const about = { folder, flow: 'upgrade', place: 'local', words: ['203.0.113.7'], options: { for: '24h', later: true } };
+    const first = await openJournal(about);
+    expect(first.noted('expires')).toEqual([]);
+    await first.note('expires', '1');
+    const second = await openJournal({ ...about, resume: first.run });
+    await second.note('expires', '2');
+    expect((await openJournal({ ...about, resume: first.run })).noted('expires')).toEqual(['1', '2']);
+    expect(await openRuns(folder)).toMatchObject([{ words: ['203.0.113.7'], options: { for: '24h', later: true } }]);
+  });
+
   test('a line that a crash cut off did not come to be', async () => {
     const first = await open();
     await first.answered('name', 'x');

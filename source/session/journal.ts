@@ -6,9 +6,13 @@ import { Fault } from '../faults/fault.ts';
 
 export type RunEnd = 'done' | 'failed' | 'cancelled';
 
+/** Flags of the command line. */
+type RunOptions = Readonly<Record<string, string | boolean | readonly string[]>>;
+
 type JournalEntry =
-  | { kind: 'run'; at: string; flow: string; place: string; component?: string; words?: readonly string[] }
+  | { kind: 'run'; at: string; flow: string; place: string; component?: string; words?: readonly string[]; options?: RunOptions }
   | { kind: 'answer'; at: string; step: string; value: string | readonly string[] }
+  | { kind: 'note'; at: string; step: string; value: string }
   | { kind: 'act'; at: string; act: string; outcome: 'done' | 'already' }
   | { kind: 'end'; at: string; outcome: RunEnd };
 
@@ -18,6 +22,10 @@ export interface Journal {
   /** The next answer of the run that is gone on with, in the order in which they were given to this step. */
   replay(step: string): string | readonly string[] | undefined;
   answered(step: string, value: string | readonly string[]): Promise<void>;
+  /** For the run to know when it is gone on with; nobody was asked. No secrets. */
+  note(step: string, value: string): Promise<void>;
+  /** What the run that is gone on with noted under this step, the oldest first. */
+  noted(step: string): readonly string[];
   /** Did the run that is gone on with finish this act? The world has the last word (`done`). */
   finished(act: string): boolean;
   acted(act: string, outcome: 'done' | 'already'): Promise<void>;
@@ -32,6 +40,7 @@ export interface OpenRun {
   component: string | undefined;
   /** What it was about, where that was said in words. */
   words: readonly string[];
+  options: RunOptions;
   at: string;
   acts: readonly string[];
 }
@@ -64,18 +73,20 @@ export interface JournalOptions {
   component?: string;
   /** Of the command line: no secrets. */
   words?: readonly string[];
+  options?: RunOptions;
   /** A run to go on with. */
   resume?: string;
 }
 
 /** The file appears with the first thing there is to tell: a flow that only reads leaves nothing behind. */
-export async function openJournal({ folder, flow, place, component, words, resume }: JournalOptions): Promise<Journal> {
+export async function openJournal({ folder, flow, place, component, words, options, resume }: JournalOptions): Promise<Journal> {
   const run = resume ?? newRun();
   if (!runName.test(run)) {
     throw new Fault({ code: 'usage.run', message: `${run} is no run.`, remedy: 'Take one from the list of runs that were not finished.' });
   }
   const path = join(folder, `${run}.jsonl`);
   const answers = new Map<string, (string | readonly string[])[]>();
+  const notes = new Map<string, string[]>();
   const acts = new Set<string>();
   let begun = false;
   if (resume) {
@@ -91,6 +102,7 @@ export async function openJournal({ folder, flow, place, component, words, resum
     begun = true;
     for (const entry of earlier) {
       if (entry.kind === 'answer') answers.set(entry.step, [...(answers.get(entry.step) ?? []), entry.value]);
+      if (entry.kind === 'note') notes.set(entry.step, [...(notes.get(entry.step) ?? []), entry.value]);
       if (entry.kind === 'act') acts.add(entry.act);
     }
   }
@@ -101,7 +113,7 @@ export async function openJournal({ folder, flow, place, component, words, resum
       await sweep(folder);
       await appendLine(
         path,
-        JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component, words } satisfies JournalEntry),
+        JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component, words, options } satisfies JournalEntry),
       );
     }
     await appendLine(path, JSON.stringify(entry));
@@ -112,6 +124,8 @@ export async function openJournal({ folder, flow, place, component, words, resum
     run,
     replay: (step) => answers.get(step)?.shift(),
     answered: (step, value) => write({ kind: 'answer', at: at(), step, value }),
+    note: (step, value) => write({ kind: 'note', at: at(), step, value }),
+    noted: (step) => notes.get(step) ?? [],
     finished: (act) => acts.has(act),
     acted: (act, outcome) => write({ kind: 'act', at: at(), act, outcome }),
     end: async (outcome) => {
@@ -144,6 +158,7 @@ export async function openRuns(folder: string): Promise<OpenRun[]> {
       place: first.place,
       component: first.component,
       words: first.words ?? [],
+      options: first.options ?? {},
       at: first.at,
       acts: entries.flatMap((entry) => (entry.kind === 'act' ? [entry.act] : [])),
     });

@@ -235,6 +235,10 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       answers.set(review.id, [...(answers.get(review.id) ?? []), answer]);
       return answer;
     },
+    note: async (step, value) => {
+      if (!policy.rehearsing) await journal.note(step, masking.text(value));
+    },
+    noted: (step) => journal.noted(step),
     hide: masking.add,
     withoutSecrets: masking.text,
     show: (shown) => {

@@ -217,6 +217,10 @@ export interface Session {
   fill(form: Form): Promise<Readonly<Record<string, string>>>;
   /** Shows what is about to be done and asks how to go on: an action, `remedy:<finding>`, or `cancel`. In a rehearsal it is shown, and the answer is `cancel`. */
   review(review: Review): Promise<string>;
+  /** Kept for the case that the run breaks off, so that it is found again when it is gone on with: what was made up, or seen before a change. No secrets. */
+  note(step: string, value: string): Promise<void>;
+  /** What was noted under this step before the run broke off, the oldest first. Empty in one that begins. */
+  noted(step: string): readonly string[];
   /** What is shown, thrown or written down from here on has this hidden: a secret that the flow made or read by itself. A program's own output is passed on as it is. */
   hide(secret: string): void;
   /** A text without what was hidden: for what leaves in another way than over `show`. */

@@ -221,6 +221,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
           place: input.place,
           ...(input.component && { component: input.component.id }),
           ...(flow.resumes && input.words.length > 0 && { words: input.words }),
+          ...(flow.resumes && Object.keys(input.options).length > 0 && { options: input.options }),
           ...(resume !== undefined && { resume }),
         }),
         // What is practised is no business of the keychain.

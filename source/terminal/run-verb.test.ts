@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { FleetDouble } from '../../test/doubles/fleet-double.ts';
 import { inputStream, OutputStream } from '../../test/doubles/streams.ts';
 import { ownPaths } from '../config/paths.ts';
-import type { Flow } from '../flows/flow.ts';
-import { openJournal, type RunEnd } from '../session/journal.ts';
+import type { Flow, FlowInput } from '../flows/flow.ts';
+import { type JournalOptions, openJournal, type RunEnd } from '../session/journal.ts';
 import { Output } from './output.ts';
 import { runRunVerb } from './run-verb.ts';
 import type { VerbContext } from './verb.ts';
@@ -27,14 +27,15 @@ async function stage() {
   const home = await mkdtemp(join(tmpdir(), 'quarterdeck-run-'));
   onTestFinished(() => rm(home, { recursive: true }));
   const paths = ownPaths({ QUARTERDECK_HOME: home }, home);
-  const begin = async (id: string, end?: RunEnd) => {
-    const journal = await openJournal({ folder: join(paths.state, 'journal'), flow: id, place: 'local' });
+  const begin = async (id: string, end?: RunEnd, about: Partial<JournalOptions> = {}) => {
+    const journal = await openJournal({ folder: join(paths.state, 'journal'), flow: id, place: 'local', ...about });
     await journal.answered('target', '1.34');
     await journal.acted('cordon', 'done');
     if (end) await journal.end(end);
     return journal.run;
   };
   const resumed: (string | undefined)[] = [];
+  const inputs: FlowInput[] = [];
   const stdout = new OutputStream();
   const stderr = new OutputStream();
   const surroundings = { stdin: inputStream({ terminal: false }), stdout, stderr, env: {}, paths };
@@ -49,11 +50,12 @@ async function stage() {
         catalog: { entries: [], get: () => undefined, problems: [] },
         run: async (one: Flow, ...more: unknown[]) => {
           resumed.push(more[3] as string | undefined);
+          inputs.push(more[0] as FlowInput);
           return one.run({} as never, {} as never, {} as never);
         },
       }),
     }) as unknown as VerbContext;
-  return { begin, context, resumed, stdout };
+  return { begin, context, resumed, inputs, stdout };
 }
 
 test('what was left in the middle is listed; what ended, and what nobody can go on with, is not', async () => {
@@ -81,4 +83,11 @@ test('a run that was left is gone on with, under its own name', async () => {
   expect(await runRunVerb(context(), flows, left)).toBe(0);
   expect(resumed).toEqual([left]);
   expect(stdout.text).toContain('walk is done.');
+});
+
+test('it is about what it was about before: words and flags of the command line', async () => {
+  const { begin, context, inputs } = await stage();
+  const left = await begin('walk', undefined, { words: ['203.0.113.7'], options: { for: '24h' } });
+  await runRunVerb(context(), flows, left);
+  expect(inputs).toMatchObject([{ words: ['203.0.113.7'], options: { for: '24h' } }]);
 });

@@ -24,18 +24,20 @@ export async function runRunVerb(context: VerbContext, flows: readonly Flow[], r
   }
   const { options } = context;
   const there = { ...context, options: { ...options, ...(options.host === undefined && run.place !== 'local' && { host: run.place }) } };
-  return runFlowVerb(there, flow, run.component === undefined ? run.words : [run.component], {}, run.run);
+  const words = run.component === undefined ? run.words : [run.component, ...run.words];
+  return runFlowVerb(there, flow, words, run.options, run.run);
 }
 
 function list({ output, options }: VerbContext, runs: readonly OpenRun[], flows: ReadonlyMap<string, Flow>): number {
   if (options.json) {
     output.json({
       schema: 1,
-      runs: runs.map(({ run, flow, place, component, at, acts }) => ({
+      runs: runs.map(({ run, flow, place, component, words, at, acts }) => ({
         run,
         flow,
         host: place,
         ...(component !== undefined && { component }),
+        ...(words.length > 0 && { words }),
         begun: at,
         acts: acts.length,
       })),
@@ -55,7 +57,7 @@ function list({ output, options }: VerbContext, runs: readonly OpenRun[], flows:
   ];
   const rows = runs.map(({ run, flow, place, component, words, at, acts }) => [
     run,
-    [flows.get(flow)?.verb ?? flow, ...(component === undefined ? words : [component])].join(' '),
+    [flows.get(flow)?.verb ?? flow, ...(component === undefined ? [] : [component]), ...words].join(' '),
     place,
     at.slice(0, 16).replace('T', ' '),
     String(acts.length),
