@@ -208,26 +208,41 @@ export async function routeNode(step: NodeStep): Promise<string> {
         ]
       : []),
   ];
+  // Before 0.26 each route has a call of its own.
+  const { client } = access;
+  const sends =
+    client.version.minor >= 26 ? `POST /api/v1/node/${node.id}/approve_routes` : 'POST /api/v1/routes/NUMBER/enable or /disable for each';
   const written =
     step.value === undefined
       ? await session.ask.several({
           id: stepped(step, 'routes'),
           label: `Which routes of ${node.name} are approved?`,
-          help: `All that are marked lead through it afterwards, the others do not. Sends POST /api/v1/node/${node.id}/approve_routes.`,
+          help: `All that are marked lead through it afterwards, the others do not. Sends ${sends}.`,
           choices,
           initial: choices.map(({ value }) => value).filter((value) => value === 'exit' || available.includes(value)),
         })
       : routesWritten(step.value, offered, node.name);
   const wanted = [...new Set(written.flatMap((route) => (route === 'exit' ? exitRoutes : [route])))];
+  const unheard = client.version.minor < 26 ? wanted.find((route) => !available.includes(route)) : undefined;
+  if (unheard !== undefined) {
+    throw new Fault({
+      code: 'refused.version',
+      message: `${node.name} does not offer ${unheard}. Before 0.26 only what a node offers can be approved.`,
+      remedy: `It offers ${available.join(', ') || 'nothing'}.`,
+    });
+  }
   const dropped = approved.filter((route) => !wanted.includes(route));
   const isSame = (one: readonly string[]) => one.length === wanted.length && wanted.every((route) => one.includes(route));
   await act(step, 'routes', {
     right: dropped.length > 0 ? 'destroy' : 'operate',
     title: `Routes of ${node.name}: ${wanted.join(', ') || 'none'}`,
-    request: `POST /api/v1/node/${node.id}/approve_routes: ${wanted.join(', ') || 'none'}`,
+    request: `${client
+      .routePaths(node, wanted)
+      .map((path) => `POST /api/v1/${path}`)
+      .join(', ')}: ${wanted.join(', ') || 'none'}`,
     ...(dropped.length > 0 && { consequences: [`What is reached through ${node.name} no more: ${dropped.join(', ')}`] }),
     done: async () => isSame((await now(step))?.routes?.approved ?? approved),
-    run: (grant) => access.client.approveRoutes(grant, node, wanted),
+    run: (grant) => client.approveRoutes(grant, node, wanted),
   });
   if (session.rehearsing) return `Rehearsed: ${node.name} is as before.`;
   return wanted.length === 0

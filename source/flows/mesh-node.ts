@@ -212,13 +212,6 @@ function namedAction(written: string, node: MeshNode, minor: number): NodeAction
       remedy: `One of ${actions.map(({ id }) => id).join(', ')}.`,
     });
   }
-  if (action.id === 'routes' && !node.routes) {
-    throw new Fault({
-      code: 'refused.version',
-      message: 'Routes are told and approved over the API from Headscale 0.26 on.',
-      remedy: 'Use its own command until then, in the container: headscale routes list, and headscale routes enable -r NUMBER.',
-    });
-  }
   if (action.id === 'routes' && node.routes && node.routes.available.length + node.routes.approved.length === 0) {
     throw new Fault({
       code: 'refused.noRoutes',

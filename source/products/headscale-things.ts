@@ -45,8 +45,16 @@ export interface MeshNode {
   createdMs: number | undefined;
   /** `a key`, `by hand`, `OIDC`, or empty. */
   joined: string;
-  /** What it offers to lead to, what of that was approved, and what it leads to now. Undefined where the version does not tell (before 0.26). */
-  routes: { available: readonly string[]; approved: readonly string[]; serving: readonly string[] } | undefined;
+  /** What it offers to lead to, what of that was approved, and what it leads to now. Undefined where nothing tells. */
+  routes: MeshRoutes | undefined;
+}
+
+export interface MeshRoutes {
+  available: readonly string[];
+  approved: readonly string[];
+  serving: readonly string[];
+  /** Before 0.26 each route has a number of its own. */
+  numbers?: ReadonlyMap<string, string>;
 }
 
 export interface MeshApiKey {
@@ -137,6 +145,37 @@ export function apiKeyOf(key: Told): MeshApiKey {
     createdMs: timeOf(key['createdAt']),
     lastSeenMs: timeOf(key['lastSeen']),
   };
+}
+
+/** Before 0.26 routes are told by themselves, one by one: those of each node, by its number. */
+export function routesByNode(json: unknown): ReadonlyMap<string, MeshRoutes> {
+  const rows = listOf(json, 'routes', (route) => ({
+    node: textOf(told(route['node'])['id']),
+    number: textOf(route['id']),
+    prefix: textOf(route['prefix']),
+    advertised: route['advertised'] === true,
+    enabled: route['enabled'] === true,
+    isPrimary: route['isPrimary'] === true,
+    online: told(route['node'])['online'] === true,
+  }));
+  const nodes = [...new Set(rows.map(({ node }) => node))];
+  return new Map(
+    nodes.map((id): [string, MeshRoutes] => {
+      const own = rows.filter(({ node, advertised, enabled }) => node === id && (advertised || enabled));
+      const prefixes = (which: (row: (typeof own)[number]) => boolean) => own.filter(which).map(({ prefix }) => prefix);
+      const leads = (row: (typeof own)[number]) =>
+        row.advertised && row.enabled && (exitRoutes.includes(row.prefix) ? row.online : row.isPrimary);
+      return [
+        id,
+        {
+          available: prefixes(({ advertised }) => advertised),
+          approved: prefixes(({ enabled }) => enabled),
+          serving: prefixes(leads),
+          numbers: new Map(own.map(({ prefix, number }) => [prefix, number])),
+        },
+      ];
+    }),
+  );
 }
 
 /** What it offers and nobody has approved yet. */

@@ -4,6 +4,7 @@ import type { HeadscaleApi, MeshAnswer, MeshMethod, MeshRequest } from './headsc
 import { refusalOf } from './headscale-refusals.ts';
 import {
   apiKeyOf,
+  exitRoutes,
   keyOf,
   listOf,
   type MeshApiKey,
@@ -11,6 +12,7 @@ import {
   type MeshNode,
   type MeshUser,
   nodeOf,
+  routesByNode,
   timeOf,
   told,
   userOf,
@@ -94,7 +96,10 @@ export class Headscale {
   }
 
   async nodes(signal: AbortSignal): Promise<readonly MeshNode[]> {
-    return listOf(await this.#ask('list its nodes', 'GET', 'node', {}, signal), 'nodes', nodeOf);
+    const nodes = listOf(await this.#ask('list its nodes', 'GET', 'node', {}, signal), 'nodes', nodeOf);
+    if (this.#since(26)) return nodes;
+    const routes = routesByNode(await this.#ask('list routes', 'GET', 'routes', {}, signal));
+    return nodes.map((node) => ({ ...node, routes: routes.get(node.id) ?? { available: [], approved: [], serving: [] } }));
   }
 
   /** Lets in a node that waits under this key. */
@@ -133,9 +138,26 @@ export class Headscale {
 
   /** All that are to be approved from now on; others are no more. */
   async approveRoutes(grant: Grant, node: MeshNode, routes: readonly string[]): Promise<void> {
-    if (!this.#since(26)) throw this.#tooOld(26, 'Approving routes');
-    const path = `node/${encodeURIComponent(node.id)}/approve_routes`;
-    await this.#ask(`approve routes of ${node.name}`, 'POST', path, { json: { routes } }, grant.signal);
+    const json = { routes };
+    for (const path of this.routePaths(node, routes))
+      await this.#ask(`approve routes of ${node.name}`, 'POST', path, this.#since(26) ? { json } : {}, grant.signal);
+  }
+
+  /** What is posted to have these routes of a node approved and no others. Before 0.26 each is enabled or disabled by its number, and both ways out together. */
+  routePaths(node: MeshNode, routes: readonly string[]): readonly string[] {
+    if (this.#since(26)) return [`node/${encodeURIComponent(node.id)}/approve_routes`];
+    const { approved = [], numbers } = node.routes ?? {};
+    const each = (prefixes: readonly string[], word: string) => {
+      const [exit] = prefixes.filter((prefix) => exitRoutes.includes(prefix));
+      const once = prefixes.filter((prefix) => prefix === exit || !exitRoutes.includes(prefix));
+      return once.flatMap((prefix) => {
+        const number = numbers?.get(prefix);
+        return number === undefined ? [] : [`routes/${encodeURIComponent(number)}/${word}`];
+      });
+    };
+    const more = routes.filter((prefix) => !approved.includes(prefix));
+    const less = approved.filter((prefix) => !routes.includes(prefix));
+    return [...each(more, 'enable'), ...each(less, 'disable')];
   }
 
   async apiKeys(signal: AbortSignal): Promise<readonly MeshApiKey[]> {

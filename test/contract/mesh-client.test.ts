@@ -100,21 +100,26 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
     await expect(client.deleteNode(grant(), node)).rejects.toMatchObject({ message: expect.stringMatching(/no such node/) });
   });
 
-  test('routes are told and approved from 0.26 on', async () => {
+  test('routes are told, approved, and taken back; both ways out are one', async () => {
     const { client } = await open({ minor });
     const node = (await client.nodes(signal())).find(({ name }) => name === 'engine-room');
     if (!node) throw new Error('no engine-room');
-    if (minor < 26) {
-      expect(node.routes).toBeUndefined();
-      await expect(client.approveRoutes(grant(), node, ['0.0.0.0/0'])).rejects.toMatchObject({
-        code: 'refused.version',
-        message: expect.stringMatching(/0\.26/),
-      });
-      return;
-    }
     expect(node.routes).toMatchObject({ available: ['0.0.0.0/0', '::/0'], approved: [] });
     await client.approveRoutes(grant(), node, ['0.0.0.0/0', '::/0']);
-    expect((await client.nodes(signal())).find(({ id }) => id === node.id)?.routes?.approved).toEqual(['0.0.0.0/0', '::/0']);
+    const now = async (name: string) => (await client.nodes(signal())).find((one) => one.name === name);
+    expect((await now('engine-room'))?.routes).toMatchObject({ available: ['0.0.0.0/0', '::/0'], approved: ['0.0.0.0/0', '::/0'] });
+    const nas = await now('nas');
+    expect(nas?.routes).toMatchObject({ approved: ['192.168.20.0/24'], serving: ['192.168.20.0/24'] });
+    if (nas) await client.approveRoutes(grant(), nas, []);
+    expect((await now('nas'))?.routes).toMatchObject({ available: ['192.168.20.0/24'], approved: [], serving: [] });
+    const room = await now('engine-room');
+    if (room) await client.approveRoutes(grant(), room, []);
+    expect((await now('engine-room'))?.routes?.approved).toEqual([]);
+    expect((await now('bridge-laptop'))?.routes).toMatchObject({ available: [], approved: [] });
+    // Said as it is sent.
+    expect(client.routePaths(node, ['0.0.0.0/0', '::/0'])).toEqual(
+      minor < 26 ? [expect.stringMatching(/^routes\/\d+\/enable$/)] : ['node/4/approve_routes'],
+    );
   });
 
   test('API keys are made, found in the list, and expired', async () => {

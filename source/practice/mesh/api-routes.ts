@@ -214,6 +214,24 @@ export const routes: readonly Route[] = [
     from: 26,
     run: ({ state, told, parts, body }) => ({ node: told.node(state.approveRoutes(idIn(parts[1], 'node_id'), listField(body, 'routes'))) }),
   },
+  { method: 'GET', path: 'routes', until: 25, run: ({ state, told }) => ({ routes: state.nodeRoutes().map((one) => told.route(one)) }) },
+  {
+    method: 'GET',
+    path: 'node/*/routes',
+    until: 25,
+    run({ state, told, parts }) {
+      const node = state.node(idIn(parts[1], 'node_id'));
+      if (!node) throw new MeshFault(2, 'record not found');
+      return {
+        routes: state
+          .nodeRoutes()
+          .filter((one) => one.node === node)
+          .map((one) => told.route(one)),
+      };
+    },
+  },
+  { method: 'POST', path: 'routes/*/enable', until: 25, run: ({ state, parts }) => enabling(state, parts[1], true) },
+  { method: 'POST', path: 'routes/*/disable', until: 25, run: ({ state, parts }) => enabling(state, parts[1], false) },
   {
     method: 'POST',
     path: 'node/*/rename/*',
@@ -299,6 +317,11 @@ export const routes: readonly Route[] = [
   },
   { method: 'GET', path: 'health', from: 27, run: () => ({ databaseConnectivity: true }) },
 ];
+
+function enabling(state: MeshState, id: string | undefined, enabled: boolean): Body {
+  state.enableRoute(idIn(id, 'route_id'), enabled);
+  return {};
+}
 
 /** A check is the caller's fault where setting is the server's. */
 export function checkPolicy(state: MeshState, text: string): void {

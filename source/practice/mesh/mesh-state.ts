@@ -70,7 +70,14 @@ export const taggedDevices: User = {
   profilePicUrl: '',
 };
 
-const exitRoutes = ['0.0.0.0/0', '::/0'];
+export const exitRoutes = ['0.0.0.0/0', '::/0'];
+
+/** A route as versions until 0.25 count them. */
+export interface NodeRoute {
+  id: number;
+  node: Node;
+  prefix: string;
+}
 
 /** Users, nodes, keys and policy of one control server: its database. Refusals are worded as 0.29.2 words them. */
 export class MeshState {
@@ -86,6 +93,7 @@ export class MeshState {
   readonly pending = new Map<string, Node>();
   log: (level: 'INF' | 'WRN' | 'ERR', text: string) => void = () => {};
   #ids = new Map<string, number>();
+  readonly #routeIds = new Map<string, number>();
 
   constructor(minor: number, policyMode: PolicyMode, now: () => number) {
     this.minor = minor;
@@ -305,6 +313,31 @@ export class MeshState {
     const both = routes.flatMap((route) => (exitRoutes.includes(route) ? exitRoutes : [route]));
     node.approvedRoutes = [...new Set(both)].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')) || a.localeCompare(b));
     return node;
+  }
+
+  /** Numbered once and for all; what is not announced any more stays listed. */
+  nodeRoutes(): NodeRoute[] {
+    return this.nodes.flatMap((node) =>
+      [...new Set([...node.availableRoutes, ...node.approvedRoutes])].map((prefix) => {
+        const name = `${node.id} ${prefix}`;
+        const id = this.#routeIds.get(name) ?? this.#nextId('route');
+        this.#routeIds.set(name, id);
+        return { id, node, prefix };
+      }),
+    );
+  }
+
+  /** Both ways out of the mesh are one. */
+  enableRoute(id: number, enabled: boolean): void {
+    const route = this.nodeRoutes().find((each) => each.id === id);
+    if (!route) throw new MeshFault(2, 'record not found');
+    const { node, prefix } = route;
+    const meant = exitRoutes.includes(prefix) ? exitRoutes : [prefix];
+    const missing = enabled ? meant.find((one) => !node.availableRoutes.includes(one)) : undefined;
+    if (missing !== undefined)
+      throw new MeshFault(2, `route (${node.name}) is not available on node ${missing}: route is not available on node`);
+    const others = node.approvedRoutes.filter((one) => !meant.includes(one));
+    node.approvedRoutes = enabled ? [...others, ...meant] : others;
   }
 
   /** What it really serves: approved, announced, and only while it is there. */

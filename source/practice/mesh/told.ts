@@ -1,5 +1,5 @@
-import { type MeshState, type Node, type PreAuthKey, taggedDevices } from './mesh-state.ts';
-import { apiKeySchema, encode, keySchema, type Message, nodeSchema, type Schema, type Style, userSchema } from './wire.ts';
+import { exitRoutes, type MeshState, type Node, type NodeRoute, type PreAuthKey, taggedDevices } from './mesh-state.ts';
+import { apiKeySchema, encode, keySchema, type Message, nodeSchema, routeSchema, type Schema, type Style, userSchema } from './wire.ts';
 
 type Body = Record<string, unknown>;
 
@@ -30,6 +30,16 @@ export class Told {
     const user = inList && node.tags.length > 0 && this.state.minor >= 28 ? taggedDevices : node.user;
     const routes = this.state.routesOf(node);
     return this.tell({ ...node, user, subnetRoutes: routes, forcedTags: node.tags, validTags: [], invalidTags: [] }, nodeSchema, style);
+  }
+
+  /** One of the routes of versions until 0.25. */
+  route({ id, node, prefix }: NodeRoute): Body {
+    const [enabled, advertised] = [node.approvedRoutes.includes(prefix), node.availableRoutes.includes(prefix)];
+    const isPrimary = this.state.routesOf(node).includes(prefix) && !exitRoutes.includes(prefix);
+    const forcedTags = node.tags;
+    const shown = { ...node, forcedTags, validTags: [], invalidTags: [] };
+    const times = { createdAt: node.createdAt, updatedAt: node.createdAt, deletedAt: null };
+    return this.tell({ id, node: shown, prefix, advertised, enabled, isPrimary, ...times }, routeSchema, 'rest');
   }
 
   apiKeys(style: Style = 'rest'): Body[] {

@@ -92,6 +92,19 @@ export const nodeSchema: Schema = [
   { name: 'tags', kind: 'strings', from: 28 },
 ];
 
+/** Until 0.25 a route is a thing of its own. */
+export const routeSchema: Schema = [
+  { name: 'id', kind: 'id' },
+  { name: 'node', kind: 'message', of: nodeSchema },
+  { name: 'prefix', kind: 'string' },
+  { name: 'advertised', kind: 'bool' },
+  { name: 'enabled', kind: 'bool' },
+  { name: 'isPrimary', kind: 'bool' },
+  { name: 'createdAt', kind: 'time' },
+  { name: 'updatedAt', kind: 'time' },
+  { name: 'deletedAt', kind: 'time' },
+];
+
 export const apiKeySchema: Schema = [
   { name: 'id', kind: 'id' },
   { name: 'prefix', kind: 'string' },

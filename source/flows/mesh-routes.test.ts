@@ -1,0 +1,75 @@
+import { afterEach, expect, test } from 'vitest';
+import { listen } from '../../test/contract/listening.ts';
+import { componentView } from '../../test/doubles/fleet-double.ts';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
+import { createMesh } from '../practice/mesh/mesh.ts';
+import { Headscale } from '../products/headscale.ts';
+import { HeadscaleApi } from '../products/headscale-api.ts';
+import { meshVersionOf } from '../products/headscale-version.ts';
+import { meshNodeAbout } from './about-mesh.ts';
+import { routeNode } from './mesh-node-acts.ts';
+import type { MeshAccess } from './mesh-session.ts';
+
+const endings: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0)) await end();
+});
+
+/** A control server of an older version, and the part of the flow that is about routes. */
+async function open(minor: number) {
+  const mesh = createMesh({ minor });
+  const { url, close } = await listen(mesh.product, 8080);
+  const stage = await FlowStage.open();
+  endings.push(close, () => stage.close());
+  const address = { host: '127.0.0.1', port: Number(new URL(url).port), near: true };
+  const place = { host: openLocalHost(), address, tls: false, shown: 'the mesh' };
+  const client = new Headscale(new HeadscaleApi(place, mesh.apiKey), meshVersionOf(`v0.${minor}.0`));
+  const component = componentView('mesh-control-server');
+  const access = { client, target: { component } } as unknown as MeshAccess;
+  const node = async (name: string) => {
+    const found = (await client.nodes(AbortSignal.timeout(20_000))).find((one) => one.name === name);
+    if (!found) throw new Error(`no ${name}`);
+    return found;
+  };
+  const approve = async (name: string, value?: string) => {
+    const flow = {
+      ...meshNodeAbout,
+      run: async (session: Parameters<typeof routeNode>[0]['session']) => ({
+        message: await routeNode({ session, access, node: await node(name), time: 1, value }),
+      }),
+    };
+    const { message } = await stage.run(flow, component);
+    const requests = (await stage.audited()).filter(({ phase }) => phase === 'before').map(({ request }) => request);
+    return { message, request: requests.at(-1) };
+  };
+  return { approve, node, stage };
+}
+
+test.each([23, 25])('before 0.26 each route is approved by its number, and both ways out with one call (0.%i)', async (minor) => {
+  const { approve, node } = await open(minor);
+  const out = await approve('engine-room', 'exit');
+  expect(out.message).toBe('engine-room leads to everywhere.');
+  expect(out.request).toMatch(/^POST \/api\/v1\/routes\/\d+\/enable: 0\.0\.0\.0\/0, ::\/0$/);
+  expect((await node('engine-room')).routes?.approved).toEqual(['0.0.0.0/0', '::/0']);
+  const none = await approve('nas', 'none');
+  expect(none.message).toBe('nas leads nowhere any more.');
+  expect(none.request).toMatch(/^POST \/api\/v1\/routes\/\d+\/disable: none$/);
+  expect((await node('nas')).routes?.approved).toEqual([]);
+  await approve('nas', 'all');
+  expect((await node('nas')).routes).toMatchObject({ approved: ['192.168.20.0/24'], serving: ['192.168.20.0/24'] });
+});
+
+test('before 0.26 what a node does not offer cannot be approved, and nothing is sent', async () => {
+  const { approve, stage } = await open(25);
+  await expect(approve('nas', '10.9.0.0/16')).rejects.toMatchObject({
+    code: 'refused.version',
+    message: expect.stringMatching(/nas does not offer 10\.9\.0\.0\/16/),
+  });
+  expect(await stage.audited()).toEqual([]);
+});
+
+test('from 0.26 on all of them go in one call', async () => {
+  const { approve } = await open(26);
+  expect((await approve('engine-room', 'exit')).request).toBe('POST /api/v1/node/4/approve_routes: 0.0.0.0/0, ::/0');
+});
