@@ -183,6 +183,26 @@ describe('an http call', () => {
     ]);
   });
 
+  it('says what the reverse proxy says, where it is declared to come by the public address', async () => {
+    const seen: IncomingMessage['headers'][] = [];
+    const web = await serve((request, response) => {
+      seen.push(request.headers);
+      response.end();
+    });
+    const to = target(web);
+    const behind = get('/api/state', { query: { a: 'b' }, behind: 'PORTAL_URL' });
+    await ask(to, behind);
+    const container = containerDetail({ ...to.containers.get('app'), env: [['PORTAL_URL', 'https://auth.example.org:8443/']] });
+    await ask({ ...to, containers: new Map([['app', container]]) }, behind);
+    expect(Object.keys(seen[0] ?? {}).filter((name) => name.startsWith('x-'))).toEqual([]);
+    expect(seen[1]).toMatchObject({
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'auth.example.org:8443',
+      'x-forwarded-method': 'GET',
+      'x-forwarded-uri': '/api/state?a=b',
+    });
+  });
+
   it('does not follow a redirect', async () => {
     let elsewhere = 0;
     const other = await serve((_, response) => {

@@ -4,7 +4,7 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { CallAnswer, CallTarget, RunCall } from './call.ts';
 import { findAddress } from './find-address.ts';
-import { bodyLimitBytes, buildRequest, type HttpArrival, sendRequest } from './http-call.ts';
+import { bodyLimitBytes, buildRequest, type HttpArrival, type HttpRequest, sendRequest } from './http-call.ts';
 import { Inputs } from './inputs.ts';
 
 type Answer = Omit<CallAnswer, 'tookMs'>;
@@ -80,12 +80,24 @@ async function make(making: Making): Promise<Answer> {
 }
 
 async function callHttp({ target, call, inputs, signal, arrived }: Making, http: NonNullable<ComponentCall['http']>): Promise<Answer> {
-  const request = buildRequest(http, inputs);
+  const request = asBehind(buildRequest(http, inputs), target, http.behind);
   const address = findAddress(target, http.port);
   if (typeof address === 'string') return failed(address);
   const tls = target.entry.ports.some(({ name, tls: speaksTls }) => name === http.port && speaksTls);
   const stream = await target.host.dial({ host: address.host, port: address.port }, signal);
   return httpAnswer(await sendRequest(stream, { request, address, tls, signal, arrival: arrived }), call);
+}
+
+/** What the reverse proxy says of where a request came to. Nothing where the component does not know its public address. */
+function asBehind(request: HttpRequest, { entry, containers }: CallTarget, variable: string | undefined): HttpRequest {
+  const main = entry.services.find((service) => service.main)?.name;
+  const env = new Map(containers.get(main ?? '')?.env);
+  const address = variable === undefined ? '' : (env.get(variable) ?? '');
+  if (!URL.canParse(address)) return request;
+  const { protocol, host } = new URL(address);
+  const forwarded = { proto: protocol.replace(':', ''), host, method: request.method, uri: request.path };
+  const headers = Object.fromEntries(Object.entries(forwarded).map(([name, value]) => [`x-forwarded-${name}`, value]));
+  return { ...request, headers: { ...request.headers, ...headers } };
 }
 
 function httpAnswer({ status, headers, body, whole }: HttpArrival, call: ComponentCall): Answer {

@@ -210,6 +210,9 @@ function* checkCalls(draft: Draft): Generator<RuleFinding> {
       if (service !== undefined && !services.includes(service)) yield unknown([...path, kind, 'service'], 'service', service, services);
     }
     yield* checkInputs(path, call);
+    const variables = component.fields.flatMap(({ env }) => (env === undefined ? [] : [env]));
+    if (call.http?.behind !== undefined && !variables.includes(call.http.behind))
+      yield unknown([...path, 'http', 'behind'], 'variable', call.http.behind, variables);
     if (call.http) {
       const bodies = (['json', 'form', 'multipart', 'text'] as const).filter((kind) => call.http?.[kind] !== undefined);
       if (bodies.length > 1)

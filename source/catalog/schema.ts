@@ -150,6 +150,14 @@ const http = z.strictObject({
   path: z.string().startsWith('/'),
   query: z.record(z.string(), z.string()).default({}),
   headers: z.record(z.string(), z.string()).default({}),
+  /**
+   * Variable of the main service that holds the component's public address: the request says what the reverse proxy in front would say (X-Forwarded-Proto, -Host,
+   * -Method and -Uri), for what answers nobody who comes by another name.
+   */
+  behind: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9_]*$/)
+    .optional(),
   /** HTTP basic auth: encoded into the header when the call is made. May hold `<name>` placeholders. */
   basic: z.strictObject({ user: z.string(), password: z.string() }).optional(),
   json: z.unknown().optional(),

@@ -12,10 +12,11 @@ const usersFile = 'sso-portal/files/users/users_database.yml';
 const secret = 'correct horse battery';
 let stage: PracticeStage;
 
-/** Logs in at the portal, as a browser does. */
+/** Logs in at the portal, as a browser does behind the reverse proxy. */
 function logIn(username: string, password: string): Promise<number> {
   const { address = '' } = stage.access.facts.products[id] ?? {};
-  const sent = { socketPath: address.replace('unix://', ''), method: 'POST', path: '/api/firstfactor' };
+  const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'auth.home.example.org' };
+  const sent = { socketPath: address.replace('unix://', ''), method: 'POST', path: '/api/firstfactor', headers };
   return new Promise((resolve, reject) => {
     const sending = http.request(sent, (response) => {
       response.resume();

@@ -74,7 +74,7 @@ function rootOf(text: string): Tree {
     throw new Fault({
       code: 'config.portal',
       message: `The configuration of the portal cannot be read: ${cleanLine(messageOf(error)).replace(/[.:]?$/, '')}.`,
-      remedy: 'Check it: quarterdeck op sso-portal validate-configuration',
+      remedy: 'Check it: quarterdeck exec sso-portal -- authelia config validate',
     });
   }
   return all.map((document) => mapOf(document.toJS())).reduce(merged, {});

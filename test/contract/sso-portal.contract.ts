@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallTarget } from '../../source/calls/call.ts';
+import { runCall } from '../../source/calls/run-call.ts';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
+import type { Engine } from '../../source/engine/engine.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { makeDigest, matchesDigest } from '../../source/products/password-digest.ts';
 import { readPortalConfig, usualDigestCost } from '../../source/products/sso-config.ts';
 import { readBans } from '../../source/products/sso-portal.ts';
+import { containerDetail } from '../doubles/container-facts.ts';
 
 /** A portal under test, with the configuration and the users of this file. */
 export interface PortalServer {
@@ -87,6 +93,39 @@ export function ssoPortalContract(open: (users: string) => Promise<PortalServer>
     expect([health.status, JSON.parse(health.text)]).toEqual([200, { status: 'OK' }]);
     const state = await ask('/api/state', { headers: behindProxy });
     expect(JSON.parse(state.text)).toMatchObject({ status: 'OK', data: { username: '', authentication_level: 0 } });
+  });
+
+  test('turns away who comes by another name than its own', async () => {
+    expect((await ask('/api/state')).status).toBe(403);
+    const body = JSON.stringify({ username: 'mara', password, keepMeLoggedIn: false });
+    const plain = await ask('/api/firstfactor', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+    expect([plain.status, JSON.parse(plain.text)]).toMatchObject([401, { status: 'KO' }]);
+    await seen(/no configured session cookie domain matches the url/);
+  });
+
+  test('answers the calls that the catalog declares, by the address that its container knows (R35)', async () => {
+    const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+    const entry = entries.find(({ id }) => id === 'sso-portal');
+    if (!entry) throw new Error('no portal in the catalog');
+    const container = containerDetail({
+      ports: [{ address: '127.0.0.1', hostPort: Number(new URL(server.url).port), containerPort: 9091, protocol: 'tcp' }],
+      env: [['PORTAL_URL', 'https://auth.home.example.org']],
+    });
+    const host = openLocalHost();
+    const target: CallTarget = { entry, host, engine: {} as Engine, containers: new Map([['portal', container]]), execAllowed: true };
+    const declared = (name: string, inputs: Record<string, string> = {}) => {
+      const call = entry.calls[name];
+      if (!call) throw new Error(`no call ${name}`);
+      return runCall(target, { name, call: { ...call, reads: true }, inputs, signal: AbortSignal.timeout(20_000) });
+    };
+    expect(await declared('state')).toMatchObject({ status: 200, json: { status: 'OK', data: { username: '', authentication_level: 0 } } });
+    expect(await declared('firstfactor', { username: 'mara', password })).toMatchObject({ status: 200, json: { status: 'OK' } });
+    const verify = await declared('verify', { portal_url: 'https://auth.home.example.org/' });
+    expect([verify.status, verify.headers['location'] ?? '']).toEqual([
+      302,
+      expect.stringMatching(/^https:\/\/auth\.home\.example\.org\//),
+    ]);
+    await host.close();
   });
 
   test('lets a right password in, made by our own argon2id, and answers wrong, unknown and disabled alike', async () => {

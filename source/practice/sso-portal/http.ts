@@ -8,6 +8,7 @@ const triesBeforeBan = 3;
 const countedMs = 120_000;
 const bannedMs = 300_000;
 const sessionCookie = 'authelia_session';
+const refusal = 'Authentication failed. Check your credentials.';
 
 type Api = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
@@ -28,18 +29,30 @@ export function portalApi(state: PortalState): Api {
   const isBanned = (name: string) =>
     state.bans.some(({ kind, whom, untilMs, revoked }) => kind === 'user' && whom === name && !revoked && untilMs > state.now());
 
-  async function firstFactor(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Sessions are of a cookie domain, and that is told by the name that a browser used. */
+  const isKnown = (request: IncomingMessage, asked: URL): boolean => {
+    const said = (name: string, otherwise: string) => String(request.headers[`x-forwarded-${name}`] ?? otherwise);
+    const written = `${said('proto', 'http')}://${said('host', request.headers.host ?? '')}${said('uri', asked.pathname)}`;
+    const { hostname = '' } = URL.canParse(written) ? new URL(written) : {};
+    if (domainOf(state, hostname)) return true;
+    const why = `unable to retrieve session cookie domain provider: no configured session cookie domain matches the url '${written}'`;
+    state.log('error', 'Error occurred retrieving user session', ` error="${why}" method=${request.method} path=${asked.pathname}`);
+    return false;
+  };
+
+  async function firstFactor(request: IncomingMessage, response: ServerResponse, asked: URL): Promise<void> {
     const body = Buffer.concat(await request.toArray()).toString('utf8');
     let given: { username?: unknown; password?: unknown };
     try {
       given = JSON.parse(body) as typeof given;
     } catch {
-      return json(response, 200, { status: 'KO', message: 'Authentication failed. Check your credentials.' });
+      return json(response, 200, { status: 'KO', message: refusal });
     }
     const name = String(given.username ?? '');
     const user = state.users.get(name);
     const right = user && !user.disabled && !isBanned(name) && (await isPassword(user.digest, String(given.password ?? '')));
     const where = ' method=POST path=/api/firstfactor';
+    if (right && !isKnown(request, asked)) return json(response, 401, { status: 'KO', message: refusal });
     if (user && right) {
       const id = randomBytes(16).toString('base64url');
       sessions.set(id, name);
@@ -54,7 +67,7 @@ export function portalApi(state: PortalState): Api {
     failures.set(name, recent);
     if (user && recent.length >= triesBeforeBan && !isBanned(name))
       state.bans.push({ id: state.bans.length + 1, kind: 'user', whom: name, untilMs: state.now() + bannedMs, revoked: false });
-    return json(response, 401, { status: 'KO', message: 'Authentication failed. Check your credentials.' });
+    return json(response, 401, { status: 'KO', message: refusal });
   }
 
   function authorize(request: IncomingMessage, response: ServerResponse, legacy: boolean, asked: URL): void {
@@ -81,7 +94,7 @@ export function portalApi(state: PortalState): Api {
       return;
     }
     const configuration = state.configuration();
-    const cookie = configuration.domains.find(({ domain }) => url.hostname === domain || url.hostname.endsWith(`.${domain}`));
+    const cookie = domainOf(state, url.hostname);
     if (!cookie) {
       refuse('Target URL does not appear to have a relevant session cookies configuration');
       return;
@@ -122,12 +135,13 @@ export function portalApi(state: PortalState): Api {
 
   return async (request, response) => {
     const asked = new URL(request.url ?? '/', 'http://portal');
-    if (asked.pathname === '/api/firstfactor' && request.method === 'POST') return firstFactor(request, response);
+    if (asked.pathname === '/api/firstfactor' && request.method === 'POST') return firstFactor(request, response, asked);
     request.resume();
     switch (asked.pathname) {
       case '/api/health':
         return json(response, 200, { status: 'OK' });
       case '/api/state': {
+        if (!isKnown(request, asked)) return plain(response, 403, '403 Forbidden');
         const { user } = whoIs(request);
         return json(response, 200, {
           status: 'OK',
@@ -146,6 +160,10 @@ export function portalApi(state: PortalState): Api {
         return plain(response, 404, '404 Not Found');
     }
   };
+}
+
+function domainOf(state: PortalState, hostname: string) {
+  return state.configuration().domains.find(({ domain }) => hostname === domain || hostname.endsWith(`.${domain}`));
 }
 
 function json(response: ServerResponse, status: number, body: object): void {
