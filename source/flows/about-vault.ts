@@ -2,104 +2,98 @@ import { isSealed } from '../fleet/come-back.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { FlowAbout } from './flow.ts';
 
-const isOpen = ({ speaks, word }: ComponentView) => speaks === 'vault' && /^(?:healthy|unsealed)/.test(word);
-
 /* What flows about the path-addressed secrets manager are called and take. The procedures are loaded when they run. */
 
+const isOpen = ({ speaks, word }: ComponentView) => speaks === 'vault' && /^(?:healthy|unsealed)/.test(word);
+const about = { about: 'component', speaks: 'vault' } as const;
+const whileOpen = { ...about, offered: isOpen } as const;
+
 export const initialiseAbout: FlowAbout = {
+  ...about,
   id: 'initialise',
   verb: 'init',
   title: 'Initialise the secrets manager',
   summary:
     'Makes the key shares and the root token of a new secrets manager, and hands them out one at a time: each holder sees their share alone, writes it down, and proves that by typing it. They are shown this once, and kept nowhere. Or each is sealed with the PGP key of its holder.',
   right: 'reveal',
-  about: 'component',
-  speaks: 'vault',
+  resumes: true,
   flags: { pgp: { meaning: 'public key of a holder, one for each share in turn', value: 'FILE', repeats: true } },
   offered: ({ speaks, word }) => speaks === 'vault' && word === 'not initialised',
 };
 
 export const unsealAbout: FlowAbout = {
+  ...about,
   id: 'unseal',
   verb: 'unseal',
   title: 'Unseal the secrets manager',
   summary:
     'Takes key shares, one at a time and never shown, until the secrets manager has as many as it needs. Who holds only one of them gives that one and leaves: the others go on, here or at another console. Nodes of one cluster are given the same shares, typed once.',
   right: 'operate',
-  about: 'component',
-  speaks: 'vault',
+  resumes: true,
   flags: { also: { meaning: 'the node of the same cluster on this host too; may be given again', value: 'HOST', repeats: true } },
   offered: isSealed,
 };
 
 export const sealAbout: FlowAbout = {
+  ...whileOpen,
   id: 'seal',
   verb: 'seal',
   title: 'Seal the secrets manager',
   summary:
     'Closes the secrets manager at once: nobody reads a secret until enough key shares are given again. Asks for a token that may do it.',
   right: 'destroy',
-  about: 'component',
-  speaks: 'vault',
-  offered: isOpen,
+  resumes: true,
 };
 
 export const vaultLoginAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-login',
   verb: 'vault login',
   title: 'Log in to the secrets manager',
   summary:
     'Takes a token, or logs in with AppRole or a password, looks the token up, and keeps it with the other secrets if you say so: what is done afterwards need not ask for it.',
   right: 'operate',
-  about: 'component',
-  speaks: 'vault',
+  resumes: true,
   flags: { method: { meaning: 'token, approle or userpass', value: 'METHOD' } },
-  offered: isOpen,
 };
 
 export const vaultLogoutAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-logout',
   verb: 'vault logout',
   title: 'Log out of the secrets manager',
   summary: 'Revokes the token that "vault login" keeps, and forgets it. A root token is only forgotten: it may be the last way in.',
   right: 'operate',
-  about: 'component',
-  speaks: 'vault',
-  offered: isOpen,
+  resumes: true,
 };
 
 export const vaultTokenAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-token',
   verb: 'vault token',
   title: 'Look up a token of the secrets manager',
   summary: 'Shows whose token it is, what it may do, how long it lasts and what made it; the token itself is not shown.',
   right: 'read',
-  about: 'component',
-  speaks: 'vault',
-  offered: isOpen,
 };
 
 export const vaultListAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-list',
   verb: 'vault list',
   title: 'List what the secrets manager holds',
   summary: 'Lists the key-value engines, or the names below a path; no value is read.',
   right: 'read',
-  about: 'component',
-  speaks: 'vault',
   usage: '[PATH]',
-  offered: isOpen,
 };
 
 export const vaultReadAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-read',
   verb: 'vault read',
   title: 'Read a path of the secrets manager',
   summary:
     'Shows the keys at a path, with their values hidden, and reveals the one that you choose: in the console for 15 seconds, in a terminal once. For key-value engines of version 1 and 2.',
   right: 'read',
-  about: 'component',
-  speaks: 'vault',
   usage: '[PATH]',
   flags: {
     field: { meaning: 'reveal the value of this key', value: 'KEY' },
@@ -107,124 +101,113 @@ export const vaultReadAbout: FlowAbout = {
     copy: { meaning: 'put the value on the clipboard instead of the screen' },
     plain: { meaning: 'the value alone, into a pipe' },
   },
-  offered: isOpen,
 };
 
 export const vaultWriteAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-write',
   verb: 'vault write',
   title: 'Write a path of the secrets manager',
   summary:
     'Asks for the value of each key, masked and twice, and writes them; other keys of the path stay. Where the engine keeps versions it is refused when somebody else wrote meanwhile.',
   right: 'operate',
-  about: 'component',
-  speaks: 'vault',
+  resumes: true,
   usage: '[PATH [KEY...]]',
   flags: { replace: { meaning: 'these keys alone: others of the path go' } },
-  offered: isOpen,
 };
 
 export const vaultAdminAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-admin',
   verb: 'vault admin',
   title: 'Make an admin token of the secrets manager',
   summary:
     'Writes the policy admin where there is none and makes a token with it that outlives the one that made it, shown once to its holder, who types it again. With it the root token can go.',
   right: 'reveal',
-  about: 'component',
-  speaks: 'vault',
-  offered: isOpen,
+  resumes: true,
 };
 
 export const vaultPoliciesAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-policies',
   verb: 'vault policies',
   title: 'Show the policies of the secrets manager',
   summary: 'Lists the policies, or shows what one of them allows.',
   right: 'read',
-  about: 'component',
-  speaks: 'vault',
   usage: '[NAME]',
-  offered: isOpen,
 };
 
 export const vaultPolicyAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-policy',
   verb: 'vault policy',
   title: 'Write a policy of the secrets manager',
   summary:
     'Makes a policy, or changes one: read or write below a path, or the whole of it in your editor, or piped in. Shows the difference first. --remove removes it.',
   right: 'operate',
-  about: 'component',
-  speaks: 'vault',
+  resumes: true,
   usage: '[NAME]',
   flags: { stdin: { meaning: 'take the policy from what is piped in' }, remove: { meaning: 'remove it' } },
-  offered: isOpen,
 };
 
 export const vaultApproleAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-approle',
   verb: 'vault approle',
   title: 'Let a program log in to the secrets manager',
   summary:
     'Switches AppRole on where it is off, writes a role with its policies, and makes a secret id for it, which is tried and then shown once. Run for a role that is there it makes another secret id.',
   right: 'reveal',
-  about: 'component',
-  speaks: 'vault',
+  resumes: true,
   usage: '[ROLE]',
   flags: {
     policy: { meaning: 'what it may do; may be given again', value: 'NAME', repeats: true },
     copy: { meaning: 'put the secret id on the clipboard instead of the screen' },
     plain: { meaning: 'the secret id alone, into a pipe' },
   },
-  offered: isOpen,
 };
 
 export const vaultSnapshotAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-snapshot',
   verb: 'vault snapshot',
   title: 'Save a snapshot of the secrets manager',
   summary:
     'Takes a snapshot of its integrated storage, checks every sum in it, and saves it to a file that only you may read. It is encrypted, and opens with the key shares of now.',
   right: 'reveal',
-  about: 'component',
-  speaks: 'vault',
+  resumes: true,
   usage: '[FILE]',
-  offered: isOpen,
 };
 
 export const vaultRotateAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-rotate',
   verb: 'vault rotate',
   title: 'Make new key shares',
   summary:
     'Takes the key shares in force and makes new ones, as many as you say; each holder sees theirs alone, writes it down and types it again. Until all is proved the shares of before stay in force.',
   right: 'reveal',
-  about: 'component',
-  speaks: 'vault',
-  offered: isOpen,
+  resumes: true,
 };
 
 export const vaultRootAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-root',
   verb: 'vault root',
   title: 'Make a root token',
   summary:
     'Takes as many key shares as open it and makes one more root token, shown once to who asked for it. Left in the middle the attempt is cancelled. Newer servers want a token for this too.',
   right: 'reveal',
-  about: 'component',
-  speaks: 'vault',
-  offered: isOpen,
+  resumes: true,
 };
 
 export const vaultRevokeRootAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-revoke-root',
   verb: 'vault revoke-root',
   title: 'Revoke a root token',
   summary:
     'Tries another way in first, and revokes the root token only then: an admin token that is no child of it and lasts, or key shares where they can make a root token without a login.',
   right: 'destroy',
-  about: 'component',
-  speaks: 'vault',
-  offered: isOpen,
+  resumes: true,
 };

@@ -1,5 +1,6 @@
-import { Fault } from '../faults/fault.ts';
+import { Fault, isAbort } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { withoutLikelySecrets } from '../text/likely-secrets.ts';
 import type { Review, Shown } from './session.ts';
 
 export const hiddenMark = '(secret)';
@@ -15,6 +16,8 @@ export interface Masking {
   line(text: string): string;
   /** What was thrown: a screen and a crash report show it. What caused it goes when it repeats a secret. */
   thrown(thrown: unknown): unknown;
+  /** The same for what leaves the run: what a mistake of ours repeats may be a secret that nobody has called one yet. */
+  told(thrown: unknown): unknown;
   shown(shown: Shown): Shown;
   review(review: Review): Review;
   clear(): void;
@@ -32,7 +35,7 @@ export function createMasking(): Masking {
   const line = (raw: string) => cleanLine(text(raw));
 
   function quotes(one: unknown): boolean {
-    if (!(one instanceof Error)) return false;
+    if (!(one instanceof Error)) return longestFirst.some((secret) => String(one).includes(secret));
     const told = `${one.message} ${one.stack} ${one instanceof Fault ? one.remedy : ''}`;
     return longestFirst.some((secret) => told.includes(secret)) || quotes(one.cause);
   }
@@ -51,6 +54,20 @@ export function createMasking(): Masking {
     };
   }
 
+  function thrown(what: unknown): unknown {
+    if (typeof what === 'string') return line(what);
+    if (!(what instanceof Error) || !quotes(what)) return what;
+    if (what instanceof Fault) {
+      return new Fault({
+        code: what.code,
+        message: line(what.message),
+        remedy: line(what.remedy),
+        ...(what.where && { where: what.where }),
+      });
+    }
+    return copyOf(what, line);
+  }
+
   return {
     add(secret) {
       if (secret.length < leastMaskedLength || secrets.has(secret)) return;
@@ -60,20 +77,10 @@ export function createMasking(): Masking {
     },
     text,
     line,
-    thrown(thrown) {
-      if (!(thrown instanceof Error) || !quotes(thrown)) return thrown;
-      if (thrown instanceof Fault) {
-        return new Fault({
-          code: thrown.code,
-          message: line(thrown.message),
-          remedy: line(thrown.remedy),
-          ...(thrown.where && { where: thrown.where }),
-        });
-      }
-      const copy = new Error(line(thrown.message));
-      copy.name = thrown.name;
-      copy.stack = (thrown.stack ?? '').split('\n').map(line).join('\n');
-      return copy;
+    thrown,
+    told(what) {
+      const told = thrown(what);
+      return told instanceof Error && !(told instanceof Fault) && !isAbort(told) ? copyOf(told, withoutLikelySecrets) : told;
     },
     shown(shown) {
       if (secrets.size === 0) return shown;
@@ -98,4 +105,13 @@ export function createMasking(): Masking {
       longestFirst = [];
     },
   };
+}
+
+/** The same mistake in other words, without what hangs on it: a request with its headers. */
+function copyOf(thrown: Error, words: (text: string) => string): Error {
+  const copy = new Error(words(thrown.message));
+  copy.name = thrown.name;
+  const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  copy.stack = [`${copy.name}: ${copy.message}`, ...frames].join('\n');
+  return copy;
 }

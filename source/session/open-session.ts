@@ -139,7 +139,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       const stopped = signal.aborted;
       const fault = stopped ? interrupted(request, thrown) : isAbort(thrown) ? overdue(request, limitMs, thrown) : thrown;
       // Why it failed matters more than that this could not be written down.
-      await record(stopped ? 'cancelled' : 'failed', messageOf(fault)).catch(() => {});
+      await record(stopped ? 'cancelled' : 'failed', messageOf(masking.told(fault))).catch(() => {});
       throw masking.thrown(fault);
     }
     await record('done');
@@ -252,7 +252,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
 
   return {
     session,
-    withoutSecrets: masking.thrown,
+    withoutSecrets: masking.told,
     end: async (outcome) => {
       masking.clear();
       await journal.end(outcome);

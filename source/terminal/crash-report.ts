@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { writeOwnFile } from '../config/own-files.ts';
 import { cleanLine } from '../text/clean.ts';
+import { withoutLikelySecrets } from '../text/likely-secrets.ts';
 
 /** A report of a bug: enough to find it, without what the operator typed or what a server said. */
 export interface CrashReport {
@@ -9,18 +10,6 @@ export interface CrashReport {
   version: string;
   thrown: unknown;
   at: Date;
-}
-
-/**
- * Long runs of letters and digits are how tokens and keys look, and quotes hold what came from outside. What is left of a message still tells where to look, the
- * stack tells the rest.
- */
-export function withoutSecrets(text: string): string {
-  return cleanLine(text)
-    .replace(/(["'`])(?:(?!\1).)*\1/g, '$1[hidden]$1')
-    .replace(/(\b[\w-]*(?:token|password|passwd|secret|key|authorization|cookie)[\w-]*\b\s*[=:]\s*)\S+(?:\s+\S+)?/gi, '$1[hidden]')
-    .replace(/\b(https?|postgres(?:ql)?|mysql|redis|mongodb|amqp):\/\/\S+/gi, '$1://[hidden]')
-    .replace(/[A-Za-z0-9+/=_-]{20,}/g, '[hidden]');
 }
 
 /** `at name (file:line:column)` and nothing else: a stack begins with the message. */
@@ -41,7 +30,7 @@ export function reportText({ verb, version, thrown, at }: CrashReport): string {
     const name = one instanceof Error ? one.name : typeof one;
     lines.push(
       '',
-      `${depth === 0 ? '' : 'Caused by '}${name}: ${withoutSecrets(one instanceof Error ? one.message : String(one))}`,
+      `${depth === 0 ? '' : 'Caused by '}${name}: ${withoutLikelySecrets(one instanceof Error ? one.message : String(one))}`,
       ...framesOf(one),
     );
     one = one instanceof Error ? one.cause : undefined;

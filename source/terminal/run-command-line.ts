@@ -175,11 +175,14 @@ async function tell(thrown: unknown, verb: string, { output, around, how, signal
 
 /** Writes the report of a mistake of ours, and says in a sentence where it is. */
 async function mistakeFault(thrown: unknown, verb: string, { paths, version }: Pick<Surroundings, 'paths' | 'version'>): Promise<Fault> {
-  const { withoutSecrets, writeCrashReport } = await import('./crash-report.ts');
+  const [{ writeCrashReport }, { withoutLikelySecrets }] = await Promise.all([
+    import('./crash-report.ts'),
+    import('../text/likely-secrets.ts'),
+  ]);
   const report = await writeCrashReport(paths.state, { verb, version, thrown, at: new Date() });
   return new Fault({
     code: 'failed.unexpected',
-    message: `A mistake in Quarterdeck itself: ${withoutSecrets(messageOf(thrown))}`,
+    message: `A mistake in Quarterdeck itself: ${withoutLikelySecrets(messageOf(thrown))}`,
     remedy:
       report === undefined ? 'Please report it, with what you did before.' : `Please report it with ${report}, which holds no secrets.`,
   });

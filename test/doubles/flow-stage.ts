@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Catalog } from '../../source/catalog/catalog.ts';
 import type { EngineFacts } from '../../source/engine/engine.ts';
+import { Fault } from '../../source/faults/fault.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../../source/flows/flow.ts';
 import type { Host } from '../../source/hosts/host.ts';
@@ -36,6 +37,8 @@ export class FlowStage {
     swarmManager: false,
   };
   readonly folder: string;
+  /** The run that the next one goes on with. */
+  resume: string | undefined;
   policy: SessionPolicy = { readOnly: false, rehearsing: false, productionHosts: new Set() };
 
   private constructor(folder: string) {
@@ -70,15 +73,33 @@ export class FlowStage {
     input: Partial<FlowInput> = {},
     signal = new AbortController().signal,
   ): Promise<FlowOutcome> {
-    const { session } = openSession({
+    const { words = [], options = {} } = input;
+    const { session, end, withoutSecrets } = openSession({
       flow: flow.id,
       operator: this.operator,
       policy: this.policy,
-      journal: await openJournal({ folder: join(this.folder, 'runs'), flow: flow.id, place: 'local' }),
+      journal: await openJournal({
+        ...{ folder: this.journal, flow: flow.id, place: 'local', words, options },
+        ...(component && { component: component.id }),
+        ...(this.resume !== undefined && { resume: this.resume }),
+      }),
       audit: this.#audit,
       signal,
     });
-    return flow.run(session, { place: 'local', component, words: [], options: {}, ...input }, this.world);
+    try {
+      const outcome = await flow.run(session, { place: 'local', component, words, options, ...input }, this.world);
+      await end('done');
+      return outcome;
+    } catch (thrown) {
+      const told = withoutSecrets(thrown);
+      await end(thrown instanceof Fault && thrown.kind === 'interrupted' ? 'cancelled' : 'failed');
+      throw told;
+    }
+  }
+
+  /** Folder of the runs. */
+  get journal(): string {
+    return join(this.folder, 'runs');
   }
 
   readonly #store = new SecretStoreDouble();

@@ -3,12 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ownPaths } from '../../source/config/paths.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
-import type { FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
+import type { Flow, FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
 import type { DeployRecord } from '../../source/stack/model.ts';
 import type { Deck } from '../../source/terminal/deck.ts';
 import { openDeck } from '../../source/terminal/open-deck.ts';
 import { openOwn, type PracticeAccess } from '../../source/terminal/practice-access.ts';
 import { OperatorDouble } from './operator-double.ts';
+
+export interface Running {
+  operator?: OperatorDouble;
+  rehearse?: boolean;
+  /** The run to go on with. */
+  resume?: string | undefined;
+  /** What is run in its place: the same flow, watched. */
+  as?: (flow: Flow) => Flow;
+  signal?: AbortSignal;
+}
 
 /** A practice stack in this process, with the deck on it: real flows, the real script on its machine, a compose that makes containers of its engine. */
 export class PracticeStage {
@@ -51,6 +61,11 @@ export class PracticeStage {
     return this.#home;
   }
 
+  /** Folder of the runs. */
+  get journal(): string {
+    return join(this.access.paths.state, 'journal');
+  }
+
   get stackFolder(): string {
     return join(this.access.folder, 'home', 'stack');
   }
@@ -64,7 +79,7 @@ export class PracticeStage {
     flowId: string,
     component: string,
     input: { [Key in keyof FlowInput]?: FlowInput[Key] | undefined } = {},
-    { operator = new OperatorDouble(), rehearse = false }: { operator?: OperatorDouble; rehearse?: boolean } = {},
+    { operator = new OperatorDouble(), rehearse = false, ...how }: Running = {},
   ): Promise<FlowOutcome> {
     const deck = rehearse ? this.#rehearsing : this.deck;
     const flow = deck.flows.find(({ id }) => id === flowId);
@@ -73,10 +88,11 @@ export class PracticeStage {
     const seen = this.component(component);
     this.operator = operator;
     return deck.run(
-      flow,
+      how.as?.(flow) ?? flow,
       { place: 'practice', ...(entry && { entry }), ...(seen && { component: seen }), words: [], options: {}, ...input },
       operator,
-      this.#ending.signal,
+      how.signal ?? this.#ending.signal,
+      how.resume,
     );
   }
 

@@ -1,0 +1,230 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ownPaths } from '../../source/config/paths.ts';
+import type { Flow, FlowOutcome } from '../../source/flows/flow.ts';
+import { type OpenRun, openRuns } from '../../source/session/journal.ts';
+import type { Operator } from '../../source/session/session.ts';
+import { tellMistake } from '../../source/terminal/run-command-line.ts';
+import { type Disturbance, disturbed, type Moment, overheard, Watch } from './disturbed-flow.ts';
+import { type Trace, tracesBelow, tracesIn } from './secret-traces.ts';
+import { OutputStream } from './streams.ts';
+
+/**
+ * Proves of a flow that it can be killed at each of its acts and gone on with, and that no secret of it stays anywhere.
+ *
+ * Say once how a fresh ground is made, on which the flow is to be run, and who operates it:
+ *
+ *     const ground = async (): Promise<Ground> => {
+ *       const stage = await PracticeStage.open();
+ *       return {
+ *         flow: flowCalled('ban'),
+ *         operator: () => answering({ duration: '4h' }),
+ *         run: (flow, operator, left) => stage.run('ban', '', left ?? { words: ['198.51.100.7'] }, { operator, as: () => flow, resume: left?.run, signal }),
+ *         journal: stage.journal,
+ *         end: async () => decisionsOf(stage),
+ *         folders: [stage.home, stage.access.folder],
+ *         close: () => stage.close(),
+ *       };
+ *     };
+ *     const { acts, tries } = await breakOffs(ground);     // each act, killed before and after, gone on with by `run --resume`
+ *     expect(acts).toEqual(['ban']);
+ *     expect(tries.filter(({ problem }) => problem)).toEqual([]);
+ *     expect(await traces(ground)).toEqual([]);            // undisturbed, and crashing at each act with the secrets in hand
+ */
+export interface Ground {
+  flow: Flow;
+  /** Who answers. Of a run that is gone on with it is told how far the killed one came: secrets are asked for again. */
+  operator(killed?: Killed): Operator;
+  /** Runs it as its stage does. `left` is what `run --resume` gives to it: its run, words and flags. */
+  run(flow: Flow, operator: Operator, left?: OpenRun): Promise<FlowOutcome>;
+  /** Folder of the runs. */
+  journal: string;
+  /** What the world looks like afterwards, without times and without what is made up anew each time. */
+  end(): Promise<unknown>;
+  /** Where secrets are searched for: the home of the installation, and all else that is written to. */
+  folders: readonly string[];
+  /** Files in which a secret has to rest, each with its reason: `{ file: /\.env$/, why: 'the component reads it' }`. */
+  belongs?: readonly { file: RegExp; why: string }[];
+  close(): Promise<void>;
+}
+
+export interface Killed {
+  /** Number of acts that were done before. */
+  done: number;
+  act: string;
+  moment: Moment;
+}
+
+export interface Try extends Killed {
+  /** What was said at the end of the run that went on, or what it failed with. */
+  said: string;
+  /** What is not as it is without a disturbance; undefined where all is. */
+  problem: string | undefined;
+}
+
+/** What cannot be gone on with as if nothing had happened: what has to be said then. */
+export interface Otherwise {
+  says: RegExp;
+  end: 'same' | 'another';
+}
+
+interface Run {
+  watch: Watch;
+  heard: string[];
+  outcome?: FlowOutcome;
+  thrown?: unknown;
+}
+
+/**
+ * Runs it undisturbed, then kills it at each act, before it ran and after it ran, each time on a new ground, and goes on. A problem is an act that ran twice or never, another end, a run that `quarterdeck run` would not
+ * list, and a failure. `otherwise` says for `act/moment` where it cannot be so.
+ */
+export async function breakOffs(
+  open: () => Promise<Ground>,
+  otherwise: Readonly<Record<string, Otherwise>> = {},
+): Promise<{ acts: readonly string[]; tries: readonly Try[] }> {
+  const undisturbed = await on(open, async (ground) => {
+    const run = await runOn(ground);
+    if (run.thrown) throw run.thrown;
+    return { ran: run.watch.ran, end: JSON.stringify(await ground.end()) };
+  });
+  const acts = undisturbed.ran.map(idOf);
+  const tries: Try[] = [];
+  for (const at of acts.keys()) {
+    for (const moment of ['before', 'after'] as const) {
+      tries.push(await on(open, (ground) => killAndGoOn(ground, { at, moment }, undisturbed, otherwise)));
+    }
+  }
+  const unused = Object.keys(otherwise).filter((key) => !tries.some(({ act, moment }) => `${act}/${moment}` === key));
+  if (unused.length > 0) throw new Error(`nothing is killed at ${unused.join(', ')}`);
+  return { acts, tries };
+}
+
+async function killAndGoOn(
+  ground: Ground,
+  { at, moment }: { at: number; moment: Moment },
+  undisturbed: { ran: readonly string[]; end: string },
+  otherwise: Readonly<Record<string, Otherwise>>,
+): Promise<Try> {
+  const act = idOf(undisturbed.ran[at] ?? '');
+  const killed = { done: moment === 'before' ? at : at + 1, act, moment };
+  const first = await runOn(ground, { disturbance: { kind: 'kill', at, moment } });
+  if (!first.watch.dead) return { ...killed, said: saidBy(first), problem: 'it was not killed: it came to its end' };
+  const left = await leftRun(ground);
+  if (left && !ground.flow.resumes)
+    return { ...killed, said: '', problem: 'quarterdeck run does not list it: the flow has no `resumes: true`' };
+  const second = await runOn(ground, { left, killed });
+  const said = saidBy(second);
+  const wanted = otherwise[`${act}/${moment}`];
+  const problems: string[] = [];
+  if (wanted && !wanted.says.test(said)) problems.push(`it says: ${said}`);
+  if (!wanted && second.thrown) problems.push(`it fails: ${said}`);
+  if (!wanted) problems.push(...notOnce(undisturbed.ran.map(requestOf), [...first.watch.ran, ...second.watch.ran].map(requestOf)));
+  if (wanted?.end === 'another') return { ...killed, said, problem: problems.join('; ') || undefined };
+  const end = JSON.stringify(await ground.end());
+  if (end !== undisturbed.end) problems.push(`another end: ${end} instead of ${undisturbed.end}`);
+  if (!second.thrown && (await leftRun(ground)) !== undefined) problems.push('it is still listed as left in the middle');
+  return { ...killed, said, problem: problems.join('; ') || undefined };
+}
+
+/**
+ * Runs it undisturbed, and crashing at each act before and after it ran, each time on a new ground, and searches for every secret that was typed, made or shown: below the folders, in what the operator was told, in what was thrown, in
+ * what a terminal got of the crash, and in its report.
+ */
+export async function traces(open: () => Promise<Ground>): Promise<{ secrets: number; crashes: number; found: readonly Trace[] }> {
+  const found: Trace[] = [];
+  const { acts, secrets } = await on(open, async (ground) => {
+    const run = await runOn(ground);
+    if (run.thrown) throw run.thrown;
+    found.push(...(await tracesOf(ground, run, '')));
+    return { acts: run.watch.ran.length, secrets: run.watch.secrets.size };
+  });
+  let crashes = 0;
+  for (let at = 0; at < acts; at++) {
+    for (const moment of ['before', 'after'] as const) {
+      await on(open, async (ground) => {
+        const run = await runOn(ground, { disturbance: { kind: 'crash', at, moment } });
+        if (run.thrown === undefined) throw new Error(`a crash ${moment} act ${at} did not end the run`);
+        crashes += 1;
+        found.push(...(await tracesOf(ground, run, `crash ${moment} act ${at}: `)));
+      });
+    }
+  }
+  return { secrets, crashes, found };
+}
+
+async function tracesOf(ground: Ground, run: Run, head: string): Promise<Trace[]> {
+  const { secrets } = run.watch;
+  const { outcome } = run;
+  const found = [
+    ...(await tracesBelow(ground.folders, secrets)).filter(({ where }) => !ground.belongs?.some(({ file }) => file.test(where))),
+    ...tracesIn('what the operator was told', run.heard.join('\n'), secrets),
+    ...tracesIn('the outcome', JSON.stringify(outcome ? { ...outcome, lasts: undefined } : ''), secrets),
+    ...(await tracesOfThrown(run.thrown, secrets)),
+  ];
+  return found.map((trace) => ({ ...trace, where: `${head}${trace.where}` }));
+}
+
+/** As the program tells it: a sentence on the terminal, and a report for a mistake of ours. */
+async function tracesOfThrown(thrown: unknown, secrets: ReadonlySet<string>): Promise<Trace[]> {
+  if (thrown === undefined) return [];
+  const home = await mkdtemp(join(tmpdir(), 'quarterdeck-report-'));
+  try {
+    const [stdout, stderr] = [new OutputStream(), new OutputStream({ columns: 80 })];
+    const paths = ownPaths({ QUARTERDECK_HOME: home }, home);
+    const around = { stdout, stderr, env: {}, paths, version: '0' } as unknown as Parameters<typeof tellMistake>[2];
+    await tellMistake(thrown, ['flow'], around);
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    return [
+      ...tracesIn('the terminal', `${stdout.text}${stderr.text}`, secrets),
+      // What the console shows is the message as it is.
+      ...tracesIn('the message', error.message, secrets),
+      ...(await tracesBelow([home], secrets)).map((trace) => ({ ...trace, where: `report ${trace.where}` })),
+    ];
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function on<Result>(open: () => Promise<Ground>, use: (ground: Ground) => Promise<Result>): Promise<Result> {
+  const ground = await open();
+  try {
+    return await use(ground);
+  } finally {
+    await ground.close();
+  }
+}
+
+async function runOn(ground: Ground, how: { disturbance?: Disturbance; left?: OpenRun | undefined; killed?: Killed } = {}): Promise<Run> {
+  const watch = new Watch();
+  const heard: string[] = [];
+  const operator = overheard(ground.operator(how.killed), heard);
+  const running = ground
+    .run(disturbed(ground.flow, watch, how.disturbance), operator, how.left)
+    .then((outcome) => ({ watch, heard, outcome }))
+    .catch((thrown: unknown) => ({ watch, heard, thrown }));
+  return Promise.race([running, watch.killed.then(() => ({ watch, heard }))]);
+}
+
+/** The run that `quarterdeck run` lists for it, if its journal has one. */
+async function leftRun({ journal, flow }: Ground): Promise<OpenRun | undefined> {
+  return (await openRuns(journal)).find((run) => run.flow === flow.id);
+}
+
+const idOf = (ran: string) => ran.slice(0, ran.indexOf(': '));
+const requestOf = (ran: string) => ran.slice(ran.indexOf(': ') + 2);
+
+/** What was not run as often as it is without a disturbance. */
+function notOnce(undisturbed: readonly string[], ran: readonly string[]): string[] {
+  const times = (among: readonly string[], one: string) => among.filter((other) => other === one).length;
+  return [...new Set([...undisturbed, ...ran])].flatMap((one) => {
+    const [wanted, seen] = [times(undisturbed, one), times(ran, one)];
+    return wanted === seen ? [] : [`run ${seen} times instead of ${wanted}: ${one}`];
+  });
+}
+
+function saidBy({ outcome, thrown }: Run): string {
+  if (outcome) return outcome.message;
+  return thrown instanceof Error ? `${thrown.message}${'remedy' in thrown ? ` ${String(thrown.remedy)}` : ''}` : String(thrown);
+}
