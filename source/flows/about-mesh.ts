@@ -23,6 +23,7 @@ export const keyAbout: FlowAbout = {
   summary:
     'Makes a key with which a node joins the mesh, and shows it once: as the line to run on the node, and as a code for a camera. It is kept among the secrets until it is removed there, unless you say otherwise.',
   right: 'reveal',
+  resumes: true,
   flags: {
     user: { meaning: 'whom the node will belong to; "none" for a key that belongs to its tags', value: 'NAME' },
     tags: { meaning: 'tags that the node gets: tag:server,tag:media', value: 'TAGS' },
@@ -42,6 +43,7 @@ export const meshAccessAbout: FlowAbout = {
   summary:
     'Makes an API key for this console with the command of the server, in its container, tries it, and keeps it among the secrets. One that it had before is expired. With --give it takes a key that you have.',
   right: 'operate',
+  resumes: true,
   flags: {
     give: { meaning: 'take a key that you have: typed, or piped in as an answer' },
     renew: { meaning: 'make a new one although the old one is still good' },
@@ -67,6 +69,7 @@ export const meshNodeAbout: FlowAbout = {
   summary:
     'Goes through the nodes of the mesh and does with one what is needed: approve its routes, tag it, expire it, set when it expires, rename it, delete it. NODE is a name or a number; ACTION one of routes, tags, expire, expires, keep, rename, delete.',
   right: 'destroy',
+  resumes: true,
   usage: '[NODE [ACTION [VALUE]]]',
 };
 
@@ -78,6 +81,7 @@ export const meshRegisterAbout: FlowAbout = {
   summary:
     'Lets in a node that was told to log in: takes what its client shows (the address, the command, or the key alone), and whose it is to be.',
   right: 'operate',
+  resumes: true,
   usage: '[KEY]',
   flags: { user: { meaning: 'whose node it will be', value: 'NAME' } },
 };
@@ -99,6 +103,7 @@ export const meshUserAbout: FlowAbout = {
   summary:
     'Creates a user (create USER), renames one (rename USER NEW), or deletes one that has no nodes (delete USER). A user that the policy names stays until the policy does not.',
   right: 'destroy',
+  resumes: true,
   usage: '[ACTION [USER [NEW]]]',
 };
 
@@ -118,6 +123,7 @@ export const meshExpireKeyAbout: FlowAbout = {
   title: 'Expire a pre-auth key',
   summary: 'From then on no node joins with the key. Nodes that joined with it stay.',
   right: 'destroy',
+  resumes: true,
   usage: '[ID]',
 };
 
@@ -138,6 +144,7 @@ export const meshApiKeyAbout: FlowAbout = {
   summary:
     'Makes an API key for a program or the web page and shows it once (create), or expires one (expire ID). Whoever has one may change everything in the mesh.',
   right: 'destroy',
+  resumes: true,
   usage: '[create|expire [ID]]',
   flags: { ...expiration('90d'), ...plain },
 };
@@ -160,5 +167,6 @@ export const meshEditPolicyAbout: FlowAbout = {
   summary:
     'Opens the policy in your editor, comments and all, checks what you wrote, shows what would change, sets it, and reads it back. With --stdin the new policy is piped in.',
   right: 'operate',
+  resumes: true,
   flags: { stdin: { meaning: 'take the new policy from a pipe' } },
 };

@@ -5,7 +5,7 @@ import { cleanLine } from '../text/clean.ts';
 import { meshApiKeyAbout, newKeySeconds } from './about-mesh.ts';
 import type { Flow, FlowInput, FlowOutcome } from './flow.ts';
 import { type MeshAccess, meshOf } from './mesh-session.ts';
-import { apiKeyStanding, dateText, expirationOf, leavingSays, untilText, wordsOf } from './mesh-words.ts';
+import { apiKeyStanding, dateText, expirationOf, isOneOf, leavingSays, untilText, wordsOf } from './mesh-words.ts';
 
 export const meshApiKey: Flow = {
   ...meshApiKeyAbout,
@@ -45,7 +45,19 @@ async function create(session: Session, input: FlowInput, { client, target }: Me
       remedy: 'Add --plain for the key alone, into a pipe.',
     });
   }
+  const times = session.noted('expires').map(Number);
+  const lost = times.length === 0 ? [] : (await client.apiKeys(session.signal)).filter((one) => isOneOf(one.expiryMs, times));
+  for (const one of lost.filter((each) => apiKeyStanding(each, Date.now()) === 'valid')) {
+    await session.act({
+      id: `take-back-${one.id}`,
+      right: 'operate',
+      request: `POST /api/v1/apikey/expire: ${one.prefix}, which a run that broke off made, and nobody has`,
+      target: { host, component: id },
+      run: (grant) => client.expireApiKey(grant, one),
+    });
+  }
   const expiryMs = Date.now() + seconds * 1000;
+  await session.note('expires', String(expiryMs));
   const key = await session.act({
     id: 'create-api-key',
     right: 'reveal',
@@ -91,12 +103,15 @@ async function expire(session: Session, { client, target, ownKey }: MeshAccess, 
   const now = Date.now();
   const keys = await client.apiKeys(session.signal);
   const others = keys.filter((key) => key.id !== ownKey?.id && apiKeyStanding(key, now) === 'valid');
-  if (written === undefined && others.length === 0) return { message: 'No other API key is valid: there is nothing to expire.' };
+  if (written === undefined && others.length === 0 && session.noted('api-key').length === 0)
+    return { message: 'No other API key is valid: there is nothing to expire.' };
   const wanted =
     written ??
+    session.noted('api-key').at(-1) ??
     (await session.ask.choice({
       id: 'api-key-id',
       label: 'Which API key?',
+      fresh: true,
       help: 'The one of this console is not among them: "mesh access --renew" replaces it.',
       choices: others.map((key) => ({
         value: key.id,
@@ -118,6 +133,7 @@ async function expire(session: Session, { client, target, ownKey }: MeshAccess, 
       remedy: `Replace it: quarterdeck mesh access ${component} --renew`,
     });
   }
+  await session.note('api-key', key.id);
   await session.act({
     id: 'expire-api-key',
     right: 'destroy',

@@ -13,6 +13,8 @@ import { ownWayOf, policyHomeOf } from './mesh-target.ts';
 import { leavingSays } from './mesh-words.ts';
 
 const name = 'policy.hujson';
+/** What was written so far, for a run that breaks off. */
+const draftStep = 'draft';
 const largestBytes = 1024 * 1024;
 
 export const meshEditPolicy: Flow = {
@@ -21,7 +23,8 @@ export const meshEditPolicy: Flow = {
     const access = await meshOf(session, input, world);
     await throwIfFile(access);
     const before = await access.client.policy(session.signal);
-    return leavingSays(session, 'The policy is as before.', () => rounds(session, input, access, before?.text));
+    const way = 'Go on with what you wrote: quarterdeck run';
+    return leavingSays(session, 'The policy is as before.', () => rounds(session, input, access, before?.text), way);
   },
 };
 
@@ -38,9 +41,13 @@ async function throwIfFile({ target }: MeshAccess): Promise<void> {
 
 async function rounds(session: Session, input: FlowInput, access: MeshAccess, before: string | undefined): Promise<FlowOutcome> {
   const { client, target } = access;
-  let text = before ?? policyTemplate;
+  const draft = session.noted(draftStep).at(-1);
+  if (draft !== undefined && draft === before && !input.stdin)
+    return { message: 'The policy is in force, and reads back as it was written.', data: { changed: true } };
+  let text = draft ?? before ?? policyTemplate;
   for (let round = 1; ; round++) {
     text = input.stdin ? piped(input.stdin) : await edited(session, text);
+    if (text !== draft) await session.note(draftStep, text);
     if (text === before) return { message: 'The policy is as before: nothing was changed in it.', data: { changed: false } };
     const judgement = await judge(session, access, text);
     const ways = await ownWays(access, text);
@@ -51,7 +58,11 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
       return { message: 'Rehearsed: the policy is as before.', data: { changed: false, findings: judgement.findings } };
     if (choice === 'edit') continue;
     if (choice !== 'set')
-      throw new Fault({ code: 'interrupted.cancelled', message: 'The policy is as before.', remedy: 'Start it again whenever you like.' });
+      throw new Fault({
+        code: 'interrupted.cancelled',
+        message: 'The policy is as before.',
+        remedy: 'Start it again.',
+      });
     await session.act({
       id: 'set-policy',
       right: 'operate',

@@ -13,13 +13,14 @@ export const meshExpireKey: Flow = {
     const { id: component, host } = target.component;
     const keys = await client.keys(session.signal);
     const valid = keys.filter((key) => keyStanding(key, Date.now()) === 'valid');
-    const [written] = wordsOf(input);
+    const written = wordsOf(input)[0] ?? session.noted('key').at(-1);
     if (written === undefined && valid.length === 0) return { message: 'No pre-auth key is valid: there is nothing to expire.' };
     return leavingSays(session, 'No key was expired.', async () => {
       const wanted =
         written ??
         (await session.ask.choice({
           id: 'key',
+          fresh: true,
           label: 'Which key?',
           choices: valid.map((key) => ({ value: key.id, label: labelOf(key) })),
         }));
@@ -31,6 +32,7 @@ export const meshExpireKey: Flow = {
           remedy: valid.length > 0 ? `Valid ones: ${valid.map(({ id }) => id).join(', ')}.` : 'None is valid.',
         });
       }
+      await session.note('key', key.id);
       const isOver = async () =>
         (await client.keys(session.signal)).some((one) => one.id === key.id && keyStanding(one, Date.now()) === 'expired');
       await session.act({

@@ -1,17 +1,20 @@
 import { Fault } from '../faults/fault.ts';
 import type { MeshKey, MeshUser } from '../products/headscale-things.ts';
 import { tagProblem, tagsOf } from '../products/mesh-keys.ts';
+import type { SecretName } from '../secrets/vault.ts';
 import { parseDuration } from '../session/answer-checks.ts';
 import type { Form, Session } from '../session/session.ts';
 import { countText } from '../text/quantities.ts';
 import { keyAbout, newKeySeconds } from './about-mesh.ts';
-import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { type MeshAccess, meshOf } from './mesh-session.ts';
 import { loginServerOf } from './mesh-target.ts';
 import { createUser } from './mesh-user-acts.ts';
-import { dateText, expirationProblem, keyKind, leavingSays, tellAside } from './mesh-words.ts';
+import { dateText, expirationProblem, isOneOf, isPast, keyKind, leavingSays, tellAside } from './mesh-words.ts';
 import { qrCode } from './qr-code.ts';
 
+/** What is noted before a key is made: when it is to end. */
+const expiryStep = 'expires';
 /** R61. */
 const usualExpiration = '30d';
 /** In the place of a user: the key belongs to its tags. */
@@ -37,7 +40,13 @@ export const key: Flow = {
     const wish = await leavingSays(session, 'No key was made.', async () => wishOf(session, input, access));
     throwIfNobodySees(session, input, wish, id);
     const server = await loginServerOf(target);
+    const before = await earlierKey(session, world, access);
+    if (before) {
+      const isSeen = await showOnce(session, input, { access, made: before, server, kept: true });
+      return outcomeOf(id, wish, { listed: before.listed, server, kept: true, isSeen });
+    }
     const expiryMs = Date.now() + wish.seconds * 1000;
+    await session.note(expiryStep, String(expiryMs));
     const made = await session.act({
       id: 'make-key',
       right: 'reveal',
@@ -52,21 +61,64 @@ export const key: Flow = {
     if (!made) return { message: 'Rehearsed: no key was made.' };
     const kept = wish.keep && (await keep(session, world, { access, made }));
     const isSeen = await showOnce(session, input, { access, made, server, kept });
-    return {
-      message: `Key ${made.listed.id} for ${ownerOf(wish)} is valid until ${dateText(made.listed.expiryMs)}${wish.reusable ? '' : ', for one node'}.${kept ? ' It is kept among the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`,
-      data: {
-        id: made.listed.id,
-        user: wish.user?.name ?? null,
-        tags: wish.tags,
-        reusable: wish.reusable,
-        ephemeral: wish.ephemeral,
-        expiresAt: made.listed.expiryMs === undefined ? null : new Date(made.listed.expiryMs).toISOString(),
-        loginServer: server ?? null,
-        kept,
-      },
-    };
+    return outcomeOf(id, wish, { listed: made.listed, server, kept, isSeen });
   },
 };
+
+interface Became {
+  listed: MeshKey;
+  server: string | undefined;
+  kept: boolean;
+  isSeen: boolean;
+}
+
+function outcomeOf(id: string, wish: Wish, { listed, server, kept, isSeen }: Became): FlowOutcome {
+  const { user, tags, reusable, ephemeral } = wish;
+  const once = reusable ? '' : ', for one node';
+  const rest = `${kept ? ' It is kept among the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`;
+  return {
+    message: `Key ${listed.id} for ${ownerOf(wish)} is valid until ${dateText(listed.expiryMs)}${once}.${rest}`,
+    data: {
+      id: listed.id,
+      user: user?.name ?? null,
+      tags,
+      reusable,
+      ephemeral,
+      expiresAt: listed.expiryMs === undefined ? null : new Date(listed.expiryMs).toISOString(),
+      loginServer: server ?? null,
+      kept,
+    },
+  };
+}
+
+/**
+ * What a run that broke off left: the key that it kept, or one that nobody has, which is taken back. It is known by the very moment at which it was to
+ * end.
+ */
+async function earlierKey(session: Session, world: FlowWorld, access: MeshAccess): Promise<Made['made'] | undefined> {
+  const times = session.noted(expiryStep).map(Number);
+  if (times.length === 0) return undefined;
+  const { client, target } = access;
+  const { id, host } = target.component;
+  const keys = (await client.keys(session.signal)).filter(({ expiryMs }) => isOneOf(expiryMs, times));
+  const vault = await world.vault(session);
+  const name = secretOf(host, id);
+  const newest = (await vault.list(session.signal)).find((entry) => entry.name === name)?.versions.at(-1);
+  const kept = keys.find((key) => newest?.origin.startsWith(`key ${key.id},`));
+  for (const key of keys.filter((one) => one !== kept && !isPast(one.expiryMs, Date.now()))) {
+    await session.act({
+      id: `take-back-${key.id}`,
+      right: 'operate',
+      request: `POST /api/v1/preauthkey/expire: key ${key.id}, which a run that broke off made, and nobody has`,
+      target: { host, component: id },
+      run: (grant) => client.expireKey(grant, key.id),
+    });
+  }
+  const secret = kept && (await vault.read(name, session.signal));
+  if (!kept || secret === undefined) return undefined;
+  session.hide(secret);
+  return { secret, listed: kept };
+}
 
 /** One screen for all of it, with what the command line said already in its place. */
 async function wishOf(session: Session, input: FlowInput, access: MeshAccess): Promise<Wish> {
@@ -192,6 +244,10 @@ function throwIfNobodySees(session: Session, { options }: FlowInput, wish: Wish,
   });
 }
 
+function secretOf(host: string, component: string): SecretName {
+  return `${host}/${component}.join/KEY`;
+}
+
 interface Made {
   access: MeshAccess;
   made: { secret: string; listed: MeshKey };
@@ -206,7 +262,7 @@ async function keep(session: Session, world: FlowWorld, { access, made }: Made):
     request: `keep pre-auth key ${made.listed.id} of ${id} in ${vault.where}`,
     target: { host, component: id },
     run: (grant) =>
-      vault.write(grant, `${host}/${id}.join/KEY`, made.secret, `key ${made.listed.id}, valid until ${dateText(made.listed.expiryMs)},`),
+      vault.write(grant, secretOf(host, id), made.secret, `key ${made.listed.id}, valid until ${dateText(made.listed.expiryMs)},`),
   });
   return true;
 }

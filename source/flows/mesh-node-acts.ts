@@ -71,6 +71,7 @@ export async function setExpiry(step: NodeStep): Promise<string> {
     step.value ??
     (await session.ask.text({
       id: stepped(step, 'expires'),
+      fresh: true,
       label: `For how long is ${node.name} to stay logged in?`,
       help: `Sends POST /api/v1/node/${node.id}/expire with a day to come. 30d, 26w.`,
       initial: usualExpiry,
@@ -79,16 +80,20 @@ export async function setExpiry(step: NodeStep): Promise<string> {
   const problem = expirationProblem(written);
   if (problem !== undefined)
     throw new Fault({ code: 'usage.duration', message: `"${cleanLine(written)}": ${problem}`, remedy: 'For example 180d.' });
-  const atMs = Date.now() + (parseDuration(written) ?? 0) * 1000;
+  const [begun] = step.value === undefined ? [] : session.noted('expires-at');
+  const atMs = begun === undefined ? Date.now() + (parseDuration(written) ?? 0) * 1000 : Number(begun);
+  if (begun === undefined) await session.note('expires-at', String(atMs));
+  const isSet = (seen: MeshNode | undefined) => seen?.expiryMs !== undefined && Math.abs(seen.expiryMs - atMs) <= 60_000;
   await act(step, 'set-expiry', {
     right: 'operate',
     request: `POST /api/v1/node/${node.id}/expire: ${dateText(atMs)}`,
+    done: async () => begun !== undefined && isSet(await now(step)),
     run: (grant) => access.client.expireNode(grant, node, atMs),
   });
   if (session.rehearsing) return `Rehearsed: ${node.name} is as before.`;
   const seen = await now(step);
   // Up to 0.29 a body is ignored without a word, and the node expired at once: what counts is what it says afterwards.
-  if (seen?.expiryMs === undefined || Math.abs(seen.expiryMs - atMs) > 60_000) {
+  if (!isSet(seen)) {
     throw new Fault({
       code: 'failed.mesh',
       message: `The control server was told ${dateText(atMs)}, and says that ${node.name} expires ${dateText(seen?.expiryMs)}.`,
@@ -122,6 +127,7 @@ export async function renameNode(step: NodeStep): Promise<string> {
     step.value ??
     (await session.ask.text({
       id: stepped(step, 'name'),
+      fresh: true,
       label: `What is ${node.name} to be called?`,
       help: 'Others reach it under this name. What the machine calls itself stays.',
       initial: node.name,
@@ -154,6 +160,7 @@ export async function tagNode(step: NodeStep): Promise<string> {
     step.value ??
     (await session.ask.text({
       id: stepped(step, 'tags'),
+      fresh: true,
       label: `Tags of ${node.name}`,
       help:
         known.length > 0
@@ -216,6 +223,7 @@ export async function routeNode(step: NodeStep): Promise<string> {
     step.value === undefined
       ? await session.ask.several({
           id: stepped(step, 'routes'),
+          fresh: true,
           label: `Which routes of ${node.name} are approved?`,
           help: `All that are marked lead through it afterwards, the others do not. Sends ${sends}.`,
           choices,

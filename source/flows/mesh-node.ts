@@ -59,7 +59,17 @@ export const meshNode: Flow = {
     const access = await meshOf(session, input, world);
     const [written, action, ...values] = wordsOf(input);
     if (written !== undefined && action !== undefined) {
-      const node = found(await access.client.nodes(session.signal), written);
+      const nodes = await access.client.nodes(session.signal);
+      // Under another name by now, or gone: what broke off goes on with the node that it was about.
+      const [begun] = session.noted('node');
+      const before = begun === undefined ? undefined : (JSON.parse(begun) as Pick<MeshNode, 'id' | 'name'>);
+      const node = before ? nodes.find(({ id }) => id === before.id) : found(nodes, written);
+      if (!node) {
+        const name = before?.name ?? written;
+        if (action === 'delete') return { message: `${name} is gone from the mesh.`, data: { id: before?.id, name, action } };
+        throw new Fault({ code: 'usage.node', message: `${name} has left the mesh meanwhile.`, remedy: 'There is nothing to go on with.' });
+      }
+      if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));
       const { does } = namedAction(action, node, access.client.version.minor);
       const message = await does({ session, access, node, time: 1, value: values.length > 0 ? values.join(',') : undefined });
       return { message, data: { id: node.id, name: node.name, action } };
@@ -84,6 +94,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
       (await leftWith(session, () =>
         session.ask.choice({
           id: `node${step}`,
+          fresh: true,
           label: labelOfList(nodes),
           help: helpOf(done),
           choices: choicesOf(nodes),
@@ -98,6 +109,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
     const action = await leftWith(session, () =>
       session.ask.choice({
         id: `action${step}`,
+        fresh: true,
         label: `${node.name}: ${nodeState(node, Date.now())}, ${ownerText(node)}, ${node.addresses.join(' ')}`,
         help: detailsOf(node),
         choices: offered.map(({ id, label, detail }) => choice(id, label(node), detail?.(node))),

@@ -4,6 +4,7 @@ import { HeadscaleApi } from '../products/headscale-api.ts';
 import type { MeshApiKey } from '../products/headscale-things.ts';
 import { apiKeyProblem, isListedAs } from '../products/mesh-keys.ts';
 import type { SecretName, SecretVault } from '../secrets/vault.ts';
+import { parseDuration } from '../session/answer-checks.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
@@ -14,6 +15,8 @@ import { componentOf } from './service-targets.ts';
 const dayMs = 86_400_000;
 /** The console's own key, where nobody says otherwise. */
 export const usualKeyDays = 90;
+/** No act takes longer. */
+const actLimitMs = 120_000;
 /** So long before the console's key ends it is said. */
 const soonMs = 14 * dayMs;
 
@@ -93,6 +96,8 @@ export async function meshOf(session: Session, input: FlowInput, world: FlowWorl
 /** Makes a key with the server's own command, which needs none, tries it and keeps it. `expiration` is written as the command takes it. */
 export async function makeAccess(session: Session, { target, vault, name }: MeshEntrance, expiration: string): Promise<MeshAccess> {
   const argv = ['headscale', 'apikeys', 'create', '--expiration', expiration, '-o', 'json'];
+  const begun = session.noted('making').map(Number);
+  await session.note('making', String(Date.now()));
   const access = await session.act({
     id: 'make-api-key',
     right: 'operate',
@@ -116,7 +121,35 @@ export async function makeAccess(session: Session, { target, vault, name }: Mesh
     },
   });
   if (!access) throw noAccess({ target });
+  if (begun.length > 0) await takeBack(session, access, { begun, expiration });
   return access;
+}
+
+/** Keys that a run made and could not keep before it broke off: made at that time, for that long, and nobody has them. */
+async function takeBack(
+  session: Session,
+  access: MeshAccess,
+  { begun, expiration }: { begun: number[]; expiration: string },
+): Promise<void> {
+  const { client, ownKey, target } = access;
+  const spanMs = (parseDuration(expiration) ?? 0) * 1000;
+  const lost = (await client.apiKeys(session.signal)).filter(
+    ({ id, createdMs, expiryMs }) =>
+      id !== ownKey?.id &&
+      createdMs !== undefined &&
+      expiryMs !== undefined &&
+      Math.abs(expiryMs - createdMs - spanMs) < 5000 &&
+      begun.some((time) => Math.abs(createdMs - time) < actLimitMs),
+  );
+  for (const key of lost) {
+    await session.act({
+      id: `take-back-${key.id}`,
+      right: 'operate',
+      request: `POST /api/v1/apikey/expire: ${key.prefix}, which a run that broke off made, and nobody has`,
+      target: { host: target.component.host, component: target.component.id },
+      run: (grant) => client.expireApiKey(grant, key),
+    });
+  }
 }
 
 export async function giveAccess(session: Session, { target, vault, name }: MeshEntrance): Promise<MeshAccess> {

@@ -26,12 +26,19 @@ export async function createUser(
   const users = await client.users(session.signal);
   const wanted = (
     name ??
-    (await session.ask.text({ id: 'new-user', label: label ?? 'What is the user called?', check: (text) => userNameProblem(text, users) }))
+    session.noted('new-user').at(-1) ??
+    (await session.ask.text({
+      id: 'new-user',
+      label: label ?? 'What is the user called?',
+      fresh: true,
+      check: (text) => userNameProblem(text, users),
+    }))
   ).trim();
   const taken = users.some((user) => user.name === wanted);
   const problem = taken ? undefined : userNameProblem(wanted, users);
   if (problem !== undefined)
     throw new Fault({ code: 'usage.user', message: `"${cleanLine(wanted)}": ${problem}`, remedy: 'Choose another name.' });
+  await session.note('new-user', wanted);
   await session.act({
     id: 'create-user',
     right: 'operate',
@@ -60,16 +67,21 @@ export async function renameUser(session: Session, access: MeshAccess, user: Mes
   const users = await client.users(session.signal);
   const check = (text: string) => userNameProblem(text, users);
   const wanted = (
-    name ?? (await session.ask.text({ id: 'new-name', label: `What is ${user.name} to be called?`, initial: user.name, check }))
+    name ??
+    session.noted('new-name').at(-1) ??
+    (await session.ask.text({ id: 'new-name', label: `What is ${user.name} to be called?`, fresh: true, initial: user.name, check }))
   ).trim();
-  const problem = check(wanted);
+  const isDone = async () => (await client.users(session.signal)).some(({ id, name: now }) => id === user.id && now === wanted);
+  const problem = (await isDone()) ? undefined : check(wanted);
   if (problem !== undefined)
     throw new Fault({ code: 'usage.user', message: `"${cleanLine(wanted)}": ${problem}`, remedy: 'Choose another name.' });
+  await session.note('new-name', wanted);
   await session.act({
     id: 'rename-user',
     right: 'operate',
     request: `POST /api/v1/user/${user.id}/rename/${wanted}`,
     target: { host: target.component.host, component: target.component.id },
+    done: isDone,
     run: (grant) => client.renameUser(grant, user, wanted),
   });
   return wanted;

@@ -38,7 +38,10 @@ export const meshUser: Flow = {
           data: { user: made },
         };
       }
-      const user = await chosenUser(session, access, name);
+      // Under another name by now, or gone: what broke off goes on with whom it was about.
+      const begun = session.noted('user').at(-1);
+      const user = begun === undefined ? await chosenUser(session, access, name) : (JSON.parse(begun) as MeshUser);
+      if (begun === undefined) await session.note('user', JSON.stringify(user));
       if (action === 'rename') {
         const wanted = await renameUser(session, access, user, newName);
         return {

@@ -61,6 +61,11 @@ export function isPast(ms: number | undefined, nowMs: number): boolean {
   return ms !== undefined && ms <= nowMs;
 }
 
+/** Whether something ends at one of these times: so a key is known again that a run made before it broke off. Servers may keep whole seconds. */
+export function isOneOf(ms: number | undefined, times: readonly number[]): boolean {
+  return ms !== undefined && times.some((time) => Math.abs(time - ms) < 1000);
+}
+
 export function apiKeyStanding({ expiryMs }: MeshApiKey, nowMs: number): Standing {
   return isPast(expiryMs, nowMs) ? 'expired' : 'valid';
 }
@@ -83,12 +88,17 @@ export function expirationOf({ options }: FlowInput, usual: string): { written: 
 }
 
 /** Runs a part with questions. Whoever walks away from them reads what that leaves. */
-export async function leavingSays<T>(session: Session, sentence: string, part: () => Promise<T>): Promise<T> {
+export async function leavingSays<T>(
+  session: Session,
+  sentence: string,
+  part: () => Promise<T>,
+  remedy = 'Start it again whenever you like.',
+): Promise<T> {
   try {
     return await part();
   } catch (thrown) {
     if (session.signal.aborted || !(thrown instanceof Fault) || thrown.code !== 'interrupted.cancelled') throw thrown;
-    throw new Fault({ code: 'interrupted.cancelled', message: sentence, remedy: 'Start it again whenever you like.', cause: thrown });
+    throw new Fault({ code: 'interrupted.cancelled', message: sentence, remedy, cause: thrown });
   }
 }
 
