@@ -30,9 +30,12 @@ export const secretsSet: Flow = {
       right: 'operate',
       request: `keep a new version of ${shown} in ${vault.where}`,
       target: { host: input.place, component },
+      // A run that broke off behind it would make another version of the same.
+      done: async () => (await vault.read(name, session.signal)) === value,
       run: (grant) => vault.write(grant, name, value, 'given'),
     });
-    if (version === undefined) return { message: 'Rehearsed: nothing was kept.' };
+    if (session.rehearsing) return { message: 'Rehearsed: nothing was kept.' };
+    if (version === undefined) return { message: `${shown} has that value already: no version was added.`, data: { name } };
     return {
       message: `Version ${version} of ${shown} is kept. It is in force with the next deploy of ${component}.`,
       data: { name, version },

@@ -109,9 +109,11 @@ async function killAndGoOn(
 ): Promise<Try> {
   const act = idOf(undisturbed.ran[at] ?? '');
   const killed = { done: moment === 'before' ? at : at + 1, act, moment };
+  // Of tries before this one, where they share a ground.
+  const before = new Set((await openRuns(ground.journal)).map(({ run }) => run));
   const first = await runOn(ground, { disturbance: { kind: 'kill', at, moment } });
   if (!first.watch.dead) return { ...killed, said: saidBy(first), problem: 'it was not killed: it came to its end' };
-  const left = await leftRun(ground);
+  const left = await leftRun(ground, before);
   if (left && !ground.flow.resumes)
     return { ...killed, said: '', problem: 'quarterdeck run does not list it: the flow has no `resumes: true`' };
   const second = await runOn(ground, { left, killed });
@@ -124,7 +126,7 @@ async function killAndGoOn(
   if (wanted?.end === 'another') return { ...killed, said, problem: problems.join('; ') || undefined };
   const end = JSON.stringify(await ground.end());
   if (end !== undisturbed.end) problems.push(`another end: ${end} instead of ${undisturbed.end}`);
-  if (!second.thrown && (await leftRun(ground)) !== undefined) problems.push('it is still listed as left in the middle');
+  if (!second.thrown && (await leftRun(ground, before)) !== undefined) problems.push('it is still listed as left in the middle');
   return { ...killed, said, problem: problems.join('; ') || undefined };
 }
 
@@ -208,8 +210,8 @@ async function runOn(ground: Ground, how: { disturbance?: Disturbance; left?: Op
 }
 
 /** The run that `quarterdeck run` lists for it, if its journal has one. */
-async function leftRun({ journal, flow }: Ground): Promise<OpenRun | undefined> {
-  return (await openRuns(journal)).find((run) => run.flow === flow.id);
+async function leftRun({ journal, flow }: Ground, before: ReadonlySet<string>): Promise<OpenRun | undefined> {
+  return (await openRuns(journal)).find((one) => one.flow === flow.id && !before.has(one.run));
 }
 
 const idOf = (ran: string) => ran.slice(0, ran.indexOf(': '));

@@ -1,0 +1,74 @@
+import type { FlowInput } from '../../source/flows/flow.ts';
+import { flows } from '../../source/flows/registry.ts';
+import type { Operator } from '../../source/session/session.ts';
+import type { Ground, Killed } from './break-offs.ts';
+import { OperatorDouble } from './operator-double.ts';
+import { PracticeStage } from './practice-stage.ts';
+
+export interface PracticeTry {
+  words?: readonly string[];
+  options?: FlowInput['options'];
+  stdin?: string;
+  /** Who answers; each try has a new one. */
+  operator?: (stage: PracticeStage, killed: Killed | undefined) => Operator;
+  /** Before the run, not watched. */
+  first?: (stage: PracticeStage) => Promise<unknown>;
+  end?: (stage: PracticeStage) => Promise<unknown>;
+  belongs?: Ground['belongs'];
+}
+
+/**
+ * A practice stack with this flow about this component of it; an empty name for a flow about the host. For `breakOffs` and `traces`.
+ * @param shared a stack that is there, for all tries: then `first` makes it what it was. Otherwise each try has one of its own, which takes seconds.
+ */
+export function onPractice(
+  flowId: string,
+  component: string,
+  played: PracticeTry = {},
+  shared?: () => PracticeStage,
+): () => Promise<Ground> {
+  return async () => {
+    const stage = shared?.() ?? (await PracticeStage.open());
+    const flow = flows.find(({ id }) => id === flowId);
+    if (!flow) throw new Error(`no flow ${flowId}`);
+    await played.first?.(stage);
+    const { words = [], options = {}, stdin } = played;
+    return {
+      flow,
+      operator: (killed) => played.operator?.(stage, killed) ?? new OperatorDouble(),
+      run: (watched, operator, left) =>
+        stage.run(
+          flowId,
+          component,
+          {
+            ...{ words: left?.words ?? words, options: left?.options ?? options },
+            ...(stdin !== undefined && { stdin: new TextEncoder().encode(stdin) }),
+          },
+          // What was killed hears of no end.
+          { operator: operator as OperatorDouble, as: () => watched, resume: left?.run, signal: new AbortController().signal },
+        ),
+      journal: stage.journal,
+      end: async () => played.end?.(stage),
+      folders: [stage.home, stage.access.folder],
+      ...(played.belongs && { belongs: played.belongs }),
+      close: async () => {
+        if (!shared) await stage.close();
+      },
+    };
+  };
+}
+
+/** An operator who gives each step the same answer however often it is asked, and confirms everything. */
+export function answering(
+  answers: Readonly<Record<string, string | readonly string[]>>,
+  kind: Operator['kind'] = 'terminal',
+): OperatorDouble {
+  const operator = new OperatorDouble(kind);
+  operator.ask = async (question) => {
+    operator.asked.push(question);
+    const answer = answers[question.id] ?? ('initial' in question ? question.initial : undefined);
+    if (answer === undefined) throw new Error(`nobody answers ${question.id}`);
+    return answer;
+  };
+  return operator;
+}
