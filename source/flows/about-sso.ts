@@ -1,32 +1,32 @@
 import type { ComponentView } from '../fleet/model.ts';
 import type { FlowAbout } from './flow.ts';
+import { mainRuns } from './offered-to.ts';
 
 /* What flows about the single sign-on portal are called and take. The procedures are loaded when they run. */
 
-const isPortal = ({ speaks }: ComponentView) => speaks === 'authelia';
-const runs = (component: ComponentView) =>
-  isPortal(component) && component.services.some(({ main, state }) => main && /^(?:running|healthy|unhealthy|starting)$/.test(state));
+const about = {
+  about: 'component',
+  speaks: 'authelia',
+  offered: ({ speaks, services }: ComponentView) => speaks === 'authelia' && mainRuns(services),
+} as const;
 
 export const ssoUsersAbout: FlowAbout = {
+  ...about,
   id: 'sso-users',
   verb: 'sso users',
   title: 'List the users of the portal',
   summary: 'Who is in the users file of the portal, in which groups, who is disabled, and how each password is hashed.',
   right: 'read',
-  about: 'component',
-  speaks: 'authelia',
-  offered: runs,
 };
 
 export const ssoAddAbout: FlowAbout = {
+  ...about,
   id: 'sso-add',
   verb: 'sso add',
   title: 'Add a user to the portal',
   summary:
     'Writes somebody new into the users file, with a hash of their password as the portal makes it; comments and what else stands there stay. What was there before is kept, and the file is put back where the portal refuses it.',
   right: 'operate',
-  about: 'component',
-  speaks: 'authelia',
   usage: '[USER]',
   resumes: true,
   flags: {
@@ -34,94 +34,85 @@ export const ssoAddAbout: FlowAbout = {
     email: { meaning: 'where the portal sends their mail', value: 'ADDRESS' },
     group: { meaning: 'a group they are in; may be given again', value: 'GROUP', repeats: true },
   },
-  offered: runs,
 };
 
 export const ssoDisableAbout: FlowAbout = {
+  ...about,
   id: 'sso-disable',
   verb: 'sso disable',
   title: 'Disable a user of the portal',
   summary: 'They cannot log in any more, and stay in the file. Refused for the last one who can log in.',
   right: 'operate',
-  about: 'component',
-  speaks: 'authelia',
+  resumes: true,
   usage: '[USER]',
-  offered: runs,
 };
 
 export const ssoEnableAbout: FlowAbout = {
+  ...about,
   id: 'sso-enable',
   verb: 'sso enable',
   title: 'Enable a user of the portal',
   summary: 'Lets somebody who was disabled log in again, with the password that they had.',
   right: 'operate',
-  about: 'component',
-  speaks: 'authelia',
+  resumes: true,
   usage: '[USER]',
-  offered: runs,
 };
 
 export const ssoPasswordAbout: FlowAbout = {
+  ...about,
   id: 'sso-password',
   verb: 'sso password',
   title: "Reset a password in the portal's users file",
   summary:
     'Takes a new password, or makes one up and shows it once, and writes its hash into the users file. The old one no longer opens anything.',
   right: 'operate',
-  about: 'component',
-  speaks: 'authelia',
   usage: '[USER]',
   resumes: true,
-  offered: runs,
 };
 
 export const ssoSecondFactorAbout: FlowAbout = {
+  ...about,
   id: 'sso-second-factor',
   verb: 'sso second-factor',
   title: 'Reset a lost second factor',
   summary:
     'Forgets the one-time codes, the security keys, or both, of somebody who lost the phone or the key. At the next login the portal has them register a new one.',
   right: 'destroy',
-  about: 'component',
-  speaks: 'authelia',
+  resumes: true,
   usage: '[USER]',
   flags: { which: { meaning: 'what was lost: codes, keys or both', value: 'WHICH' } },
-  offered: runs,
 };
 
 export const ssoUnbanAbout: FlowAbout = {
+  ...about,
   id: 'sso-unban',
   verb: 'sso unban',
   title: "Lift a ban of the portal's",
   summary:
     'Shows whom the portal has banned after failed logins, users and addresses, and lets them try again before their time is up. From release 4.39 on.',
   right: 'operate',
-  about: 'component',
-  speaks: 'authelia',
+  resumes: true,
   usage: '[USER|ADDRESS]',
-  offered: runs,
 };
 
 export const ssoRulesAbout: FlowAbout = {
+  ...about,
   id: 'sso-rules',
   verb: 'sso rules',
   title: 'List the access rules of the portal',
   summary: 'The rules of access control in their order, the first that matches wins, and what holds where none does.',
   right: 'read',
-  about: 'component',
-  speaks: 'authelia',
-  offered: runs,
 };
 
 export const ssoRuleAddAbout: FlowAbout = {
+  ...about,
   id: 'sso-rule-add',
   verb: 'sso rule',
   title: 'Add an access rule to the portal',
   summary:
     'Writes a rule into the configuration, before the one that it is to go before. The running release checks it first; then it is a change like any other: shown, applied, and taken back with "rollback".',
   right: 'operate',
-  about: 'component',
-  speaks: 'authelia',
+  resumes: true,
   usage: '[DOMAIN]',
   flags: {
     policy: { meaning: 'deny, bypass, one_factor or two_factor', value: 'POLICY' },
@@ -130,34 +121,29 @@ export const ssoRuleAddAbout: FlowAbout = {
     before: { meaning: 'the number of the rule that it goes before; 1 where nothing is said', value: 'NUMBER' },
   },
   ours: true,
-  offered: runs,
 };
 
 export const ssoTestAbout: FlowAbout = {
+  ...about,
   id: 'sso-test',
   verb: 'sso test',
   title: 'Test which access rule is taken',
   summary: 'Has the portal itself say which of its rules is taken for an address and a user, and why the others are not.',
   right: 'read',
-  about: 'component',
-  speaks: 'authelia',
   usage: '[URL] [USER]',
   flags: {
     method: { meaning: 'of the request; GET where nothing is said', value: 'METHOD' },
     from: { meaning: 'the IP address of whoever asks', value: 'ADDRESS' },
   },
-  offered: runs,
 };
 
 export const ssoCheckAbout: FlowAbout = {
+  ...about,
   id: 'sso-check',
   verb: 'sso check',
   title: 'Check how a name is protected',
   summary:
     'Asks the portal what the reverse proxy asks before it lets somebody through, as a browser and as a program, without a login, and explains the answer.',
   right: 'read',
-  about: 'component',
-  speaks: 'authelia',
   usage: '[URL]',
-  offered: runs,
 };

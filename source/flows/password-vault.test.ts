@@ -1,46 +1,19 @@
-import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { askProduct } from '../../test/doubles/ask-product.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
-import { Fault } from '../faults/fault.ts';
-import type { Question } from '../session/session.ts';
+import { answering, Leaver } from '../../test/doubles/walking-away.ts';
 
 const id = 'password-vault';
 let stage: PracticeStage;
 
-function send(method: string, path: string, body = ''): Promise<{ status: number; text: string }> {
-  const { address = '' } = stage.access.facts.products[id] ?? {};
-  return new Promise((resolve, reject) => {
-    const sending = http.request({ socketPath: address.replace('unix://', ''), method, path }, async (response) => {
-      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(await response.toArray()).toString('utf8') });
-    });
-    sending.on('error', reject);
-    sending.end(body);
-  });
-}
 const isOpen = async () =>
-  !(JSON.parse((await send('GET', '/api/config')).text) as { settings: { disableUserRegistration: boolean } }).settings
-    .disableUserRegistration;
-const logIn = async (token: string) => (await send('POST', '/admin', new URLSearchParams({ token }).toString())).status;
-
-function operator(answers: OperatorDouble['answers'], kind?: OperatorDouble['kind']): OperatorDouble {
-  const made = new OperatorDouble(kind);
-  made.answers = answers;
-  return made;
-}
-
-class Leaver extends OperatorDouble {
-  readonly #at: string;
-  constructor(at: string, answers: OperatorDouble['answers']) {
-    super();
-    this.#at = at;
-    this.answers = answers;
-  }
-  override async ask(question: Question): Promise<string | readonly string[]> {
-    if (question.id !== this.#at) return super.ask(question);
-    throw new Fault({ code: 'interrupted.cancelled', message: 'Left.', remedy: 'Come back.' });
-  }
-}
+  !(
+    JSON.parse((await askProduct(stage, id, { method: 'GET', path: '/api/config' })).text) as {
+      settings: { disableUserRegistration: boolean };
+    }
+  ).settings.disableUserRegistration;
+const logIn = async (token: string) =>
+  (await askProduct(stage, id, { method: 'POST', path: '/admin', body: new URLSearchParams({ token }).toString() })).status;
 
 /** The environment of its container. */
 async function variable(name: string): Promise<string | undefined> {
@@ -64,13 +37,13 @@ describe('the first account (R20)', () => {
 
 describe('signups (R20)', () => {
   test('stay open for who walks away, or has no account yet', async () => {
-    for (const asked of [new Leaver('account', {}), operator({ account: ['no'] })]) {
+    for (const asked of [new Leaver('account', {}), answering({ account: ['no'] })]) {
       await expect(stage.run('close-signups', id, {}, { operator: asked })).rejects.toMatchObject({
         code: 'interrupted.cancelled',
         message: expect.stringContaining('still open'),
       });
     }
-    const no = operator({ account: ['yes'] });
+    const no = answering({ account: ['yes'] });
     no.takes = { signups: ['cancel'] };
     await expect(stage.run('close-signups', id, {}, { operator: no })).rejects.toMatchObject({ code: 'interrupted.cancelled' });
     expect(await isOpen()).toBe(true);
@@ -83,7 +56,7 @@ describe('signups (R20)', () => {
   });
 
   test('are closed as any other change, and the running vault is asked', async () => {
-    const { message } = await stage.run('close-signups', id, {}, { operator: operator({ account: ['yes'] }) });
+    const { message } = await stage.run('close-signups', id, {}, { operator: answering({ account: ['yes'] }) });
     expect(message).toMatch(/closed: the vault itself says so/);
     expect(await isOpen()).toBe(false);
     expect(await stage.text('password-vault/.env')).toMatch(/^SIGNUPS_ALLOWED=["']?false["']?$/m);
@@ -96,7 +69,7 @@ describe('the admin token (R19)', () => {
   let token = '';
 
   test('is replaced: shown once, its hash alone is given to the vault, the new one works', async () => {
-    const asked = operator({ 'old-token': [''], kept: ['yes'] });
+    const asked = answering({ 'old-token': [''], kept: ['yes'] });
     const { message } = await stage.run('admin-token', id, {}, { operator: asked });
     token = asked.asked.find(({ id: step }) => step === 'kept')?.reveals?.value ?? '';
     expect(Buffer.from(token, 'base64')).toHaveLength(48);
@@ -109,7 +82,7 @@ describe('the admin token (R19)', () => {
   });
 
   test('the old one is seen dead', async () => {
-    const asked = operator({ 'old-token': [token], kept: ['yes'] });
+    const asked = answering({ 'old-token': [token], kept: ['yes'] });
     const { message } = await stage.run('admin-token', id, {}, { operator: asked });
     expect(message).toContain('Proved: the new one works, and the old one does not.');
     expect(await logIn(token)).toBe(401);
@@ -128,7 +101,7 @@ describe('the admin token (R19)', () => {
   });
 
   test('nobody is there to see it: refused', async () => {
-    await expect(stage.run('admin-token', id, {}, { operator: operator({}, 'unattended') })).rejects.toMatchObject({
+    await expect(stage.run('admin-token', id, {}, { operator: answering({}, 'unattended') })).rejects.toMatchObject({
       code: 'refused.unattended',
     });
   });

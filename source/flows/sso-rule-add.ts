@@ -1,5 +1,5 @@
 import { Fault } from '../faults/fault.ts';
-import { type NewRule, policies, ruleDomainProblem, subjectProblem, withRule } from '../products/sso-rules.ts';
+import { isRuleAt, type NewRule, policies, ruleDomainProblem, subjectProblem, withRule } from '../products/sso-rules.ts';
 import type { Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
@@ -32,6 +32,12 @@ export const ssoRuleAdd: Flow = {
     }
     const left = { message: `Nothing was changed: the rules of ${id} are as before.`, remedy: 'Start it again whenever you like.' };
     const { rule, position } = await unlessLeft(() => askRule(session, input, running), left);
+    if (isRuleAt(before, rule, position)) {
+      return {
+        message: `Rule ${position} of ${id} says that already: ${cleanLine(rule.domain)} has the policy ${rule.policy}.`,
+        data: { position, rule: { ...rule, subjects: [...rule.subjects], resources: [...rule.resources] } },
+      };
+    }
     const after = withRule(before, rule, position);
     const problems = await session.act({
       id: 'validate',

@@ -58,7 +58,7 @@ export const ssoSecondFactor: Flow = {
       if (done) gone.push(keys.length === 1 ? 'the security key' : `${keys.length} security keys`);
     }
     if (session.rehearsing) return { message: `Rehearsed: ${user} has the same second factors as before.` };
-    if (gone.length === 0) return { message: `${user} has no second factor of that kind.`, data: { user, forgotten: gone } };
+    if (gone.length === 0) return { message: `${user} has no second factor of that kind now.`, data: { user, forgotten: gone } };
     return {
       message: `Forgotten of ${user}: ${gone.join(' and ')}. At the next login the portal asks for a new one.`,
       data: { user, forgotten: gone },

@@ -1,4 +1,3 @@
-import { Fault } from '../faults/fault.ts';
 import type { PortalBan } from '../products/sso-portal.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -18,6 +17,13 @@ export const ssoUnban: Flow = {
       message: `No ban was lifted: ${bans.length === 1 ? 'it ends' : 'they end'} by ${bans.length === 1 ? 'itself' : 'themselves'} at the time that is shown.`,
       remedy: `Come back any time: quarterdeck sso unban ${id}`,
     });
+    if (chosen.length === 0) {
+      const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
+      return {
+        message: `${cleanLine(input.words[0] ?? 'Whoever was chosen')} is not banned at ${id}. Banned are: ${others}.`,
+        data: { banned },
+      };
+    }
     for (const ban of chosen) {
       await session.act({
         id: `lift ${ban.kind} ${ban.id}`,
@@ -34,19 +40,11 @@ export const ssoUnban: Flow = {
   },
 };
 
-/** Every ban of the one that is meant: somebody can be banned more than once. */
+/** Every ban of the one that is meant: somebody can be banned more than once. Empty where none stands any more. */
 async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
   const [word] = input.words;
   const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
-  if (word !== undefined) {
-    const found = bans.filter(({ whom }) => whom === word);
-    if (found.length > 0) return found;
-    throw new Fault({
-      code: 'usage.ban',
-      message: `${cleanLine(word)} is not banned.`,
-      remedy: `Banned are: ${[...new Set(bans.map(({ whom }) => whom))].join(', ')}.`,
-    });
-  }
+  if (word !== undefined) return bans.filter(({ whom }) => whom === word);
   const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));
   const key = await session.ask.choice({
     id: 'whom',

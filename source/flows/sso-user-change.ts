@@ -15,8 +15,7 @@ export const ssoDisable: Flow = {
   async run(session, input, world) {
     const open = await openUsers(session, input, world);
     const { name, disabled } = await chooseUser(session, input, open.users.users, ({ disabled: is }) => !is);
-    if (disabled) return { message: `${name} is disabled already.` };
-    if (ableUsers(open.users.users).every((one) => one.name === name)) {
+    if (!disabled && ableUsers(open.users.users).every((one) => one.name === name)) {
       throw new Fault({
         code: 'refused.lastUser',
         message: `${name} is the last one who can log in: behind the portal nobody would get in any more.`,
@@ -38,8 +37,7 @@ export const ssoEnable: Flow = {
   ...ssoEnableAbout,
   async run(session, input, world) {
     const open = await openUsers(session, input, world);
-    const { name, disabled } = await chooseUser(session, input, open.users.users, ({ disabled: is }) => is);
-    if (!disabled) return { message: `${name} is not disabled.` };
+    const { name } = await chooseUser(session, input, open.users.users, ({ disabled: is }) => is);
     const how = await changeUsers(session, open, {
       id: `enable ${name}`,
       what: `enable ${name}`,

@@ -121,7 +121,7 @@ export async function changeUsers(
   });
   if (session.rehearsing) return undefined;
   if (!config.watches) return restarted(session, open);
-  return written ? reloaded(session, open, { id, stampBefore, before: text, after }) : 'It was in the file already.';
+  return written ? reloaded(session, open, { id, stampBefore, before: text, after }) : readLast(session, open);
 }
 
 /** Somebody else, or the portal itself, has written it while questions were answered. */
@@ -171,6 +171,17 @@ async function reloaded(
   });
 }
 
+/** Of what was written before: by a run that broke off, or by hand. */
+async function readLast(session: Session, { engine, container, config, file, id }: OpenUsers): Promise<string> {
+  const word = config.tellsReloads ? wordIn(await linesSince(engine, container, container.startedMs, session.signal)) : undefined;
+  if (word === undefined || word === 'read') return 'It was in the file already.';
+  throw new Fault({
+    code: 'failed.users',
+    message: `It is in the file already, but the portal refused the file when it read it last: ${word.refused}.`,
+    remedy: `Mend ${file.shown}; what was there before is kept beside the stack. What it says then: quarterdeck logs ${id}`,
+  });
+}
+
 type ReloadWord = 'read' | { refused: string } | undefined;
 
 async function reloadWord(
@@ -181,13 +192,16 @@ async function reloadWord(
   signal: AbortSignal,
 ): Promise<ReloadWord> {
   for (let waitedMs = 0; ; waitedMs += lookAgainMs) {
-    const lines = await linesAfter(engine, container, stampBefore, signal);
-    const last = lines.findLast((line) => /Reloaded successfully|Error occurred during reload/.test(line));
-    if (last?.includes('Reloaded successfully')) return 'read';
-    if (last !== undefined) return { refused: reasonIn(last) };
-    if (waitedMs >= limitMs) return undefined;
+    const word = wordIn(await linesAfter(engine, container, stampBefore, signal));
+    if (word !== undefined || waitedMs >= limitMs) return word;
     await pauseFor(lookAgainMs, signal);
   }
+}
+
+function wordIn(lines: readonly string[]): ReloadWord {
+  const last = lines.findLast((line) => /Reloaded successfully|Error occurred during reload/.test(line));
+  if (last === undefined) return undefined;
+  return last.includes('Reloaded successfully') ? 'read' : { refused: reasonIn(last) };
 }
 
 /** `... error="failed to reload: error decoding ..."`, or the same in JSON. */
@@ -202,9 +216,18 @@ async function lastStamp(engine: Engine, { id, tty }: ContainerDetail, signal: A
   return stamp;
 }
 
-async function linesAfter(engine: Engine, { id, tty }: ContainerDetail, stamp: string, signal: AbortSignal): Promise<string[]> {
+async function linesAfter(engine: Engine, container: ContainerDetail, stamp: string, signal: AbortSignal): Promise<string[]> {
+  return linesSince(engine, container, stamp === '' ? undefined : Date.parse(stamp), signal, stamp);
+}
+
+async function linesSince(
+  engine: Engine,
+  { id, tty }: ContainerDetail,
+  sinceMs: number | undefined,
+  signal: AbortSignal,
+  stamp = '',
+): Promise<string[]> {
   const lines: string[] = [];
-  const sinceMs = stamp === '' ? undefined : Date.parse(stamp);
   for await (const batch of engine.logs(id, { signal, follow: false, tty, ...(sinceMs !== undefined && { sinceMs }) }))
     for (const line of batch) if (line.stamp > stamp) lines.push(line.text);
   return lines;
@@ -212,15 +235,20 @@ async function linesAfter(engine: Engine, { id, tty }: ContainerDetail, stamp: s
 
 /** Where nothing watches the file it is read at the start alone; a signal does not help (reference/authelia.md). */
 async function restarted(session: Session, open: OpenUsers): Promise<string> {
-  const { engine, container, place, id, fleet } = open;
+  const { engine, container, place, id, file, fleet } = open;
   const before = container.startedMs;
-  await session.act({
+  const again = await session.act({
     id: `restart ${container.name}`,
     right: 'operate',
     request: `POST /containers/${container.name}/restart: this portal reads its users at its start alone`,
     target: { host: place, component: id },
-    run: (grant) => fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id)),
+    done: async () => (before ?? 0) > ((await file.writtenMs(session.signal)) ?? Infinity),
+    run: async (grant) => {
+      await fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id));
+      return true;
+    },
   });
+  if (!again) return 'It was in the file already, and the portal has started since.';
   const seen = await watchContainer(engine, container.id, (detail) => detail === undefined || detail.startedMs !== before, {
     signal: session.signal,
     limitMs: startLimitMs,

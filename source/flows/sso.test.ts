@@ -1,51 +1,17 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
-import http from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { logInAtPortal } from '../../test/doubles/ask-product.ts';
+import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
-import { Fault } from '../faults/fault.ts';
-import type { Question } from '../session/session.ts';
+import { answering, Leaver } from '../../test/doubles/walking-away.ts';
 
 const id = 'sso-portal';
 const usersFile = 'sso-portal/files/users/users_database.yml';
 const secret = 'correct horse battery';
 let stage: PracticeStage;
 
-/** Logs in at the portal, as a browser does behind the reverse proxy. */
-function logIn(username: string, password: string): Promise<number> {
-  const { address = '' } = stage.access.facts.products[id] ?? {};
-  const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'auth.home.example.org' };
-  const sent = { socketPath: address.replace('unix://', ''), method: 'POST', path: '/api/firstfactor', headers };
-  return new Promise((resolve, reject) => {
-    const sending = http.request(sent, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    sending.on('error', reject);
-    sending.end(JSON.stringify({ username, password }));
-  });
-}
-
-/** Walks away from one question. */
-class Leaver extends OperatorDouble {
-  readonly #at: string;
-  constructor(at: string, answers: OperatorDouble['answers']) {
-    super();
-    this.#at = at;
-    this.answers = answers;
-  }
-  override async ask(question: Question): Promise<string | readonly string[]> {
-    if (question.id !== this.#at) return super.ask(question);
-    throw new Fault({ code: 'interrupted.cancelled', message: 'Left.', remedy: 'Come back.' });
-  }
-}
-
-function operator(answers: OperatorDouble['answers'], kind?: OperatorDouble['kind']): OperatorDouble {
-  const made = new OperatorDouble(kind);
-  made.answers = answers;
-  return made;
-}
+const logIn = (username: string, password: string) => logInAtPortal(stage, username, password);
 
 beforeAll(async () => {
   stage = await PracticeStage.open();
@@ -62,7 +28,7 @@ describe('users of the portal (R49)', () => {
 
   test('one is added: comments stay, the portal reads the file without a restart, and the password opens', async () => {
     const before = await stage.containers(id);
-    const asked = operator({
+    const asked = answering({
       user: ['ida'],
       name: ['Ida'],
       email: ['ida@example.org'],
@@ -85,7 +51,7 @@ describe('users of the portal (R49)', () => {
   });
 
   test('the password is reset: made up where none is typed, shown once, and the old one is dead', async () => {
-    const asked = operator({ password: [''] });
+    const asked = answering({ password: [''] });
     const { message } = await stage.run('sso-password', id, { words: ['ida'] }, { operator: asked });
     expect(message).toContain('ida has a new password. The portal has read it.');
     const shown = asked.shown.find(({ kind }) => kind === 'secret');
@@ -96,7 +62,7 @@ describe('users of the portal (R49)', () => {
   });
 
   test('one is disabled and enabled again; the last one who can log in is not disabled', async () => {
-    await stage.run('sso-password', id, { words: ['ida'] }, { operator: operator({ password: [secret], 'password-again': [secret] }) });
+    await stage.run('sso-password', id, { words: ['ida'] }, { operator: answering({ password: [secret], 'password-again': [secret] }) });
     await stage.run('sso-disable', id, { words: ['ida'] });
     expect(await stage.text(usersFile)).toMatch(/ida:\n {4}disabled: true/);
     expect(await logIn('ida', secret)).toBe(401);
@@ -135,7 +101,7 @@ describe('changing users', () => {
     ['another password the second time', { 'password-again': ['something else'] }],
   ])('%s is refused where it is typed', async (_, wrong) => {
     const before = await stage.text(usersFile);
-    await expect(stage.run('sso-add', id, {}, { operator: operator({ ...newOne(), ...wrong }) })).rejects.toMatchObject({
+    await expect(stage.run('sso-add', id, {}, { operator: answering({ ...newOne(), ...wrong }) })).rejects.toMatchObject({
       code: 'usage.answer',
     });
     expect(await stage.text(usersFile)).toBe(before);
@@ -147,23 +113,23 @@ describe('changing users', () => {
       'sso-add',
       id,
       { words: ['noor'], options },
-      { operator: operator({ password: [secret] }, 'unattended') },
+      { operator: answering({ password: [secret] }, 'unattended') },
     );
     expect(message).toMatch(/^noor is a user/);
     expect(await logIn('noor', secret)).toBe(200);
   });
 
   test('gone on with after the file was written: it is seen to be there already', async () => {
-    const asked = operator({ user: ['noor'], password: [secret], 'password-again': [secret] });
+    const asked = answering({ user: ['noor'], password: [secret], 'password-again': [secret] });
     const { message } = await stage.run('sso-add', id, {}, { operator: asked });
     expect(message).toMatch(/^noor is a user.*in the file already/);
-    const other = operator({ user: ['noor'], password: ['quite another one'], 'password-again': ['quite another one'] });
+    const other = answering({ user: ['noor'], password: ['quite another one'], 'password-again': ['quite another one'] });
     await expect(stage.run('sso-add', id, {}, { operator: other })).rejects.toMatchObject({ code: 'usage.user' });
   });
 
   test('rehearsed: what would be done is said, and no password asked for', async () => {
     const before = await stage.text(usersFile);
-    const asked = operator({ ...newOne(), user: ['vera'] });
+    const asked = answering({ ...newOne(), user: ['vera'] });
     const { message } = await stage.run('sso-add', id, {}, { operator: asked, rehearse: true });
     expect(message).toMatch(/^Rehearsed/);
     expect(asked.asked.some(({ kind }) => kind === 'secret')).toBe(false);
@@ -189,19 +155,19 @@ describe('changing users', () => {
 
 describe('a second factor', () => {
   test('the codes are forgotten after a confirmation that says what it means; the keys stay', async () => {
-    const asked = operator({ which: ['codes'] });
+    const asked = answering({ which: ['codes'] });
     const { message } = await stage.run('sso-second-factor', id, { words: ['mara'] }, { operator: asked });
     expect(message).toMatch(/^Forgotten of mara: the one-time codes\./);
     expect(asked.confirmations.map(({ request }) => request)).toEqual(['authelia storage user totp delete mara']);
-    const again = await stage.run('sso-second-factor', id, { words: ['mara'] }, { operator: operator({ which: ['codes'] }) });
-    expect(again.message).toBe('mara has no second factor of that kind.');
+    const again = await stage.run('sso-second-factor', id, { words: ['mara'] }, { operator: answering({ which: ['codes'] }) });
+    expect(again.message).toBe('mara has no second factor of that kind now.');
     const keys = await stage.run('sso-second-factor', id, { words: ['mara'], options: { which: 'keys' } });
     expect(keys.message).toMatch(/2 security keys/);
     expect(stage.operator.confirmations[0]?.consequences[0]).toBe('Gone are: Yubikey, Phone.');
   });
 
   test('is not forgotten without a confirmation, and for nobody who is not there', async () => {
-    const no = operator({});
+    const no = answering({});
     no.confirms = false;
     const options = { which: 'both' };
     await expect(stage.run('sso-second-factor', id, { words: ['jonas'], options }, { operator: no })).rejects.toMatchObject({
@@ -216,7 +182,7 @@ describe('a ban', () => {
     const none = await stage.run('sso-unban', id);
     expect(none.message).toBe(`${id} bans nobody at the moment.`);
     for (let time = 0; time < 3; time++) await logIn('jonas', 'wrong');
-    const asked = operator({ whom: ['user:jonas'] });
+    const asked = answering({ whom: ['user:jonas'] });
     const { message } = await stage.run('sso-unban', id, {}, { operator: asked });
     expect(message).toBe(`jonas may log in again at ${id}.`);
     const [question] = asked.asked;
@@ -253,7 +219,7 @@ describe('rules of access control', () => {
   });
 
   test('one is added before the others, templates and comments of the file stay, and it is taken', async () => {
-    const asked = operator({ policy: ['bypass'], before: ['1'] });
+    const asked = answering({ policy: ['bypass'], before: ['1'] });
     const { message } = await stage.run('sso-rule-add', id, { words: ['public.home.example.org'] }, { operator: asked });
     expect(message).toMatch(/^public\.home\.example\.org has the policy bypass as rule 1/);
     const text = await stage.text('sso-portal/files/configuration.yml');
@@ -261,7 +227,12 @@ describe('rules of access control', () => {
     expect(text).toContain(
       `    - domain: 'public.home.example.org'\n      policy: 'bypass'\n    - domain: '*.{{ mustEnv "SESSION_DOMAIN" }}'`,
     );
-    const tested = await stage.run('sso-test', id, { words: ['https://public.home.example.org/'] }, { operator: operator({ user: [''] }) });
+    const tested = await stage.run(
+      'sso-test',
+      id,
+      { words: ['https://public.home.example.org/'] },
+      { operator: answering({ user: [''] }) },
+    );
     expect(tested.message).toMatch(/'bypass' from rule #1/);
   });
 });
@@ -303,7 +274,7 @@ describe('a portal that does not take the file', () => {
       'sso-password',
       id,
       { words: ['selim'] },
-      { operator: operator({ password: [secret], 'password-again': [secret] }) },
+      { operator: answering({ password: [secret], 'password-again': [secret] }) },
     );
     expect(again).toMatch(/The portal was restarted/);
     expect(await logIn('selim', secret)).toBe(200);

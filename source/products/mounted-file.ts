@@ -60,6 +60,12 @@ export class MountedFile {
     return bytes && new TextDecoder().decode(bytes);
   }
 
+  /** When it was written, by the clock of its machine; undefined where that cannot be seen from outside. */
+  async writtenMs(signal: AbortSignal): Promise<number | undefined> {
+    const { kind, path } = this.place;
+    return kind === 'inside' ? undefined : (await this.#host.files.facts(path, signal))?.modifiedMs;
+  }
+
   /** As a whole where that can be; owner and mode stay. Throws `failed.file`. */
   async write(grant: Grant, text: string): Promise<void> {
     const { kind, path } = this.place;

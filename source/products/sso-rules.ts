@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, isSeq, type Node, type ParsedNode, parseDocument, stringify } from 'yaml';
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -35,6 +36,15 @@ export function withRule(text: string, rule: NewRule, position: number): string 
     .map((line, index) => `${indent}${index === 0 ? '- ' : '  '}${line}\n`);
   const before = text.slice(0, start);
   return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${lines.join('')}${text.slice(start)}`;
+}
+
+/** Does the rule at this place say just that? Where templates stand in it, nobody can tell. */
+export function isRuleAt(text: string, { domain, policy, subjects, resources }: NewRule, position: number): boolean {
+  const document = parseDocument(withoutTemplates(text), { prettyErrors: false, logLevel: 'error' });
+  if (document.errors.length > 0) return false;
+  const there = (document.toJS() as { access_control?: { rules?: unknown[] } } | null)?.access_control?.rules?.[position - 1];
+  const { subject = [], resources: paths = [], ...rest } = (there ?? {}) as Record<string, unknown>;
+  return isDeepStrictEqual({ ...rest, subject, resources: paths }, { domain, policy, subject: [...subjects], resources: [...resources] });
 }
 
 function ruleText({ domain, policy, subjects, resources }: NewRule): string {

@@ -1,0 +1,165 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { logInAtPortal } from '../../test/doubles/ask-product.ts';
+import { breakOffs, type Ground, traces } from '../../test/doubles/break-offs.ts';
+import { disturbed, Watch } from '../../test/doubles/disturbed-flow.ts';
+import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { answering } from '../../test/doubles/walking-away.ts';
+import { openRuns } from '../session/journal.ts';
+import type { FlowInput } from './flow.ts';
+
+const id = 'sso-portal';
+const usersFile = 'sso-portal/files/users/users_database.yml';
+const configurationFile = 'sso-portal/files/configuration.yml';
+const secret = 'correct horse battery';
+
+let stage: PracticeStage;
+
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+  // Whoever asks first has its files laid down.
+  await stage.run('sso-users', id);
+  first = await stage.text(usersFile);
+}, 60_000);
+afterAll(() => stage.close());
+
+/** The users file as it was at first. */
+let first = '';
+
+interface Played {
+  words?: readonly string[];
+  options?: FlowInput['options'];
+  answers?: OperatorDouble['answers'];
+  /** Puts everything back before the run. */
+  before: () => Promise<unknown>;
+  end: () => Promise<unknown>;
+}
+
+/** The portal of the practice stack, with this flow about it. */
+const ground =
+  (flowId: string, { words = [], options = {}, answers = {}, before, end }: Played) =>
+  async (): Promise<Ground> => {
+    await before();
+    const flow = stage.deck.flows.find((one) => one.id === flowId);
+    if (!flow) throw new Error(`no flow ${flowId}`);
+    return {
+      flow,
+      operator: () => answering(structuredClone(answers)),
+      run: (watched, operator, left) =>
+        stage.run(
+          flowId,
+          id,
+          { words: left?.words ?? words, options: left?.options ?? options },
+          { operator: operator as OperatorDouble, as: () => watched, resume: left?.run },
+        ),
+      journal: stage.journal,
+      end,
+      folders: [stage.home, stage.access.folder],
+      belongs: [{ file: /users_database\.yml/, why: 'the portal reads hashes there; what was there before is kept, for the operator alone' }],
+      close: async () => {},
+    };
+  };
+
+/** The users without their hashes, which are new each time. */
+const users = async () => (await stage.text(usersFile)).replaceAll(/\$argon2id\S+/g, 'hash');
+const logIn = (name: string) => logInAtPortal(stage, name, secret);
+/** The users file of before, written as an editor does it, and read by the portal. */
+const usersOfBefore = async () => {
+  await writeFile(join(stage.stackFolder, usersFile), first);
+  await stage.run('restart', id);
+  await vi.waitUntil(async () => (await logInAtPortal(stage, 'nobody', 'asked only').catch(() => 0)) === 401, { timeout: 20_000 });
+};
+const problems = (tries: Awaited<ReturnType<typeof breakOffs>>['tries']) => tries.filter(({ problem }) => problem !== undefined);
+
+const ida = {
+  user: ['ida'],
+  name: ['Ida'],
+  email: ['ida@example.org'],
+  groups: ['family, kitchen'],
+  password: [secret],
+  'password-again': [secret],
+};
+
+test('a user is added, killed at each act: gone on with, they log in, and their password is nowhere', async () => {
+  const played = ground('sso-add', { answers: ida, before: usersOfBefore, end: async () => [await users(), await logIn('ida')] });
+  const { acts, tries } = await breakOffs(played);
+  expect(acts).toEqual(['add ida']);
+  expect(problems(tries)).toEqual([]);
+  expect(await traces(played)).toMatchObject({ crashes: 2, found: [] });
+}, 120_000);
+
+test('of two bans one is lifted, killed at each act: only that one', async () => {
+  const played = ground('sso-unban', {
+    words: ['jonas'],
+    before: async () => {
+      for (const name of ['jonas', 'mara']) for (let time = 0; time < 3; time++) await logInAtPortal(stage, name, 'wrong');
+    },
+    end: async () => {
+      const { data } = await stage.run('sso-unban', id, { words: ['nobody'] });
+      return (data as { banned: { whom: string }[] }).banned.map(({ whom }) => whom);
+    },
+  });
+  // Each ban has a number of its own, so that requests differ.
+  const { tries } = await breakOffs(played, {
+    'lift user 1/before': { says: /^jonas may log in again/, end: 'same' },
+    'lift user 1/after': { says: /^jonas is not banned at sso-portal\. Banned are: mara\./, end: 'same' },
+  });
+  expect(problems(tries)).toEqual([]);
+}, 120_000);
+
+test('a lost second factor of both kinds, killed between them: both are forgotten in the end', async () => {
+  const played = ground('sso-second-factor', { words: ['mara'], answers: { which: ['both'] }, before: async () => {}, end: async () => '' });
+  const killed = await played();
+  const watch = new Watch();
+  killed.run(disturbed(killed.flow, watch, { kind: 'kill', at: 0, moment: 'after' }), killed.operator()).catch(() => undefined);
+  await watch.killed;
+  const [left] = await openRuns(stage.journal);
+  const { message } = await killed.run(killed.flow, killed.operator(), left);
+  // The portal does not tell who has codes: forgetting them twice does no harm.
+  expect(message).toMatch(/^Forgotten of mara: 2 security keys/);
+  const again = await stage.run('sso-second-factor', id, { words: ['mara'], options: { which: 'both' } });
+  expect(again.message).toBe('mara has no second factor of that kind now.');
+}, 120_000);
+
+describe('at a portal that does not watch its file', () => {
+  beforeAll(async () => {
+    const text = await stage.text(configurationFile);
+    await stage.run('edit', id, { words: ['files/configuration.yml'], stdin: Buffer.from(text.replace('watch: true', 'watch: false')) });
+  }, 60_000);
+
+  test('a password is reset: what broke off before the restart is restarted, once', async () => {
+    const played = ground('sso-password', {
+      words: ['mara'],
+      answers: { password: [secret], 'password-again': [secret] },
+      before: usersOfBefore,
+      end: async () => [await users(), await logIn('mara')],
+    });
+    const { acts, tries } = await breakOffs(played);
+    expect(acts).toEqual(['password mara', expect.stringMatching(/^restart /)]);
+    expect(problems(tries)).toEqual([]);
+  }, 120_000);
+
+  test('somebody is disabled: who stands so in the file, and is not locked out yet, is locked out', async () => {
+    const played = ground('sso-disable', { words: ['jonas'], before: usersOfBefore, end: users });
+    const { acts, tries } = await breakOffs(played);
+    expect(acts).toEqual(['disable jonas', expect.stringMatching(/^restart /)]);
+    expect(problems(tries)).toEqual([]);
+  }, 120_000);
+});
+
+test('a rule is added, killed when it was checked: gone on with, it is there, and there once', async () => {
+  const options = { policy: 'bypass', before: '1' };
+  const played = ground('sso-rule-add', { words: ['public.home.example.org'], options, before: async () => {}, end: async () => '' });
+  const killed = await played();
+  const watch = new Watch();
+  killed.run(disturbed(killed.flow, watch, { kind: 'kill', at: 0, moment: 'after' }), killed.operator()).catch(() => undefined);
+  await watch.killed;
+  const { message } = await killed.run(killed.flow, killed.operator(), (await openRuns(stage.journal))[0]);
+  expect(message).toMatch(/^public\.home\.example\.org has the policy bypass as rule 1/);
+  const again = await killed.run(killed.flow, killed.operator());
+  expect(again.message).toBe('Rule 1 of sso-portal says that already: public.home.example.org has the policy bypass.');
+  const { data } = await stage.run('sso-rules', id);
+  expect((data as { rules: unknown[] }).rules).toHaveLength(2);
+}, 120_000);
