@@ -34,7 +34,7 @@ export const meshApiKey: Flow = {
   },
 };
 
-async function create(session: Session, input: FlowInput, { client, target }: MeshAccess): Promise<FlowOutcome> {
+async function create(session: Session, input: FlowInput, { client, target, ownKey }: MeshAccess): Promise<FlowOutcome> {
   const { id, host } = target.component;
   const { seconds } = expirationOf(input, '90d');
   const { plain } = input.options;
@@ -46,7 +46,8 @@ async function create(session: Session, input: FlowInput, { client, target }: Me
     });
   }
   const times = session.noted('expires').map(Number);
-  const lost = times.length === 0 ? [] : (await client.apiKeys(session.signal)).filter((one) => isOneOf(one.expiryMs, times));
+  const lost =
+    times.length === 0 ? [] : (await client.apiKeys(session.signal)).filter((one) => one.id !== ownKey?.id && isOneOf(one.expiryMs, times));
   for (const one of lost.filter((each) => apiKeyStanding(each, Date.now()) === 'valid')) {
     await session.act({
       id: `take-back-${one.id}`,

@@ -96,8 +96,9 @@ export async function meshOf(session: Session, input: FlowInput, world: FlowWorl
 /** Makes a key with the server's own command, which needs none, tries it and keeps it. `expiration` is written as the command takes it. */
 export async function makeAccess(session: Session, { target, vault, name }: MeshEntrance, expiration: string): Promise<MeshAccess> {
   const argv = ['headscale', 'apikeys', 'create', '--expiration', expiration, '-o', 'json'];
-  const begun = session.noted('making').map(Number);
-  await session.note('making', String(Date.now()));
+  const begun = session.noted('making').map((text) => JSON.parse(text) as Making);
+  const known = await listedByCommand(target);
+  if (known) await session.note('making', JSON.stringify({ atMs: Date.now(), known } satisfies Making));
   const access = await session.act({
     id: 'make-api-key',
     right: 'operate',
@@ -125,11 +126,31 @@ export async function makeAccess(session: Session, { target, vault, name }: Mesh
   return access;
 }
 
-/** Keys that a run made and could not keep before it broke off: made at that time, for that long, and nobody has them. */
+/** What is noted before a key is made: when, and which keys there were. */
+interface Making {
+  atMs: number;
+  known: readonly string[];
+}
+
+/** The numbers of all API keys, as the server's own command lists them: it needs none. */
+async function listedByCommand({ engine, container, signal }: MeshTarget): Promise<readonly string[] | undefined> {
+  const { exitCode, stdout } = await engine.execReading(container.id, ['headscale', 'apikeys', 'list', '-o', 'json'], { signal });
+  if (exitCode !== 0) return undefined;
+  try {
+    const json = JSON.parse(new TextDecoder().decode(stdout)) as unknown;
+    // An empty list may be null; from 0.30 on it is what the API answers.
+    const keys = Array.isArray(json) ? json : ((json as { apiKeys?: unknown[] } | null)?.apiKeys ?? []);
+    return keys.map((key) => String((key as { id?: unknown }).id));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keys that a run made and could not keep before it broke off: new at that time, for that long, and nobody has them. */
 async function takeBack(
   session: Session,
   access: MeshAccess,
-  { begun, expiration }: { begun: number[]; expiration: string },
+  { begun, expiration }: { begun: readonly Making[]; expiration: string },
 ): Promise<void> {
   const { client, ownKey, target } = access;
   const spanMs = (parseDuration(expiration) ?? 0) * 1000;
@@ -139,7 +160,7 @@ async function takeBack(
       createdMs !== undefined &&
       expiryMs !== undefined &&
       Math.abs(expiryMs - createdMs - spanMs) < 5000 &&
-      begun.some((time) => Math.abs(createdMs - time) < actLimitMs),
+      begun.some(({ atMs, known }) => !known.includes(id) && Math.abs(createdMs - atMs) < actLimitMs),
   );
   for (const key of lost) {
     await session.act({

@@ -89,19 +89,24 @@ export class MeshStage {
 
   /** Runs a flow about the control server of practice, with words behind its name. */
   async run(flow: string, words: readonly string[] = [], told: Told = {}) {
-    const operator = new Crew(told.kind ?? 'terminal');
-    Object.assign(operator, {
-      answers: told.answers ?? {},
-      typed: told.typed ?? {},
-      takes: told.takes ?? {},
-      confirms: told.confirms ?? true,
-      meanwhile: told.meanwhile,
-    });
+    const operator = crewOf(told);
     const stdin = told.stdin === undefined ? undefined : new TextEncoder().encode(told.stdin);
     const input = { words, options: told.options ?? {}, ...(stdin && { stdin }) };
     const outcome = await this.practice.run(flow, meshId, input, { operator, rehearse: told.rehearse ?? false });
     return { ...outcome, operator, data: outcome.data as Data };
   }
+}
+
+/** Who says and does that. */
+export function crewOf(told: Told): OperatorDouble {
+  const operator = new Crew(told.kind ?? 'terminal');
+  return Object.assign(operator, {
+    answers: told.answers ?? {},
+    typed: told.typed ?? {},
+    takes: told.takes ?? {},
+    confirms: told.confirms ?? true,
+    meanwhile: told.meanwhile,
+  });
 }
 
 export function secretsOf({ shown }: OperatorDouble) {
