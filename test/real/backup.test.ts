@@ -43,7 +43,7 @@ while True:
 
 for (const { kind, composer } of ways) {
   describeReal(kind, 'a backup of what is written to', (real) => {
-    const stage = new BackupStage(real);
+    let stage: BackupStage;
     let folder: string;
     const up: RunningComponent[] = [];
     const targets: Record<'folder' | 'restic', () => BackupTarget> = {
@@ -62,6 +62,7 @@ for (const { kind, composer } of ways) {
     };
 
     beforeAll(async () => {
+      stage = new BackupStage(real);
       folder = await mkdtemp(join(tmpdir(), 'qd-backup-'));
     });
     afterEach(async () => {

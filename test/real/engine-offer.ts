@@ -10,6 +10,9 @@ export const engineVariable: Readonly<Record<RealEngineKind, string>> = {
   'docker-rootless': 'QUARTERDECK_TEST_DOCKER_ROOTLESS',
 };
 
+/** A second Docker, for tests that want one to themselves: two of them then do not wait for each other. */
+export const secondDockerVariable = 'QUARTERDECK_TEST_DOCKER_2';
+
 /** The same for the registry: `127.0.0.1:27180`. */
 export const registryVariable = 'QUARTERDECK_TEST_REGISTRY';
 
@@ -20,6 +23,8 @@ export type EngineOffers = Readonly<Record<RealEngineKind, EngineOffer>>;
 declare module 'vitest' {
   interface ProvidedContext {
     engineOffers: EngineOffers;
+    /** Dockers beside the one that is offered. */
+    moreDockers: string[];
     /** The registry that the engines pull from, as host and port, or why there is none. */
     registryOffer: { address: string } | { missing: string };
     /** The folder with the compose programs that come with the images; empty when there are no images. */

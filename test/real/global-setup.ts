@@ -1,6 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import type { TestProject } from 'vitest/node';
-import { type EngineOffer, type EngineOffers, engineKinds, engineVariable, type RealEngineKind, registryVariable } from './engine-offer.ts';
+import {
+  type EngineOffer,
+  type EngineOffers,
+  engineKinds,
+  engineVariable,
+  type RealEngineKind,
+  registryVariable,
+  secondDockerVariable,
+} from './engine-offer.ts';
 import { enginesScript, imagesScript, makeEnginesFolder, runProgram, variablesOf } from './scripts.ts';
 import { openTurns } from './turns.ts';
 
@@ -11,7 +19,7 @@ const strict = process.env.QUARTERDECK_REQUIRE_REAL === '1';
  * there, private ones that end with the run. Everything else is left to the tests as a reason for not running.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const variables = [...engineKinds.map((kind) => engineVariable[kind]), registryVariable];
+  const variables = [...engineKinds.map((kind) => engineVariable[kind]), secondDockerVariable, registryVariable];
   const given = Object.fromEntries(variables.map((name) => [name, process.env[name]]));
   let found: Record<string, string | undefined> = given;
   let reason = '';
@@ -51,6 +59,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     }),
   ) as EngineOffers;
   project.provide('engineOffers', offers);
+  const second = found[secondDockerVariable];
+  project.provide('moreDockers', second && found[engineVariable.docker] ? [second] : []);
   project.provide('composeFolder', composeFolder);
   const registry = found[registryVariable];
   project.provide('registryOffer', registry ? { address: registry } : { missing: reasonFor('registry', reason) });

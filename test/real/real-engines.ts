@@ -3,7 +3,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { loadBusybox } from './busybox.ts';
 import { engineVariable, type RealEngineKind } from './engine-offer.ts';
 import { enginesScript, makeEnginesFolder, runOrThrow, variablesOf } from './scripts.ts';
-import { inTurn } from './turns.ts';
+import { inTurn, inTurnOfOne } from './turns.ts';
 
 export type { RealEngineKind } from './engine-offer.ts';
 
@@ -11,9 +11,9 @@ export type { RealEngineKind } from './engine-offer.ts';
 export interface RealEngine {
   kind: RealEngineKind;
   /** `unix:///tmp/x/docker.sock` */
-  url: string;
+  readonly url: string;
   /** The path in it. */
-  socket: string;
+  readonly socket: string;
 }
 
 const asEngine = (kind: RealEngineKind, url: string): RealEngine => ({ kind, url, socket: url.replace(/^unix:\/\//, '') });
@@ -26,13 +26,30 @@ export function realEngine(kind: RealEngineKind): RealEngine {
 }
 
 /**
- * A group of tests against a real engine, which no other group has meanwhile: files run at once. Without that engine the group is
+ * A group of tests against a real engine, which no other group has meanwhile: files run at once. Of two Dockers it gets the one that is
+ * free first, so it has to make what it expects to find. Without that engine the group is
  * skipped, with the reason in its title; under QUARTERDECK_REQUIRE_REAL=1 it fails instead.
  */
 export function describeReal(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void): void {
   describeWith(kind, name, (engine) => {
-    inTurn(kind);
-    tests(engine);
+    const urls = Object.fromEntries([[kind, engine.url], ...(kind === 'docker' ? inject('moreDockers').map((url) => [url, url]) : [])]);
+    let own: RealEngine | undefined;
+    const inItsTurn = (): RealEngine => {
+      if (!own) throw new Error(`which ${kind} this group has is known in its hooks and tests, not before`);
+      return own;
+    };
+    inTurnOfOne(Object.keys(urls), (name) => {
+      own = asEngine(kind, urls[name] ?? '');
+    });
+    tests({
+      kind,
+      get url() {
+        return inItsTurn().url;
+      },
+      get socket() {
+        return inItsTurn().socket;
+      },
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { takeTurn } from './turns.ts';
+import { takeOneOf, takeTurn } from './turns.ts';
 
 it('a turn alone is alone, those beside each other have theirs together, and nobody is overtaken', async () => {
   const name = `test ${randomBytes(6).toString('hex')}`;
@@ -28,4 +28,21 @@ it('a turn alone is alone, those beside each other have theirs together, and nob
   (await fourth)();
   (await fifth)();
   expect(have).toEqual(['first', 'second', 'third', 'fourth', 'fifth']);
+});
+
+it('of two, whoever asks gets the one that is free first, and nobody waits for the other any more', async () => {
+  const own = randomBytes(6).toString('hex');
+  const [one, two] = [`one ${own}`, `two ${own}`] as const;
+  const first = await takeOneOf([one, two]);
+  const second = await takeOneOf([one, two]);
+  expect([first.name, second.name]).toEqual([one, two]);
+
+  const third = takeOneOf([one, two]);
+  const fourth = takeTurn(one);
+  second.giveBack();
+  expect((await third).name).toBe(two);
+  first.giveBack();
+  (await fourth)();
+  (await third).giveBack();
+  (await takeTurn(two))();
 });
