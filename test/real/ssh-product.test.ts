@@ -148,13 +148,14 @@ describeReal('docker', 'a console that is killed', (engine) => {
 
         // Nothing of ours can be reached from outside.
         const listening = await runOrThrow(['ss', '-Hltnp']);
-        const ours = (await processes())
-          .filter(({ command }) => command.includes('quarterdeck') || command.startsWith('ssh '))
-          .map(({ pid }) => pid);
+        const mark = `QUARTERDECK_HOME=${operator.home}\0`;
+        const ours: number[] = [];
+        for (const { pid } of await processes()) if ((await environmentOf(pid)).includes(mark)) ours.push(pid);
+        expect(ours.length).toBeGreaterThan(1);
         expect(listening.split('\n').filter((line) => ours.some((pid) => line.includes(`pid=${pid},`)))).toEqual([]);
 
         for (const { pid, command } of await processes()) {
-          const isConsole = /dist\/main\.js/.test(command) && (await environmentOf(pid)).includes(`QUARTERDECK_HOME=${operator.home}\0`);
+          const isConsole = /dist\/main\.js/.test(command) && ours.includes(pid);
           if (isConsole && !command.startsWith('/bin/sh')) process.kill(pid, 'SIGKILL');
         }
         await terminal.exit();
