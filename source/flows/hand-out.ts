@@ -11,6 +11,9 @@ export interface Handout {
   whose: string;
 }
 
+/** Under which a run notes what is in safe hands, by its label. */
+export const handedOutStep = 'handed-out';
+
 export interface HandoutWords {
   /** What is lost with those that nobody has yet, as the help of the question whether to leave. */
   lost: (left: readonly string[]) => string;
@@ -39,6 +42,7 @@ export async function handOut(session: Session, handouts: readonly Handout[], wo
         if (await leaves(session, words, left, `${handout.id}${step}`)) throw words.left(left, thrown);
       }
     }
+    await session.note(handedOutStep, handout.label);
     session.show({ kind: 'item', id: handout.id, title: handout.label, state: 'ok', evidence: 'written down and typed again' });
   }
   session.progress({ id: 'handing-out', label: 'All are in safe hands', done: true });

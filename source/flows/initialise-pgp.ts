@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Fault, messageOf } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
 import { localFiles } from '../hosts/local-files.ts';
 import { shareNumber, shareProblem } from '../products/key-share.ts';
 import { pgpPublicKey } from '../products/pgp-key.ts';
@@ -57,32 +58,36 @@ async function readKey(session: Session, written: string): Promise<string> {
   throw new Fault({ code: 'usage.pgp', message: `${cleanLine(path)}: ${problem}`, remedy: 'Nothing was made. Name another file.' });
 }
 
-/** Saves each sealed share to a file, and lets its holder prove that it opens. Leaving ends the proofs alone: the files are there first. */
+/**
+ * Saves each sealed share to a file. They are made, and told this once: so that a run that breaks off behind it does not take them along, in the act that makes them.
+ * @returns why it could not be done; undefined where it was
+ */
+export async function saveSealed(grant: Grant, sealing: SealedShares, sealed: readonly string[]): Promise<string | undefined> {
+  try {
+    await localFiles.makeFolder(grant, sealing.folder, { mode: 0o700 });
+    for (const [at, file] of filesOf(sealing, sealed).entries())
+      await localFiles.write(grant, file, Buffer.from(`${inBase64(sealed[at] ?? '')}\n`), { mode: 0o600 });
+    return undefined;
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
+}
+
+const filesOf = ({ folder }: SealedShares, sealed: readonly string[]) => sealed.map((_, at) => join(folder, `share-${at + 1}.pgp.base64`));
+const inBase64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
+
+/** Says where the sealed shares are, and lets each holder prove that theirs opens. Leaving ends the proofs alone: the files are there first. */
 export async function handSealedOut(
   session: Session,
-  { folder }: SealedShares,
-  sealed: readonly string[],
-  target: { host: string; component: string },
+  sealing: SealedShares,
+  { shares: sealed, unsaved }: { shares: readonly string[]; unsaved?: string | undefined },
   counts: ShareCounts,
 ): Promise<void> {
-  const files = sealed.map((_, at) => join(folder, `share-${at + 1}.pgp.base64`));
-  const texts = sealed.map((hex) => Buffer.from(hex, 'hex').toString('base64'));
-  try {
-    await session.act({
-      id: 'save-shares',
-      right: 'operate',
-      request: `write ${files.length} sealed key shares to ${cleanLine(folder)}`,
-      target,
-      run: async (grant) => {
-        await localFiles.makeFolder(grant, folder, { mode: 0o700 });
-        for (const [at, file] of files.entries()) await localFiles.write(grant, file, Buffer.from(`${texts[at]}\n`), { mode: 0o600 });
-      },
-    });
-  } catch (thrown) {
-    if (session.signal.aborted) throw thrown;
-    // They are made, and told this once: where a file cannot hold them, the screen does.
-    session.show({ kind: 'text', text: `They could not be saved: ${messageOf(thrown)} Copy them from here:` });
-    for (const [at, text] of texts.entries()) session.show({ kind: 'text', text: `Key share ${at + 1}, sealed: ${text}` });
+  const files = filesOf(sealing, sealed);
+  if (unsaved !== undefined) {
+    // Where a file cannot hold them, the screen does.
+    session.show({ kind: 'text', text: `They could not be saved: ${unsaved} Copy them from here:` });
+    for (const [at, hex] of sealed.entries()) session.show({ kind: 'text', text: `Key share ${at + 1}, sealed: ${inBase64(hex)}` });
   }
   const proved = new Set<number>();
   // Whoever leaves here leaves the proofs out alone: the root token is still to be handed out.

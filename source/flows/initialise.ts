@@ -1,10 +1,11 @@
 import { Fault } from '../faults/fault.ts';
 import type { SealStatus, SecretsManager } from '../products/secrets-manager.ts';
 import type { Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
 import { initialiseAbout } from './about-vault.ts';
 import type { Flow, FlowInput, FlowOutcome } from './flow.ts';
-import { handOut } from './hand-out.ts';
-import { askPgpKeys, handSealedOut, type SealedShares } from './initialise-pgp.ts';
+import { handedOutStep, handOut } from './hand-out.ts';
+import { askPgpKeys, handSealedOut, type SealedShares, saveSealed } from './initialise-pgp.ts';
 import { componentOf } from './service-targets.ts';
 import { askCounts, type ShareCounts } from './share-counts.ts';
 import { secretsManagerOf } from './vault-target.ts';
@@ -15,33 +16,38 @@ export const initialise: Flow = {
     const component = componentOf(input);
     const manager = await secretsManagerOf(world, component, session.signal);
     const status = await manager.seal(session.signal);
-    if (status.initialized) return { message: `${component.id} is initialised already.` };
+    if (status.initialized) return initialisedAlready(session, component.id);
     if (!session.attended) throw unattended();
     const counts = await askCounts(session);
     const sealing = await askReady(session, input, counts, component.id);
     const target = { host: input.place, component: component.id };
     // Only a seal of shares is opened by them; of another kind they are for recovery.
     const recovery = status.type !== 'shamir' && status.type !== '';
+    const labels = shareLabels(counts, recovery);
+    await session.note(toHandOutStep, JSON.stringify([...(sealing ? [] : labels), rootLabel]));
+    if (sealing) await session.note(savedInStep, sealing.folder);
     const made = await session
       .act({
         id: 'initialise',
         right: 'reveal',
-        request: `PUT /v1/sys/init: ${counts.shares} shares${sealing ? ', each sealed with the PGP key of its holder' : ''}, ${counts.threshold} of them open it`,
+        request: `PUT /v1/sys/init: ${counts.shares} shares${sealing ? `, each sealed with the PGP key of its holder and saved in ${cleanLine(sealing.folder)}` : ''}, ${counts.threshold} of them open it`,
         target,
-        run: (grant) => manager.initialise(grant, { ...counts, recovery, ...(sealing && { pgpKeys: sealing.keys }) }),
+        run: async (grant) => {
+          const keys = await manager.initialise(grant, { ...counts, recovery, ...(sealing && { pgpKeys: sealing.keys }) });
+          for (const secret of [keys.rootToken, ...(sealing ? [] : keys.shares)]) session.hide(secret);
+          return { ...keys, ...(sealing && { unsaved: await saveSealed(grant, sealing, keys.shares) }) };
+        },
       })
       .catch((thrown: unknown) => afterNoAnswer(session, manager, component.id, thrown));
     if (!made) return { message: `Rehearsed: ${component.id} is still without keys.` };
-    session.hide(made.rootToken);
-    if (sealing) await handSealedOut(session, sealing, made.shares, target, counts);
-    const shares = sealing ? [] : made.shares;
-    const handouts = shares.map((value, at) => ({
+    if (sealing) await handSealedOut(session, sealing, made, counts);
+    const handouts = (sealing ? [] : made.shares).map((value, at) => ({
       id: `share-${at + 1}`,
-      label: `${recovery ? 'Recovery share' : 'Key share'} ${at + 1} of ${counts.shares}`,
+      label: labels[at] ?? '',
       value,
       whose: `the holder of share ${at + 1}`,
     }));
-    const root = { id: 'root', label: 'Root token', value: made.rootToken, whose: 'who sets the secrets manager up' };
+    const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'who sets the secrets manager up' };
     await handOut(session, [...handouts, root], {
       lost: (left) => `Nobody has these yet: ${left.join(', ')}. They are kept nowhere, and cannot be shown again later.`,
       detail: 'then its data has to be removed, and all begins anew',
@@ -50,6 +56,30 @@ export const initialise: Flow = {
     return outcomeOf(await manager.seal(session.signal), counts, component.id);
   },
 };
+
+const rootLabel = 'Root token';
+/** Under which a run notes what it is going to hand out, and where sealed shares are saved. */
+const toHandOutStep = 'to-hand-out';
+const savedInStep = 'saved-in';
+
+function shareLabels({ shares }: ShareCounts, recovery: boolean): string[] {
+  return Array.from({ length: shares }, (_, at) => `${recovery ? 'Recovery share' : 'Key share'} ${at + 1} of ${shares}`);
+}
+
+/** By somebody else, or by a run that broke off and took along what it had not handed out. */
+function initialisedAlready(session: Session, id: string): FlowOutcome {
+  const [wanted] = session.noted(toHandOutStep);
+  const handed = session.noted(handedOutStep);
+  const left = wanted === undefined ? [] : (JSON.parse(wanted) as string[]).filter((label) => !handed.includes(label));
+  if (left.length === 0) return { message: `${id} is initialised already.` };
+  const [folder] = session.noted(savedInStep);
+  const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if it came so far.`;
+  throw new Fault({
+    code: 'failed.handout',
+    message: `The run broke off while ${id} was initialised: nobody has ${left.join(', ')}. They are gone.${saved}`,
+    remedy: `It is new and empty: remove its data (quarterdeck remove ${id} --data), deploy and initialise it again. Have who wrote a share down throw it away.`,
+  });
+}
 
 /** What the shares are sealed with, where they are. Throws `interrupted.cancelled` for "not now". */
 async function askReady(session: Session, { options }: FlowInput, counts: ShareCounts, id: string): Promise<SealedShares | undefined> {

@@ -113,6 +113,7 @@ async function startOver(attempt: Attempt, status: SealStatus): Promise<SealStat
       { value: 'reset', label: 'Drop them and start over', detail: 'everybody gives theirs again' },
     ],
     initial: 'continue',
+    fresh: true,
   });
   if (way === 'continue') return status;
   await session.act({

@@ -1,16 +1,20 @@
 import { Fault } from '../faults/fault.ts';
 import { VaultAccess } from '../products/vault-access.ts';
 import { VaultTokens } from '../products/vault-tokens.ts';
+import type { Session } from '../session/session.ts';
 import { vaultAdminAbout } from './about-vault.ts';
 import type { Flow } from './flow.ts';
 import { handOutToken } from './hand-out-token.ts';
-import { openVaultOf, tokenFor } from './vault-open.ts';
+import { type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
 
 const policyName = 'admin';
 const policyText =
   '# May do everything, as the root token does, and can be revoked and replaced.\npath "*" {\n  capabilities = ["create", "read", "update", "patch", "delete", "list", "sudo"]\n}\n';
 /** It lasts for as long as it is used or renewed once in that time. */
 const periodSeconds = 32 * 24 * 3600;
+
+/** Under which a run notes the accessor of what it made. */
+const madeStep = 'made';
 
 export const vaultAdmin: Flow = {
   ...vaultAdminAbout,
@@ -39,15 +43,23 @@ export const vaultAdmin: Flow = {
       done: async () => !session.rehearsing && (await access.policy(policyName, session.signal)) !== undefined,
       run: (grant) => access.writePolicy(grant, policyName, policyText),
     });
+    await revokeLost(session, new VaultTokens(place, token), target);
     const made = await session.act({
       id: 'token',
       right: 'reveal',
       request: `POST /v1/auth/token/create-orphan: policy ${policyName}, for ${name.trim()}, renewed every ${periodSeconds / 86_400} days`,
       target,
-      run: (grant) => new VaultTokens(place, token).makeOrphan(grant, { policies: [policyName], name: name.trim(), periodSeconds }),
+      run: async (grant) => {
+        const { token: own, accessor } = await new VaultTokens(place, token).makeOrphan(grant, {
+          ...{ policies: [policyName], name: name.trim(), periodSeconds },
+        });
+        session.hide(own);
+        // Known to nobody, should the run break off here.
+        await session.note(madeStep, accessor);
+        return own;
+      },
     });
     if (made === undefined) return { message: `Rehearsed: no token of ${component.id} was made.` };
-    session.hide(made);
     const own = new VaultTokens(place, made);
     await handOutToken(
       session,
@@ -75,3 +87,17 @@ export const vaultAdmin: Flow = {
     };
   },
 };
+
+/** A run that broke off took its token along: one that nobody has may do everything all the same. */
+async function revokeLost(session: Session, tokens: VaultTokens, target: OpenVault['target']): Promise<void> {
+  for (const [at, accessor] of session.noted(madeStep).entries()) {
+    await session.act({
+      id: `revoke-lost-${at + 1}`,
+      right: 'operate',
+      request: `POST /v1/auth/token/revoke-accessor of the token that the run made before it broke off (${accessor})`,
+      target,
+      done: async () => (await tokens.behind(accessor, session.signal)) === undefined,
+      run: (grant) => tokens.revokeBehind(grant, accessor),
+    });
+  }
+}

@@ -10,6 +10,8 @@ import type { Flow, FlowInput } from './flow.ts';
 import { type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
 
 const usualMount = 'approle';
+/** Under which a run notes the accessor of what it made. */
+const madeStep = 'made';
 
 export const vaultApprole: Flow = {
   ...vaultApproleAbout,
@@ -31,6 +33,7 @@ export const vaultApprole: Flow = {
     const mount = await mountOf(session, access, vault);
     const role = await roleOf(session, access, vault, mount, name, input);
     const roleId = await access.roleId(mount, name, session.signal);
+    await removeLost(session, access, vault, mount, name);
     const made = await session.act({
       id: 'secret-id',
       right: 'reveal',
@@ -39,6 +42,8 @@ export const vaultApprole: Flow = {
       run: async (grant) => {
         const { secretId, accessor } = await access.makeSecretId(grant, mount, name);
         session.hide(secretId);
+        // Where the run breaks off nobody may have seen it.
+        await session.note(madeStep, accessor);
         // Proved before it is handed on: whoever puts it into a program has enough to look for elsewhere. The token of the proof ends at once.
         const proof = await logIn(grant, place, { method: 'approle', mount, roleId, secretId });
         session.hide(proof);
@@ -60,6 +65,20 @@ export const vaultApprole: Flow = {
     };
   },
 };
+
+/** What a run made before it broke off: whether anybody has it nobody can tell, and another one is made now. */
+async function removeLost(session: Session, access: VaultAccess, { target }: OpenVault, mount: string, name: string): Promise<void> {
+  for (const [at, accessor] of session.noted(madeStep).entries()) {
+    await session.act({
+      id: `remove-lost-${at + 1}`,
+      right: 'operate',
+      request: `POST /v1/auth/${mount}/role/${cleanLine(name)}/secret-id-accessor/destroy of the one that the run made before it broke off (${accessor})`,
+      target,
+      done: async () => !(await access.hasSecretId(mount, name, accessor, session.signal)),
+      run: (grant) => access.removeSecretId(grant, mount, name, accessor),
+    });
+  }
+}
 
 function askName(session: Session): Promise<string> {
   return session.ask.text({
@@ -114,9 +133,14 @@ async function roleOf(
     right: 'operate',
     request: `POST /v1/auth/${mount}/role/${cleanLine(name)}: ${policies.map(cleanLine).join(', ')}, tokens of ${ttlSeconds} s`,
     target,
+    done: async () => isSame(await access.role(mount, name, session.signal), role),
     run: (grant) => access.writeRole(grant, mount, name, role),
   });
   return role;
+}
+
+function isSame(one: Role | undefined, { policies, ttlSeconds }: Role): boolean {
+  return one !== undefined && one.ttlSeconds === ttlSeconds && [...one.policies].sort().join() === [...policies].sort().join();
 }
 
 async function askPolicies(session: Session, known: readonly string[]): Promise<readonly string[]> {

@@ -122,6 +122,7 @@ async function keep(session: Session, world: FlowWorld, { target }: OpenVault, t
     right: 'operate',
     request: `keep the token as ${name} in ${secrets.where}`,
     target,
+    done: async () => (await secrets.read(name, session.signal)) === token,
     run: (grant) => secrets.write(grant, name, token, 'given'),
   });
   return true;

@@ -119,6 +119,8 @@ async function composed(session: Session, before: string): Promise<string> {
   const at = path.trim().replace(/\/?\*?$/, '');
   const capabilities = way === 'read' ? '"read", "list"' : '"create", "read", "update", "patch", "delete", "list"';
   const added = `path "${at}/*" {\n  capabilities = [${capabilities}]\n}\n`;
+  // A run that broke off may have written it.
+  if (before.includes(added.trim())) return before;
   return before === '' ? added : `${before.replace(/\n*$/, '\n')}${added}`;
 }
 

@@ -5,11 +5,13 @@ import { type TokenFacts, VaultTokens } from '../products/vault-tokens.ts';
 import type { Session } from '../session/session.ts';
 import { countText, durationText } from '../text/quantities.ts';
 import { vaultRevokeRootAbout } from './about-vault.ts';
-import type { Flow, FlowWorld } from './flow.ts';
+import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { keptTokenName, type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
 
 /** More tokens than this are not looked through for other root tokens. */
 const mostLookedAt = 500;
+/** Under which a run notes that the token is revoked. */
+const revokedStep = 'revoked';
 /** Who may write policies may give themselves everything. */
 const adminPath = 'sys/policies/acl/quarterdeck-is-asking';
 
@@ -25,6 +27,7 @@ export const vaultRevokeRoot: Flow = {
       });
       return { message: `Rehearsed: the root token of ${component.id} is as it was.` };
     }
+    if (session.noted(revokedStep).length > 0) return afterRevoking(session, world, vault);
     const { token: root, isKept } = await tokenFor(session, world, target, {
       id: 'root',
       may: 'the policy root',
@@ -32,7 +35,10 @@ export const vaultRevokeRoot: Flow = {
     });
     const tokens = new VaultTokens(place, root);
     const facts = await tokens.self(session.signal);
-    if (!facts) return { message: 'That token opens nothing any more: it was revoked already.' };
+    if (!facts) {
+      if (isKept) await forget(session, world, target);
+      return { message: `That token opens nothing any more: it was revoked already${isKept ? ', and is forgotten here' : ''}.` };
+    }
     if (!facts.isRoot) {
       throw new Fault({
         code: 'refused.notRoot',
@@ -57,7 +63,10 @@ export const vaultRevokeRoot: Flow = {
           : [roots === 0 ? 'No other root token is left.' : `${countText(roots, 'other root token')} ${roots === 1 ? 'is' : 'are'} left.`]),
       ],
       done: async () => (await tokens.self(session.signal)) === undefined,
-      run: (grant) => tokens.revokeSelf(grant),
+      run: async (grant) => {
+        await tokens.revokeSelf(grant);
+        await session.note(revokedStep, facts.accessor);
+      },
     });
     if (await tokens.self(session.signal))
       throw new Fault({ code: 'failed.revoke', message: 'The server still takes that token.', remedy: 'Look at its log.' });
@@ -75,6 +84,17 @@ export const vaultRevokeRoot: Flow = {
     };
   },
 };
+
+/** The run broke off behind it: what is left is to forget a token that is kept and opens nothing. */
+async function afterRevoking(session: Session, world: FlowWorld, { component, place, target }: OpenVault): Promise<FlowOutcome> {
+  const kept = await (await world.vault(session)).read(keptTokenName(target), session.signal);
+  if (kept !== undefined) session.hide(kept);
+  const isOver = kept !== undefined && (await new VaultTokens(place, kept).self(session.signal)) === undefined;
+  if (isOver) await forget(session, world, target);
+  return {
+    message: `The root token of ${component.id} was revoked before the run broke off${isOver ? '; it is forgotten here too' : ''}.`,
+  };
+}
 
 interface WayIn {
   evidence: string;

@@ -4,9 +4,12 @@ import { VaultTokens } from '../products/vault-tokens.ts';
 import type { Session } from '../session/session.ts';
 import { vaultRootAbout } from './about-vault.ts';
 import { collectShares } from './collect-shares.ts';
-import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
+import type { Flow, FlowOutcome, FlowWorld, Todo } from './flow.ts';
 import { handOutToken } from './hand-out-token.ts';
 import { type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
+
+/** Under which a run notes the nonce of its attempt. */
+const begunStep = 'begun';
 
 export const vaultRoot: Flow = {
   ...vaultRootAbout,
@@ -16,38 +19,56 @@ export const vaultRoot: Flow = {
     if (session.rehearsing) return rehearsed(session, vault);
     const generation = await generationOf(session, world, vault);
     const status = await generation.status(session.signal);
-    const way = status.started ? await chooseWay(session, status) : 'begin';
+    // Its one-time password went with the run that broke off.
+    const isOwn = status.started && session.noted(begunStep).includes(status.nonce);
+    const way = isOwn ? 'drop' : status.started ? await chooseWay(session, status) : 'begin';
     if (way === 'contribute') return contribute(session, generation, vault, status);
     if (status.started) await cancel(session, generation, vault, status.nonce, 'drop');
+    // Without a trace of the attempt it may have come to its end.
+    const isUnseen = !isOwn && session.noted(begunStep).length > 0;
     const begun = await session.act({
       id: 'start',
       right: 'reveal',
       request: `PUT /v1/${generation.path}/attempt`,
       target: vault.target,
-      run: (grant) => generation.start(grant),
+      run: async (grant) => {
+        const started = await generation.start(grant);
+        session.hide(started.otp);
+        await session.note(begunStep, started.status.nonce);
+        return started;
+      },
     });
     if (!begun) throw new Error('an act that is not rehearsed has an outcome');
-    session.hide(begun.otp);
     const encoded = await collectOwn(session, generation, vault, begun.status);
     const token = decodeRoot(encoded, begun.otp);
     session.hide(token);
     await handRootOut(session, vault, token);
     return {
       message: `${vault.component.id} has one more root token, and who asked for it has it.`,
-      todo: {
-        component: vault.component.id,
-        items: [
-          {
-            id: 'revoke-root',
-            title: 'Revoke it when the work is done',
-            detail: `It may do everything and never ends: quarterdeck vault revoke-root ${vault.component.id}`,
-            byHand: true,
-          },
-        ],
-      },
+      todo: { component: vault.component.id, items: todoOf(vault.component.id, isUnseen) },
     };
   },
 };
+
+function todoOf(id: string, isUnseen: boolean): Todo[] {
+  const items: Todo[] = [
+    {
+      id: 'revoke-root',
+      title: 'Revoke it when the work is done',
+      detail: `It may do everything and never ends: quarterdeck vault revoke-root ${id}`,
+      byHand: true,
+    },
+  ];
+  if (isUnseen) {
+    items.push({
+      id: 'unseen-root',
+      title: 'Look for a root token that nobody has',
+      detail: `The run broke off before, perhaps when its token was made already. "vault revoke-root ${id}" counts the others.`,
+      byHand: true,
+    });
+  }
+  return items;
+}
 
 /** Older servers ask for no token, newer ones for one with every call. */
 async function generationOf(session: Session, world: FlowWorld, { place, target }: OpenVault): Promise<RootGeneration> {
@@ -71,6 +92,7 @@ function chooseWay(session: Session, { progress, required }: CeremonyStatus): Pr
       { value: 'drop', label: 'Cancel it and begin anew', detail: 'the token comes to you' },
     ],
     initial: 'contribute',
+    fresh: true,
   });
 }
 

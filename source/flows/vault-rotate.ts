@@ -4,10 +4,15 @@ import type { Session } from '../session/session.ts';
 import { vaultRotateAbout } from './about-vault.ts';
 import { collectShares } from './collect-shares.ts';
 import type { Flow, FlowOutcome } from './flow.ts';
-import { handOut } from './hand-out.ts';
+import { handedOutStep, handOut } from './hand-out.ts';
 import { askCounts, type ShareCounts } from './share-counts.ts';
 import { type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
 import { proveShares, proveTyped } from './vault-prove.ts';
+
+/** Under which a run notes that the rotation is its own. */
+const begunStep = 'begun';
+/** Under which it notes that all were handed out, and are being proved. */
+const provingStep = 'proving';
 
 export const vaultRotate: Flow = {
   ...vaultRotateAbout,
@@ -20,6 +25,7 @@ export const vaultRotate: Flow = {
     const { token } = await tokenFor(session, world, target, { may: 'sudo on sys/rotate/root/*' });
     const rotation = await ShareRotation.open(place, { token, recovery }, session.signal);
     const begun = await beginRotation(session, rotation, vault);
+    if (begun === 'in force') return inForceAlready(component.id, status);
     if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal));
     const made = await collectShares(
       {
@@ -33,6 +39,7 @@ export const vaultRotate: Flow = {
     );
     const counts = { shares: made.shares.length, threshold: begun.threshold };
     await giveOut(session, rotation, vault, made, counts);
+    await session.note(provingStep, made.verificationNonce);
     if (made.verificationNonce !== '') await proveShares(session, rotation, target, made, counts);
     return outcomeOf(component.id, counts);
   },
@@ -43,8 +50,9 @@ async function beginRotation(
   session: Session,
   rotation: ShareRotation,
   { component, status: now, target }: OpenVault,
-): Promise<RotationStatus | 'proved'> {
+): Promise<RotationStatus | 'proved' | 'in force'> {
   const status = await rotation.status(session.signal);
+  if (!status.started && session.noted(provingStep).length > 0 && (await isSettled(session))) return 'in force';
   if (status.started) {
     const shown = status.verificationNonce !== '';
     const way = await session.ask.choice({
@@ -60,7 +68,8 @@ async function beginRotation(
         { value: 'drop', label: 'Cancel it and begin anew', detail: 'nothing is lost but the time of who gave theirs' },
         { value: 'leave', label: 'Leave it as it is' },
       ],
-      initial: shown ? 'leave' : 'continue',
+      initial: shown ? initialOf(session, status) : 'continue',
+      fresh: true,
     });
     if (way === 'continue') return status;
     if (way === 'prove') {
@@ -77,10 +86,37 @@ async function beginRotation(
     right: 'operate',
     request: `PUT /v1/${rotation.path}/init: ${counts.shares} shares, ${counts.threshold} of them open ${component.id}, in force once they are proved`,
     target,
-    run: (grant) => rotation.start(grant, counts),
+    run: async (grant) => {
+      const status = await rotation.start(grant, counts);
+      await session.note(begunStep, status.nonce);
+      return status;
+    },
   });
   if (!started) throw new Error('an act that is not rehearsed has an outcome');
   return started;
+}
+
+/** A run that is gone on with knows how many it handed out. */
+function initialOf(session: Session, { threshold }: RotationStatus): string {
+  const handed = new Set(session.noted(handedOutStep)).size;
+  if (session.noted(begunStep).length === 0) return 'leave';
+  return handed >= threshold ? 'prove' : 'drop';
+}
+
+/** Its last act may have come to its end: a server tells which rotation is under way, and not which one was the last. */
+async function isSettled(session: Session): Promise<boolean> {
+  const way = await session.ask.choice({
+    id: 'settled',
+    label: 'The run broke off while the new shares were proved, and no rotation is under way any more. How does it go on?',
+    help: 'With the last new share they came into force. If it was sealed or restarted before that, or somebody cancelled the rotation, the shares of before are.',
+    choices: [
+      { value: 'in-force', label: 'The new shares are in force', detail: 'nothing more is done' },
+      { value: 'anew', label: 'Rotate once more', detail: 'the holders give the shares that open it now' },
+    ],
+    initial: 'in-force',
+    fresh: true,
+  });
+  return way === 'in-force';
 }
 
 async function cancel(session: Session, rotation: ShareRotation, target: OpenVault['target'], nonce: string, id: string): Promise<void> {
@@ -156,6 +192,24 @@ function leftAt(id: string, progress: number, required: number, cause: Fault): F
     remedy: `Go on with it, or cancel it: quarterdeck vault rotate ${id}. Sealing or a restart ends it too.`,
     cause,
   });
+}
+
+function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOutcome {
+  return {
+    message: `${id} says ${threshold} of ${shares} key shares open it. Whether those are the new ones shows when it is next unsealed: keep those of before until then.`,
+    data: { shares, threshold },
+    todo: {
+      component: id,
+      items: [
+        {
+          id: 'try-shares',
+          title: 'See that the new shares open it',
+          detail: `quarterdeck vault rotate ${id} takes shares that are in force, and no others`,
+          byHand: true,
+        },
+      ],
+    },
+  };
 }
 
 function outcomeOf(id: string, { shares, threshold }: ShareCounts): FlowOutcome {

@@ -94,4 +94,18 @@ export class VaultAccess {
     if (answer.status !== 200 || secretId === '') throw vaultRefusal(answer, `make a secret id for ${cleanLine(name)}`);
     return { secretId, accessor: cleanLine(textIn(data, 'secret_id_accessor')) };
   }
+
+  async hasSecretId(mount: string, name: string, accessor: string, signal: AbortSignal): Promise<boolean> {
+    const answer = await this.#api.send('GET', `auth/${encodePath(mount)}/role/${encodePath(name)}/secret-id?list=true`, undefined, signal);
+    if (answer.status === 404) return false;
+    if (answer.status !== 200) throw vaultRefusal(answer, `list the secret ids of ${cleanLine(name)}`);
+    return textsIn(dataOf(answer), 'keys').includes(accessor);
+  }
+
+  /** Nobody logs in with it any more. */
+  async removeSecretId(grant: Grant, mount: string, name: string, accessor: string): Promise<void> {
+    const path = `auth/${encodePath(mount)}/role/${encodePath(name)}/secret-id-accessor/destroy`;
+    const answer = await this.#api.send('POST', path, { secret_id_accessor: accessor }, grant.signal);
+    if (answer.status !== 204 && answer.status !== 200) throw vaultRefusal(answer, `remove a secret id of ${cleanLine(name)}`);
+  }
 }

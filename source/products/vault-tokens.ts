@@ -19,6 +19,12 @@ export interface TokenFacts {
   type: string;
 }
 
+/** A token, and what it can be ended by without it. */
+export interface MadeToken {
+  token: string;
+  accessor: string;
+}
+
 /** How somebody logs in that has no token yet. */
 export type Login =
   | { method: 'approle'; mount: string; roleId: string; secretId: string }
@@ -69,8 +75,14 @@ export class VaultTokens {
     if (answer.status !== 204 && answer.status !== 200) throw vaultRefusal(answer, 'revoke the token');
   }
 
+  /** Ends the token of this accessor, for who does not have it. */
+  async revokeBehind(grant: Grant, accessor: string): Promise<void> {
+    const answer = await this.#api.send('POST', 'auth/token/revoke-accessor', { accessor }, grant.signal);
+    if (answer.status !== 204 && answer.status !== 200) throw vaultRefusal(answer, 'revoke a token');
+  }
+
   /** One that outlives this one. With `periodSeconds` it lasts for as long as it is renewed that often. */
-  async makeOrphan(grant: Grant, wanted: { policies: readonly string[]; name: string; periodSeconds: number }): Promise<string> {
+  async makeOrphan(grant: Grant, wanted: { policies: readonly string[]; name: string; periodSeconds: number }): Promise<MadeToken> {
     const body = {
       policies: wanted.policies,
       display_name: wanted.name,
@@ -79,7 +91,8 @@ export class VaultTokens {
     };
     const answer = await this.#api.send('POST', 'auth/token/create-orphan', body, grant.signal);
     if (answer.status !== 200) throw vaultRefusal(answer, 'make a token');
-    return clientTokenOf(answer.json);
+    const { auth } = answer.json as { auth?: Record<string, unknown> };
+    return { token: clientTokenOf(answer.json), accessor: cleanLine(textIn(auth ?? {}, 'accessor')) };
   }
 }
 

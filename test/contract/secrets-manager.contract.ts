@@ -389,6 +389,32 @@ export function secretsManagerContract(open: () => Promise<SecretsServer>): void
       expect(made.json.auth).toMatchObject({ policies: ['app', 'default'], lease_duration: 1200, metadata: { role_name: 'app' } });
     });
 
+    test('AppRole: a secret id is ended by its accessor, for who does not have it', async () => {
+      const role = 'auth/approle/role/app';
+      const roleId = (await asRoot('GET', `${role}/role-id`)).json.data?.['role_id'];
+      const { secret_id: secretId, secret_id_accessor: accessor } = (await asRoot('POST', `${role}/secret-id`, {})).json.data ?? {};
+      expect((await asRoot('GET', `${role}/secret-id?list=true`)).json.data?.['keys']).toContain(accessor);
+      const about = { secret_id_accessor: accessor };
+      expect((await asRoot('POST', `${role}/secret-id-accessor/destroy`, about)).status).toBe(204);
+      expect(refused(await ask('POST', 'auth/approle/login', { role_id: roleId, secret_id: secretId })).status).toBe(400);
+      expect((await asRoot('GET', `${role}/secret-id?list=true`)).json.data?.['keys'] ?? []).not.toContain(accessor);
+      expect(refused(await asRoot('POST', `${role}/secret-id-accessor/destroy`, about))).toEqual({
+        status: 500,
+        errors: [`1 error occurred:\n\t* failed to find accessor entry for secret_id_accessor: "${accessor}"\n\n`],
+      });
+      expect((await asRoot('POST', `${role}/secret-id-accessor/lookup`, about)).status).toBe(404);
+    });
+
+    test('a token is ended by its accessor too; one that is gone is a warning', async () => {
+      const { client_token: token, accessor } = (await asRoot('POST', 'auth/token/create-orphan', { policies: ['default'] })).json.auth as {
+        client_token: string;
+        accessor: string;
+      };
+      expect((await asRoot('POST', 'auth/token/revoke-accessor', { accessor })).status).toBe(204);
+      expect((await ask('GET', 'auth/token/lookup-self', undefined, token)).status).toBe(403);
+      expect((await asRoot('POST', 'auth/token/revoke-accessor', { accessor })).status).toBe(200);
+    });
+
     test('the ceremonies of old are closed', async () => {
       for (const path of ['sys/rekey/init', 'sys/generate-root/attempt']) {
         expect(refused(await ask('GET', path))).toEqual({ status: 405, errors: ['unsupported operation'] });

@@ -122,10 +122,11 @@ function actIn<T>(session: Session, act: Act<T>, watch: Watch, disturbance: Dist
   return session.act({ ...act, run, ...(isWatched && { limitMs: Number.POSITIVE_INFINITY }) });
 }
 
-/** What an act answers and may be a secret: tokens and keys are long. */
+/** What an act answers and may be a secret: tokens and keys are long. What only names them is none. */
 function longTextsIn(result: unknown): string[] {
   if (typeof result === 'string') return /^[\w+/=.-]{20,}$/.test(result) ? [result] : [];
-  return typeof result === 'object' && result !== null ? Object.values(result).flatMap(longTextsIn) : [];
+  if (typeof result !== 'object' || result === null) return [];
+  return Object.entries(result).flatMap(([name, part]) => (/nonce|accessor/i.test(name) ? [] : longTextsIn(part)));
 }
 
 /** A bug of ours with every secret of the run in its hands: in its words, its stack, its cause, and in a request that hangs on it. */

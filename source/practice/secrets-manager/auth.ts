@@ -84,7 +84,7 @@ interface Role {
 
 /** `auth/<mount>/role/...` of an AppRole mount. */
 export function answerRoles(core: Core, store: string, path: string, request: Request): Handled {
-  const [, name = '', what] = path.split('/');
+  const [, name = '', what, call] = path.split('/');
   const at = `${store}/role/${name}`;
   if (name === '') {
     const keys = core.barrier.list(`${store}/role/`);
@@ -121,6 +121,21 @@ export function answerRoles(core: Core, store: string, path: string, request: Re
     const keys = ids.flatMap((id) => (id?.role === name ? [id.accessor] : []));
     if (keys.length === 0) throw new Refusal(404);
     return { data: { keys } };
+  }
+  if (what === 'secret-id-accessor' && request.kind === 'write') {
+    const accessor = String(request.body['secret_id_accessor'] ?? '');
+    const at = core.barrier
+      .list(`${store}/secret-id/`)
+      .map((id) => `${store}/secret-id/${id}`)
+      .find((each) => core.barrier.get<{ accessor: string }>(each)?.accessor === accessor);
+    const missing = `failed to find accessor entry for secret_id_accessor: "${accessor}"`;
+    if (call === 'lookup')
+      return at
+        ? { data: { secret_id_accessor: accessor, secret_id_num_uses: 0, secret_id_ttl: 0 } }
+        : { status: 404, data: { error: missing } };
+    if (!at) throw new Refusal(500, oneError(missing));
+    core.barrier.delete(at);
+    return { status: 204 };
   }
   if (what !== undefined) throw new Refusal(404, oneError('unsupported path'));
   return {
