@@ -31,7 +31,11 @@ export interface KubeNode {
 
 export interface KubePod {
   metadata: Metadata;
-  spec?: { nodeName?: string; volumes?: readonly { name?: string; emptyDir?: unknown }[]; containers?: readonly { image?: string }[] };
+  spec?: {
+    nodeName?: string;
+    volumes?: readonly { name?: string; emptyDir?: unknown }[];
+    containers?: readonly { name?: string; image?: string }[];
+  };
   status?: {
     phase?: string;
     conditions?: readonly Condition[];
@@ -79,8 +83,13 @@ export const conditionOf = (conditions: readonly Condition[] | undefined, type: 
 
 export const isReady = ({ status }: KubeNode | KubePod): boolean => conditionOf(status?.conditions, 'Ready')?.status === 'True';
 
+/** Servers of k3s and RKE2 that hold nothing but etcd are upgraded as the others of the control plane are. */
 export const isControlPlane = ({ metadata: { labels = {} } }: KubeNode): boolean =>
-  'node-role.kubernetes.io/control-plane' in labels || 'node-role.kubernetes.io/master' in labels;
+  'node-role.kubernetes.io/control-plane' in labels || 'node-role.kubernetes.io/master' in labels || holdsEtcd({ metadata: { labels } });
+
+/** Told by k3s and RKE2 alone. */
+export const holdsEtcd = ({ metadata: { labels = {} } }: { metadata: Pick<Metadata, 'labels'> }): boolean =>
+  'node-role.kubernetes.io/etcd' in labels;
 
 /** `web/shop-6c9f7d8b5-b4x2q` */
 export const podName = ({ metadata: { namespace = '', name } }: KubePod): string => `${namespace}/${name}`;

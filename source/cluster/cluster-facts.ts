@@ -34,7 +34,7 @@ export interface ClusterFacts {
   unseen: readonly string[];
 }
 
-const component = /(?:^|\/)(kube-apiserver|kube-controller-manager|kube-scheduler|cloud-controller-manager|etcd)(?::|@)/;
+const component = /^(?:.*\/)?(kube-apiserver|kube-controller-manager|kube-scheduler|cloud-controller-manager|etcd)(?:[:@].*)?$/;
 
 /** Asks once for everything. Throws where the cluster does not answer, or no node may be seen. */
 export async function readCluster(api: ClusterApi, signal: AbortSignal): Promise<ClusterFacts> {
@@ -56,8 +56,9 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal): Promise
     return [];
   });
   const parts = system.flatMap((pod) =>
-    (pod.spec?.containers ?? []).flatMap(({ image = '' }) => {
-      const name = component.exec(image)?.[1];
+    (pod.spec?.containers ?? []).flatMap(({ name: own = '', image = '' }) => {
+      // RKE2 has all of them in one image, `hardened-kubernetes`.
+      const name = (component.exec(image) ?? component.exec(own))?.[1];
       return name ? [{ name, node: pod.metadata.name, image }] : [];
     }),
   );

@@ -1,4 +1,4 @@
-import type { KubeNode } from './api-shapes.ts';
+import { holdsEtcd, type KubeNode } from './api-shapes.ts';
 import type { Release } from './release.ts';
 
 export type DistributionKind = 'kubeadm' | 'k3s' | 'rke2' | 'talos' | 'eks' | 'gke' | 'aks' | 'unknown';
@@ -35,6 +35,22 @@ function kindOf({ vendor }: Release, nodes: readonly KubeNode[]): DistributionKi
   return 'unknown';
 }
 
+/** Of k3s and RKE2, whose servers are one program: control plane and kubelet go together. */
+export const isOneProgram = ({ kind }: Distribution): boolean => kind === 'k3s' || kind === 'rke2';
+
+/** What the first release of a patch is called there. */
+export function vendorOf({ kind }: Pick<Distribution, 'kind'>): string {
+  if (kind === 'k3s') return 'k3s1';
+  return kind === 'rke2' ? 'rke2r1' : '';
+}
+
+/** Where a node says why it does not come back. */
+export function whereItLogs({ kind }: Distribution, controlPlane: boolean): string {
+  if (kind === 'k3s') return `journalctl -u ${controlPlane ? 'k3s' : 'k3s-agent'}`;
+  if (kind === 'rke2') return `journalctl -u ${controlPlane ? 'rke2-server' : 'rke2-agent'}`;
+  return kind === 'talos' ? 'talosctl -n NODE logs kubelet' : 'journalctl -u kubelet';
+}
+
 /** Who made the cluster: it decides how it is upgraded. */
 export function distributionOf(apiServer: Release, nodes: readonly KubeNode[]): Distribution {
   const kind = kindOf(apiServer, nodes);
@@ -43,7 +59,7 @@ export function distributionOf(apiServer: Release, nodes: readonly KubeNode[]): 
     name: names[kind],
     managed: kind === 'eks' || kind === 'gke' || kind === 'aks',
     ...((kind === 'k3s' || kind === 'rke2') && {
-      embeddedEtcd: nodes.some(({ metadata }) => 'node-role.kubernetes.io/etcd' in (metadata.labels ?? {})),
+      embeddedEtcd: nodes.some(holdsEtcd),
     }),
   };
 }

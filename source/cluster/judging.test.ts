@@ -30,6 +30,10 @@ describe('who made a cluster', () => {
     ['v1.31.6', node({ annotations: { 'kubeadm.alpha.kubernetes.io/cri-socket': 'unix:///x' } }), { kind: 'kubeadm', managed: false }],
     ['v1.31.6', node(), { kind: 'unknown', managed: false }],
   ])('%s', (version, one, expected) => expect(distributionOf(release(version), [one])).toMatchObject(expected));
+
+  test('what the images of RKE2 say of when they were built is no part of the release', () => {
+    expect(release('v1.31.6-rke2r1-build20250214')).toMatchObject({ minor: 31, patch: 6, vendor: 'rke2r1' });
+  });
 });
 
 describe('the commands of a node', () => {
@@ -69,13 +73,18 @@ describe('the commands of a node', () => {
   test.each([
     ['k3s', /its installer forgets options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],
     ['rke2', /fetched from the network/, /INSTALL_RKE2_VERSION='v1\.32\.4\+rke2r1'/],
-    ['talos', /talosctl/, /talosctl upgrade --nodes/],
     ['eks', /its provider/, /node pool/],
     ['unknown', /not known here/, /kubelet to v1\.32\.4/],
   ] as const)('of %s are for a person, with the reason', (kind, why, text) => {
     const commands = nodeCommands(of(kind, 'Debian'), false);
     expect(commands).toMatchObject({ argv: [], hand: expect.stringMatching(why) });
     expect(commands.text.join('\n')).toMatch(text);
+  });
+  test('of Talos are its own program, which asks a node of the control plane and brings all along', () => {
+    expect(nodeCommands({ ...of('talos', 'Talos (v1.9.4)'), address: '10.0.0.10' }, false).text).toEqual([
+      'talosctl -n 10.0.0.10 upgrade-k8s --to 1.32.4 --dry-run',
+      'talosctl -n 10.0.0.10 upgrade-k8s --to 1.32.4',
+    ]);
   });
   test('on a system that is not known they are for a person', () => {
     expect(nodeCommands(of('kubeadm', 'Flatcar Container Linux'), false)).toMatchObject({

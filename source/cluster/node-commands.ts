@@ -1,4 +1,4 @@
-import type { DistributionKind } from './distribution.ts';
+import { type DistributionKind, vendorOf } from './distribution.ts';
 import { minorText, type Release } from './release.ts';
 
 /** What is to be run on a node. `hand` says why it is not run from here; the text is then for a person. */
@@ -13,6 +13,8 @@ export interface UpgradeTarget {
   to: Release;
   from: Release;
   osImage: string;
+  /** Where the node is asked, for programs that are not on it. */
+  address?: string | undefined;
 }
 
 type Family = 'apt' | 'dnf' | 'zypper' | 'other';
@@ -52,7 +54,7 @@ const byHand = (hand: string, text: string[]): NodeCommands => ({ argv: [], hand
 const releaseText = ({ major, minor, patch }: Release) => `v${major}.${minor}.${patch}`;
 
 /** The control plane's own step: `first` does the cluster's part, the other nodes of the control plane theirs. */
-export function controlPlaneCommands({ kind, from, to, osImage }: UpgradeTarget, first: boolean): NodeCommands {
+export function controlPlaneCommands({ kind, from, to, osImage, address }: UpgradeTarget, first: boolean): NodeCommands {
   const version = releaseText(to);
   switch (kind) {
     case 'kubeadm': {
@@ -74,10 +76,7 @@ export function controlPlaneCommands({ kind, from, to, osImage }: UpgradeTarget,
     case 'rke2':
       return installer(kind, to, 'server');
     case 'talos':
-      return byHand('Talos has no shell: talosctl does it from your machine', [
-        `talosctl upgrade-k8s --to ${version.slice(1)} --dry-run`,
-        `talosctl upgrade-k8s --to ${version.slice(1)}`,
-      ]);
+      return talos(to, address);
     case 'eks':
       return byHand('its provider does it', [`aws eks update-cluster-version --name CLUSTER --kubernetes-version ${minorText(to)}`]);
     case 'gke':
@@ -94,7 +93,7 @@ export function controlPlaneCommands({ kind, from, to, osImage }: UpgradeTarget,
 }
 
 /** The node's own step, when it is drained. */
-export function nodeCommands({ kind, from, to, osImage }: UpgradeTarget, controlPlane: boolean): NodeCommands {
+export function nodeCommands({ kind, from, to, osImage, address }: UpgradeTarget, controlPlane: boolean): NodeCommands {
   const version = releaseText(to);
   switch (kind) {
     case 'kubeadm': {
@@ -117,9 +116,7 @@ export function nodeCommands({ kind, from, to, osImage }: UpgradeTarget, control
     case 'rke2':
       return installer(kind, to, controlPlane ? 'server' : 'agent');
     case 'talos':
-      return byHand('Talos has no shell: talosctl does it from your machine', [
-        'talosctl upgrade --nodes NODE --image ghcr.io/siderolabs/installer:VERSION_OF_TALOS',
-      ]);
+      return talos(to, address);
     case 'eks':
     case 'gke':
     case 'aks':
@@ -129,9 +126,15 @@ export function nodeCommands({ kind, from, to, osImage }: UpgradeTarget, control
   }
 }
 
+/** Asks a node of the control plane, and brings everything along, the kubelets of all nodes too; none is drained. What is there already stays. */
+function talos(to: Release, address = 'CONTROL-PLANE'): NodeCommands {
+  const upgrade = ['talosctl', '-n', address, 'upgrade-k8s', '--to', releaseText(to).slice(1)];
+  return run([[...upgrade, '--dry-run'], upgrade]);
+}
+
 /** Their installer is fetched from the network and run, and forgets options that are in no file: a person does that. */
 function installer(kind: 'k3s' | 'rke2', to: Release, role: 'server' | 'agent'): NodeCommands {
-  const version = to.vendor === '' ? `${releaseText(to)}+${kind === 'k3s' ? 'k3s1' : 'rke2r1'}` : to.text;
+  const version = to.vendor === '' ? `${releaseText(to)}+${vendorOf({ kind })}` : to.text;
   if (kind === 'k3s')
     return byHand('its installer forgets options that are not in /etc/rancher/k3s/config.yaml: give them again', [
       `curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - ${role}`,

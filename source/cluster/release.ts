@@ -16,7 +16,9 @@ export function releaseOf(text: string | undefined): Release | undefined {
   const parsed = parse(text?.trim() ?? '', { loose: true });
   if (!parsed) return undefined;
   const { major, minor, patch, prerelease, build } = parsed;
-  return { major, minor, patch, vendor: [...prerelease, ...build].join('.'), text: text?.trim() ?? '' };
+  // RKE2's images say when they were built, too.
+  const vendor = [...prerelease, ...build].join('.').replace(/-build\d+$/, '');
+  return { major, minor, patch, vendor, text: text?.trim() ?? '' };
 }
 
 /** `v1.32.4`, `1.32.4` and `1.32` as an operator writes them. */

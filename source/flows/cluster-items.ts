@@ -3,13 +3,16 @@ import { checkBackups } from '../cluster/backup-checks.ts';
 import { checkCertificates } from '../cluster/certificate-check.ts';
 import { type CheckResult, looked } from '../cluster/check-result.ts';
 import { type Checker, checkers, judgeChecker } from '../cluster/checkers.ts';
+import { type Distribution, isOneProgram } from '../cluster/distribution.ts';
 import { planDrain, rehearseDrain } from '../cluster/drain.ts';
 import { checkHealth, checkNodes, checkPods, checkSkew, checkSupport } from '../cluster/node-checks.ts';
 import { checkRights } from '../cluster/rights-check.ts';
+import { checkTalos } from '../cluster/talos.ts';
+import { checkUpgradePlans } from '../cluster/upgrade-plans-check.ts';
 import { Fault } from '../faults/fault.ts';
 import { countText } from '../text/quantities.ts';
-import { observeSnapshot } from './cluster-snapshot.ts';
-import { type ClusterWalk, nodeItem, roundsOf, sections, tellCheck } from './cluster-walk.ts';
+import { observeSnapshot, snapshotTitle } from './cluster-snapshot.ts';
+import { type ClusterWalk, isDrained, nodeItem, roundsOf, sections, tellCheck } from './cluster-walk.ts';
 
 const checkerLimitMs = 120_000;
 
@@ -35,6 +38,12 @@ async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
   return [
     { id: 'skew', section: sections.where, title: 'Version skew', look: async () => checkSkew(facts) },
     { id: 'support', section: sections.where, title: 'Support', look: async () => checkSupport(facts, Date.now()) },
+    ...(facts.distribution.kind === 'talos'
+      ? [{ id: 'talos', section: sections.where, title: 'Talos itself', look: async () => checkTalos(facts, walk.target.minor) }]
+      : []),
+    ...(isOneProgram(facts.distribution)
+      ? [{ id: 'plans', section: sections.where, title: 'Upgrades by themselves', look: () => checkUpgradePlans(api, signal) }]
+      : []),
     { id: 'rights', section: sections.where, title: 'Rights', look: () => checkRights(api, signal) },
     { id: 'health', section: sections.health, title: 'API server and etcd', look: () => checkHealth(api, signal) },
     { id: 'nodes', section: sections.health, title: 'Nodes', look: async () => checkNodes(facts, ours) },
@@ -61,7 +70,7 @@ async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
       title: 'Certificates',
       look: async () =>
         facts.distribution.kind !== 'kubeadm'
-          ? { state: 'skipped', summary: `${facts.distribution.name} looks after its own` }
+          ? { state: 'skipped', summary: ownCertificates(facts.distribution) }
           : way
             ? checkCertificates(way, signal)
             : {
@@ -70,10 +79,10 @@ async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
                 advice: 'Run it there: kubeadm certs check-expiration',
               },
     },
-    { id: 'snapshot', section: sections.safety, title: 'etcd snapshot', look: () => observeSnapshot(walk) },
+    { id: 'snapshot', section: sections.safety, title: snapshotTitle(walk), look: () => observeSnapshot(walk) },
     { id: 'backups', section: sections.safety, title: 'Backups of workloads', look: () => checkBackups(api, Date.now(), signal) },
     ...facts.nodes
-      .filter((node) => roundsOf(walk, node).length > 0)
+      .filter((node) => isDrained(facts, node) && roundsOf(walk, node).length > 0)
       .map(
         (node): Item => ({
           id: `drain ${node.name}`,
@@ -91,11 +100,6 @@ export async function announce(walk: ClusterWalk): Promise<void> {
     if (!walk.list.item(id)) await walk.list.set(id, { section, title, state: 'todo' });
 }
 
-export async function lookAtSnapshot(walk: ClusterWalk): Promise<void> {
-  const result = await looked(() => observeSnapshot(walk));
-  if (result.state !== 'skipped') await tellCheck(walk, { id: 'snapshot', section: sections.safety, title: 'etcd snapshot' }, result);
-}
-
 /** Looks at everything. What cannot be looked at says why, and the others go on. */
 export async function observe(walk: ClusterWalk): Promise<void> {
   const { session, list } = walk;
@@ -111,6 +115,11 @@ export async function observe(walk: ClusterWalk): Promise<void> {
   session.progress({ id: 'pods', label: 'Pods read', done: true });
   await list.keepSeen();
 }
+
+const ownCertificates = (distribution: Distribution) =>
+  isOneProgram(distribution)
+    ? `${distribution.name} renews its own when it is restarted, within the last 90 days of them`
+    : `${distribution.name} looks after its own`;
 
 /** What asks is counted; where that may not be seen, and no program has looked at what is deployed, nobody has checked at all (R73). */
 async function checkUse({ api, target, session }: ClusterWalk, checked: () => Promise<CheckResult>): Promise<CheckResult> {

@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../cluster/api-client.ts';
 import type { CheckResult } from '../cluster/check-result.ts';
 import type { ClusterFacts, ClusterNode } from '../cluster/cluster-facts.ts';
+import { isOneProgram } from '../cluster/distribution.ts';
 import type { DrainPace } from '../cluster/drain.ts';
 import type { NodeCommands } from '../cluster/node-commands.ts';
 import { minorText, type Release } from '../cluster/release.ts';
@@ -96,6 +97,13 @@ export const isAt = (release: Release, target: Release): boolean =>
 
 /** `v1.31.6 to v1.32.4` */
 export const fromTo = (from: Release, to: Release): string => `${from.text} to ${to.text}`;
+
+/** Servers of k3s and RKE2 are restarted as they are, and Talos brings its kubelets along by itself: neither is drained. */
+export const isDrained = ({ distribution }: ClusterFacts, { controlPlane }: ClusterNode): boolean =>
+  distribution.kind !== 'talos' && !(isOneProgram(distribution) && controlPlane);
+
+/** Where a node of the control plane is asked from outside. */
+export const planeAddress = ({ nodes }: ClusterFacts): string | undefined => nodes.find(({ controlPlane }) => controlPlane)?.addresses[0];
 
 /** What is sent, for the audit. */
 export const commandText = ({ text }: NodeCommands): string => text.join(' && ');

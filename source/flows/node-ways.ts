@@ -1,4 +1,5 @@
 import type { ClusterNode } from '../cluster/cluster-facts.ts';
+import type { DistributionKind } from '../cluster/distribution.ts';
 import type { NodeOutcome, NodeWay } from '../cluster/node-way.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
@@ -71,19 +72,21 @@ function wayInPractice(run: NonNullable<NonNullable<FlowWorld['practice']>['runO
 
 /**
  * Finds how programs are run on the nodes of a cluster: on this machine where it is one, over ssh where a host of the configuration is one (by name or address), in
- * a container where kind made it. Undefined for a node that is none of them: its commands are shown, and a person runs them.
+ * a container where kind made it; for Talos by its own program. Undefined for a node that is none of them: its commands are shown, and a person runs them.
  */
 export class NodeWays {
   readonly #world: FlowWorld;
   readonly #place: string;
   readonly #signal: AbortSignal;
+  readonly #kind: DistributionKind | undefined;
   readonly #known = new Map<string, Promise<NodeWay | undefined>>();
   readonly #why = new Map<string, string>();
 
-  constructor(world: FlowWorld, place: string, signal: AbortSignal) {
+  constructor(world: FlowWorld, place: string, signal: AbortSignal, kind?: DistributionKind) {
     this.#world = world;
     this.#place = place;
     this.#signal = signal;
+    this.#kind = kind;
   }
 
   to(node: ClusterNode): Promise<NodeWay | undefined> {
@@ -103,7 +106,17 @@ export class NodeWays {
   async #find(node: ClusterNode): Promise<NodeWay | undefined> {
     const { practice } = this.#world;
     if (practice) return practice.runOnNode && wayInPractice(practice.runOnNode.bind(practice), node.name);
+    if (this.#kind === 'talos') return this.#talosctl(node);
     return (await this.#here(node)) ?? (await this.#overSsh(node)) ?? (await this.#container(node));
+  }
+
+  /** Talos has no shell: its program asks its API, from the host that is operated. */
+  async #talosctl({ name }: ClusterNode): Promise<NodeWay | undefined> {
+    const host = this.#world.hostOf(this.#place);
+    const way = wayOverHost(host, host.kind === 'ssh' ? `by talosctl on ${cleanLine(host.name)}` : 'by talosctl on this machine', true);
+    if ((await way.read(['talosctl', 'version', '--client'], this.#signal)).exitCode === 0) return way;
+    this.#why.set(name, 'there is no talosctl on this machine');
+    return undefined;
   }
 
   async #here({ name, addresses }: ClusterNode): Promise<NodeWay | undefined> {

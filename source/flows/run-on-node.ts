@@ -1,4 +1,5 @@
 import type { ClusterNode } from '../cluster/cluster-facts.ts';
+import { whereItLogs } from '../cluster/distribution.ts';
 import type { NodeCommands } from '../cluster/node-commands.ts';
 import { lastWords } from '../cluster/node-way.ts';
 import { Fault } from '../faults/fault.ts';
@@ -15,18 +16,22 @@ export async function runCommands(
   { what, commands, seen, destroys }: { what: string; commands: NodeCommands; seen: () => Promise<boolean>; destroys?: readonly string[] },
 ): Promise<void> {
   const { session, ways } = walk;
+  const isTalos = walk.facts.distribution.kind === 'talos';
   const way = commands.hand === undefined && !walk.hand ? await ways.to(node) : undefined;
   if (!way) {
     if (await seen()) return;
     const why = commands.hand ?? (walk.hand ? 'as you said' : ways.why(node));
     session.show({
       kind: 'text',
-      text: [`To be run on ${node.name}, as root (by hand: ${why}):`, ...commands.text.map((line) => `  ${line}`)].join('\n'),
+      text: [
+        `To be run ${isTalos ? 'where talosctl is' : `on ${node.name}, as root`} (by hand: ${why}):`,
+        ...commands.text.map((line) => `  ${line}`),
+      ].join('\n'),
     });
     if (session.rehearsing) return;
     const answer = await session.ask.choice({
       id: `ran ${what}`,
-      label: `Have they been run on ${node.name}?`,
+      label: isTalos ? 'Have they been run?' : `Have they been run on ${node.name}?`,
       help: commandText(commands),
       choices: [
         { value: 'done', label: 'Yes, go on', detail: 'what they did is looked at' },
@@ -41,12 +46,15 @@ export async function runCommands(
   }
   const { argv } = commands;
   if (!session.rehearsing && !(await seen()))
-    session.show({ kind: 'text', text: [`Runs on ${node.name}, ${way.shown}:`, ...commands.text.map((line) => `  ${line}`)].join('\n') });
+    session.show({
+      kind: 'text',
+      text: [`Runs ${isTalos ? '' : `on ${node.name}, `}${way.shown}:`, ...commands.text.map((line) => `  ${line}`)].join('\n'),
+    });
   await session.act({
     id: actId(walk, what),
     right: destroys ? 'destroy' : 'operate',
     title: what,
-    request: `on ${node.name}, ${way.shown}: ${commandText(commands)}`,
+    request: `${isTalos ? '' : `on ${node.name}, `}${way.shown}: ${commandText(commands)}`,
     target: targetOf(walk),
     ...(destroys && { consequences: destroys }),
     limitMs: commandsLimitMs,
@@ -72,7 +80,12 @@ export async function runCommands(
 const lastLines = (text: string): string[] => text.trim().split('\n').slice(-3).map(cleanLine).filter(Boolean);
 
 /** Waits until `look` says so; a cluster whose API server restarts answers nothing for a while. Throws `failed.node`. */
-export async function untilSeen(walk: ClusterWalk, label: string, look: () => Promise<string | undefined>): Promise<void> {
+export async function untilSeen(
+  walk: ClusterWalk,
+  { controlPlane }: { controlPlane: boolean },
+  label: string,
+  look: () => Promise<string | undefined>,
+): Promise<void> {
   const { session, pace } = walk;
   if (session.rehearsing) return;
   const endMs = performance.now() + pace.backMs;
@@ -93,7 +106,7 @@ export async function untilSeen(walk: ClusterWalk, label: string, look: () => Pr
       throw new Fault({
         code: 'failed.node',
         message: `${label}: ${last}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
-        remedy: 'Its kubelet says why (journalctl -u kubelet). The walk goes on from there.',
+        remedy: `The node says why (${whereItLogs(walk.facts.distribution, controlPlane)}). The walk goes on from there.`,
       });
     }
     await pauseFor(pace.lookMs, session.signal);

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
-import { type ClusterFacts, readCluster } from '../cluster/cluster-facts.ts';
+import { type ClusterFacts, type ClusterNode, readCluster } from '../cluster/cluster-facts.ts';
+import { isOneProgram } from '../cluster/distribution.ts';
 import { drainPace } from '../cluster/drain.ts';
 import { minorText, newestMinorAt } from '../cluster/release.ts';
 import { skewProblems } from '../cluster/skew.ts';
@@ -10,8 +11,8 @@ import { Checklist, storedChecklist } from '../session/checklist.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
-import { announce, lookAtSnapshot, observe } from './cluster-items.ts';
-import { canSnapshot, snapshotNow } from './cluster-snapshot.ts';
+import { announce, observe } from './cluster-items.ts';
+import { canSnapshot, lookAtSnapshot, snapshotNow, snapshotTitle } from './cluster-snapshot.ts';
 import { openCluster } from './cluster-target.ts';
 import { type ClusterWalk, fromTo, isAt, nodeItem, planeItem, roundsOf, sections, type WalkPace } from './cluster-walk.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
@@ -90,7 +91,7 @@ export async function upgradeCluster(
   session.progress({ id: 'look', label: 'Asked', done: true });
   showWhere(session, facts);
   session.show({ kind: 'text', text: pathLine(facts) });
-  const ways = new NodeWays(world, input.place, session.signal);
+  const ways = new NodeWays(world, input.place, session.signal, facts.distribution.kind);
   const first = facts.nodes.find(({ controlPlane }) => controlPlane);
   const way = first && facts.distribution.kind === 'kubeadm' ? await ways.to(first) : undefined;
   const { folder, who } = (await world.checklists?.()) ?? { folder: '', who: '' };
@@ -134,7 +135,7 @@ async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
     const report = await writeReport(session, input, list, 'Only looked.');
     const { blocked } = list;
     return {
-      message: `${blocked.length === 0 ? `Nothing is in the way from ${fromTo(walk.facts.apiServer, target)}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
+      message: `${blocked.length === 0 ? `Nothing is in the way ${isAt(walk.facts.apiServer, target) ? `of the nodes to ${target.text}` : `from ${fromTo(walk.facts.apiServer, target)}`}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
       data: checklistData(list),
       ...(blocked.length > 0 && { exitCode: 1 }),
     };
@@ -155,33 +156,57 @@ function steps({ facts, target, list }: ClusterWalk): { id: string; title: strin
       ? [{ id: 'control-plane', title: 'Control plane' }]
       : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}` }))
     ).map((each) => ({ ...each, done: facts.apiServers.every((release) => isAt(release, target)) })),
-    ...facts.nodes.map(({ name, kubelet }) => ({
-      id: nodeItem(name),
-      title: `${name}, ${kubelet.text}${isAt(kubelet, target) ? '' : ` to ${target.text}`}`,
-      done: isAt(kubelet, target) && list.note(nodeItem(name))?.data?.['cordoned'] !== 1,
-    })),
+    ...facts.nodes
+      .filter((node) => !isServer(facts, node))
+      .map(({ name, kubelet }) => ({
+        id: nodeItem(name),
+        title: `${name}, ${kubelet.text}${isAt(kubelet, target) ? '' : ` to ${target.text}`}`,
+        done: isAt(kubelet, target) && list.note(nodeItem(name))?.data?.['cordoned'] !== 1,
+      })),
   ];
 }
+
+/** Of k3s and RKE2: its kubelet is part of it, and upgraded with it. */
+const isServer = ({ distribution }: ClusterFacts, { controlPlane }: ClusterNode) => isOneProgram(distribution) && controlPlane;
 
 /** One that was left cordoned comes first; then the control plane's, then the others. */
 function order({ facts, list }: ClusterWalk): string[] {
   const left = (name: string) => list.note(nodeItem(name))?.data?.['cordoned'] === 1;
-  return [...facts.nodes].sort((one, other) => Number(left(other.name)) - Number(left(one.name))).map(({ name }) => name);
+  return [...facts.nodes]
+    .filter((node) => !isServer(facts, node))
+    .sort((one, other) => Number(left(other.name)) - Number(left(one.name)))
+    .map(({ name }) => name);
+}
+
+/** What comes next, by who made it. */
+function goText({ facts, target }: ClusterWalk): string {
+  if (facts.distribution.kind === 'talos') return 'Go on: all nodes together, as talosctl does it';
+  const first = isOneProgram(facts.distribution) ? 'one server after the other first, then' : 'the control plane first, then';
+  return `Go on: ${isAt(facts.apiServer, target) ? '' : `${first} `}one node after the other`;
 }
 
 /** Asks until nothing is in the way and somebody says go. */
 async function untilClear(walk: ClusterWalk): Promise<void> {
-  const { session, list, target, facts } = walk;
+  const { session, list, target } = walk;
   for (;;) {
     const fresh = list.item('snapshot')?.state !== 'blocked';
     const actions: WalkAction[] =
       !fresh && (await canSnapshot(walk))
-        ? [{ value: 'snapshot', label: 'Take an etcd snapshot now', detail: 'and verify it', first: true }]
+        ? [
+            {
+              value: 'snapshot',
+              label: `Take ${snapshotTitle(walk) === 'etcd snapshot' ? 'an etcd snapshot' : 'a copy of its state'} now`,
+              detail: 'and verify it',
+              first: true,
+            },
+          ]
         : [];
     const answer = await askWalk(session, list, {
       id: 'walk',
-      label: `Upgrade ${walk.context} from ${fromTo(facts.apiServer, target)}?`,
-      go: 'Go on: the control plane first, then one node after the other',
+      label: isAt(walk.facts.apiServer, target)
+        ? `Go on with the nodes of ${walk.context}, to ${target.text}?`
+        : `Upgrade ${walk.context} from ${fromTo(walk.facts.apiServer, target)}?`,
+      go: goText(walk),
       actions,
     });
     if (answer === 'snapshot') await snapshotNow(walk);

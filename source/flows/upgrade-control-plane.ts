@@ -1,7 +1,8 @@
 import { type ClusterNode, readNode } from '../cluster/cluster-facts.ts';
+import { isOneProgram } from '../cluster/distribution.ts';
 import { controlPlaneCommands } from '../cluster/node-commands.ts';
 import { type Release, releaseOf } from '../cluster/release.ts';
-import { type ClusterWalk, fromTo, isAt, planeItem, sections } from './cluster-walk.ts';
+import { type ClusterWalk, fromTo, isAt, planeAddress, planeItem, sections } from './cluster-walk.ts';
 import { runCommands, untilSeen } from './run-on-node.ts';
 
 async function planeRelease({ api, session, facts }: ClusterWalk, node: ClusterNode): Promise<Release | undefined> {
@@ -12,9 +13,18 @@ async function planeRelease({ api, session, facts }: ClusterWalk, node: ClusterN
   const image = pod?.spec?.containers?.[0]?.image;
   if (image !== undefined) return releaseOf(/:([^:/@]+)(?:@.*)?$/.exec(image)?.[1]);
   // In k3s and RKE2 all of it is one program; elsewhere what answers is all that can be seen.
-  if (facts.distribution.kind === 'k3s' || facts.distribution.kind === 'rke2')
-    return (await readNode(api, node.name, session.signal))?.kubelet;
+  if (isOneProgram(facts.distribution)) return (await readNode(api, node.name, session.signal))?.kubelet;
   return releaseOf((await api.get<{ gitVersion?: string }>('/version', session.signal)).gitVersion);
+}
+
+/** The next one is not touched before this one is well: two members of etcd that are away may be one too many. */
+async function settled({ api, session, facts, target }: ClusterWalk, { name }: ClusterNode): Promise<string | undefined> {
+  const node = await readNode(api, name, session.signal);
+  if (!node?.ready) return 'its node is not ready yet';
+  const { status } = await api.text('/readyz', session.signal);
+  if (status !== 200) return `/readyz answers ${status}`;
+  // In one program with the API server, its kubelet comes back last.
+  return isOneProgram(facts.distribution) && !isAt(node.kubelet, target) ? 'its kubelet is behind yet' : undefined;
 }
 
 /** The control plane, one node after the other: the first does the cluster's part. */
@@ -41,12 +51,15 @@ export async function upgradeControlPlane(walk: ClusterWalk): Promise<void> {
     }
     await list.set(id, { ...item, state: 'running', summary: fromTo(facts.apiServer, target) });
     const commands = controlPlaneCommands(
-      { kind: facts.distribution.kind, from: facts.apiServer, to: target, osImage: node.osImage },
+      { kind: facts.distribution.kind, from: facts.apiServer, to: target, osImage: node.osImage, address: planeAddress(facts) },
       first,
     );
     const snapshot = list.note('snapshot')?.data?.['file'];
     await runCommands(walk, node, {
-      what: `Upgrade the control plane on ${node.name} to ${target.text}`,
+      what:
+        facts.distribution.kind === 'talos'
+          ? `Upgrade Kubernetes on all nodes to ${target.text}`
+          : `Upgrade the control plane on ${node.name} to ${target.text}`,
       commands,
       seen: at,
       destroys: [
@@ -54,7 +67,7 @@ export async function upgradeControlPlane(walk: ClusterWalk): Promise<void> {
         'The API server restarts: for a moment nothing can be asked or changed.',
       ],
     });
-    await untilSeen(walk, `Control plane on ${node.name}`, async () => ((await at()) ? undefined : 'not there yet'));
+    await untilSeen(walk, node, `Control plane on ${node.name}`, async () => ((await at()) ? settled(walk, node) : 'not there yet'));
     if (!walk.session.rehearsing) await list.set(id, { ...item, state: 'ok', summary: `at ${target.text}`, evidence: commands.text });
     first = false;
   }
@@ -77,7 +90,7 @@ async function managedControlPlane(walk: ClusterWalk): Promise<void> {
         commands: { ...commands, hand: commands.hand ?? 'its nodes are not seen' },
         seen: at,
       });
-    await untilSeen(walk, 'Control plane', async () => ((await at()) ? undefined : 'not there yet'));
+    await untilSeen(walk, { controlPlane: true }, 'Control plane', async () => ((await at()) ? undefined : 'not there yet'));
   }
   if (!session.rehearsing) await list.set('control-plane', { ...item, state: 'ok', summary: `at ${target.text}` });
 }

@@ -3,7 +3,7 @@ import { setSchedulable } from '../cluster/drain.ts';
 import { nodeCommands } from '../cluster/node-commands.ts';
 import type { Release } from '../cluster/release.ts';
 import { Fault } from '../faults/fault.ts';
-import { actId, type ClusterWalk, isAt, nodeItem, roundsOf, sections, targetOf } from './cluster-walk.ts';
+import { actId, type ClusterWalk, isAt, isDrained, nodeItem, planeAddress, roundsOf, sections, targetOf } from './cluster-walk.ts';
 import { drain } from './drain-node.ts';
 import { runCommands, untilSeen } from './run-on-node.ts';
 
@@ -24,6 +24,34 @@ async function throwIfAnother({ api, session, list }: ClusterWalk, name: string)
   });
 }
 
+/** One that comes along with its control plane: what is still behind gets the same command once more. */
+async function undrained(walk: ClusterWalk, node: ClusterNode, goal: Release): Promise<void> {
+  const { api, session, facts, list } = walk;
+  const id = nodeItem(node.name);
+  const item = { section: sections.steps, title: node.name };
+  for (const release of roundsOf({ ...walk, target: goal }, node)) {
+    const waiting = async () => {
+      const now = await readNode(api, node.name, session.signal);
+      if (!now) return 'not in the cluster';
+      if (!isAt(now.kubelet, release)) return now.kubelet.text;
+      return now.ready ? undefined : `${now.kubelet.text}, not ready yet`;
+    };
+    await list.set(id, { ...item, state: 'running', summary: `${node.kubelet.text} to ${release.text}` });
+    // A rehearsed control plane has brought nobody along.
+    if (!session.rehearsing)
+      await runCommands(walk, node, {
+        what: `Bring ${node.name} to ${release.text}`,
+        commands: nodeCommands(
+          { kind: facts.distribution.kind, from: node.kubelet, to: release, osImage: node.osImage, address: planeAddress(facts) },
+          node.controlPlane,
+        ),
+        seen: async () => (await waiting()) === undefined,
+      });
+    await untilSeen(walk, node, node.name, waiting);
+  }
+  if (!session.rehearsing) await list.set(id, { ...item, state: 'ok', summary: `at ${goal.text}, ready` });
+}
+
 /** One node: cordon, drain, its commands, until it is back at its release and ready, uncordon. `only` is the release to stop at. */
 export async function upgradeNode(walk: ClusterWalk, name: string, only?: Release): Promise<void> {
   const { api, session, facts, list, target } = walk;
@@ -32,6 +60,10 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
   const item = { section: sections.steps, title: name };
   if (!before) {
     await list.set(id, { ...item, state: 'ok', summary: 'gone from the cluster meanwhile' });
+    return;
+  }
+  if (!isDrained(facts, before)) {
+    await undrained(walk, before, only ?? target);
     return;
   }
   const cordonedByUs = list.note(id)?.data?.['cordoned'] === 1;
@@ -74,7 +106,7 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
           return node !== undefined && isAt(node.kubelet, release) && node.ready;
         },
       });
-      await untilSeen(walk, name, async () => {
+      await untilSeen(walk, before, name, async () => {
         const node = await readNode(api, name, session.signal);
         if (!node) return 'not in the cluster';
         now = node;

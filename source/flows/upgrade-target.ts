@@ -1,4 +1,5 @@
 import type { ClusterFacts } from '../cluster/cluster-facts.ts';
+import { vendorOf } from '../cluster/distribution.ts';
 import type { NodeWay } from '../cluster/node-way.ts';
 import { compareReleases, minorText, newestMinorAt, type Release, releaseOf, typedRelease } from '../cluster/release.ts';
 import { kubeletLag } from '../cluster/skew.ts';
@@ -56,7 +57,9 @@ export async function chooseTarget(
   // A walk that was overtaken in another way is history.
   const goesOn = begun !== undefined && targetProblem(facts, begun) === undefined;
   const given = typeof input.options.to === 'string' ? input.options.to : goesOn ? begun : undefined;
-  const suggest = async () => (await planned(way, apiServer.minor + 1, session.signal))?.text ?? `v1.${apiServer.minor + 1}.0`;
+  const vendor = vendorOf(facts.distribution);
+  const suggest = async () =>
+    (await planned(way, apiServer.minor + 1, session.signal))?.text ?? `v1.${apiServer.minor + 1}.0${vendor === '' ? '' : `+${vendor}`}`;
   const typed =
     given ??
     (await session.ask.text({
@@ -76,7 +79,7 @@ export async function chooseTarget(
     });
   }
   const wanted = typedRelease(typed);
-  if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor, apiServer);
+  if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor || vendor, apiServer);
   const found = await planned(way, wanted?.minor ?? 0, session.signal);
   if (found) return found;
   throw new Fault({

@@ -188,7 +188,8 @@ export class Checklist {
   }
 
   #show({ id, title, state, summary, reason, by }: ChecklistItem): void {
-    const evidence = state === 'skipped' ? [reason, by].filter(Boolean).join(', ') : summary;
+    // What nobody skipped, but does not apply, says why itself.
+    const evidence = reason === undefined ? summary : [reason, by].filter(Boolean).join(', ');
     this.#session.show({ kind: 'item', id, title, state, ...(evidence !== '' && { evidence }) });
   }
 

@@ -12,6 +12,7 @@ import { openAudit } from '../../source/session/audit.ts';
 import type { AuditEntry } from '../../source/session/audit-chain.ts';
 import { openJournal } from '../../source/session/journal.ts';
 import { openSession } from '../../source/session/open-session.ts';
+import type { Session } from '../../source/session/session.ts';
 import { type ServedProduct, serveProduct } from '../contract/serve-product.ts';
 import { FleetDouble } from './fleet-double.ts';
 import { OperatorDouble } from './operator-double.ts';
@@ -34,6 +35,8 @@ export class ClusterStage {
   readonly ran: string[] = [];
   /** Called before each of them. */
   before: ((node: string, argv: readonly string[]) => Promise<void> | void) | undefined;
+  /** Called before and after each act, with its id. */
+  onAct: ((id: string, when: 'before' | 'after') => void) | undefined;
   /** What `/metrics` answers. */
   metrics = 200;
   /** Without it there is no way to the nodes. */
@@ -133,7 +136,16 @@ export class ClusterStage {
       audit: this.#audit,
       signal,
     });
-    return flow.run(session, { place: 'local', words, options }, this.#world);
+    const watched: Session = {
+      ...session,
+      act: async (request) => {
+        this.onAct?.(request.id, 'before');
+        const result = await session.act(request);
+        this.onAct?.(request.id, 'after');
+        return result;
+      },
+    };
+    return flow.run(watched, { place: 'local', words, options }, this.#world);
   }
 
   get #audit() {

@@ -6,9 +6,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** Servers that `test/real/servers` builds. */
-export type ServerName = 'headscale' | 'openbao' | 'authelia';
+export type ServerName = 'kube-apiserver' | 'headscale' | 'openbao' | 'authelia';
 
 const variables: Record<ServerName, string> = {
+  'kube-apiserver': 'QUARTERDECK_TEST_KUBE_APISERVER',
   headscale: 'QUARTERDECK_TEST_HEADSCALE',
   openbao: 'QUARTERDECK_TEST_OPENBAO',
   authelia: 'QUARTERDECK_TEST_AUTHELIA',

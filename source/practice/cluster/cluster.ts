@@ -4,15 +4,20 @@ import type { ApiServer, Forbidden } from './api-request.ts';
 import { apiListener } from './api-server.ts';
 import { Controllers, nodes, type Pace, pods } from './controllers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
+import { type Maker, makers } from './makers.ts';
 import { type NodeAnswer, NodePrograms } from './node-programs.ts';
 import { ObjectStore, seconds } from './object-store.ts';
 import { RequestTally } from './request-tally.ts';
 import { minorOf, resourceOf } from './resources.ts';
-import { buildScenery, controlPlane, imageOf, readyCondition, staticPods, workers } from './scenery.ts';
+import { buildScenery, controlPlane, imageOf, readyCondition, workers } from './scenery.ts';
 
 export interface ClusterOptions extends Partial<Pace> {
   /** The release of the control plane. `v1.31.6` by default; the workers are up to two minors behind. */
   version?: string;
+  /** kubeadm by default. */
+  maker?: Maker;
+  /** Nodes of the control plane: `cp-1`, `cp-2`. One by default. */
+  servers?: number;
   /** Lets everybody in without a token. False by default. */
   open?: boolean;
   /** Rights that the operator lacks. */
@@ -34,10 +39,10 @@ export interface PracticeCluster {
   readonly token: string;
   readonly store: ObjectStore;
   kubeconfig(serverUrl: string, caPem?: string): string;
-  /** Runs a program on a node as its root would: kubeadm, etcdctl, etcdutl, apt-get, systemctl. Undefined for any other. */
+  /** Runs a program on a node as its root would: kubeadm, etcdctl, etcdutl, apt-get, systemctl, k3s, talosctl. Undefined for any other. */
   onNode(node: string, argv: readonly string[]): Promise<NodeAnswer> | undefined;
-  /** A new release of the control plane: the API server is back with it at once, its counts are not. */
-  upgradeControlPlane(version: string): void;
+  /** A new release of a node of the control plane, the first one by default: its API server is back with it at once, its counts are not. */
+  upgradeControlPlane(version: string, server?: string): void;
   /** A new release of a node's kubelet: the node is not ready while it restarts. Throws when it would be newer than the API server. */
   upgradeKubelet(node: string, version: string): void;
   /** Lets a check of the health pages fail, or recover: `etcd`. */
@@ -60,13 +65,16 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
   const controllers = new Controllers(store, { podStartMs: options.podStartMs ?? 1500, terminationMs: options.terminationMs ?? 2000 });
   const nodeRestartMs = options.nodeRestartMs ?? 4000;
   const health = { failing: new Set<string>() };
-  let version = options.version ?? 'v1.31.6';
+  const maker = makers[options.maker ?? 'kubeadm'];
+  let version = options.version ?? `v1.31.6${maker.suffix}`;
   let surroundings: ProductSurroundings | undefined;
   let run = new AbortController();
   let built = false;
 
-  const behind = (minors: number, patch: number): string => `v1.${minorOf(version) - minors}.${patch}`;
-  const kubelets = { [controlPlane]: version, [workers[0]]: version, [workers[1]]: behind(1, 10), [workers[2]]: behind(2, 14) };
+  const behind = (minors: number, patch: number): string =>
+    maker.lagging ? `v1.${minorOf(version) - minors}.${patch}${maker.suffix}` : version;
+  const servers = Array.from({ length: options.servers ?? 1 }, (_, index) => `cp-${index + 1}`);
+  const kubelets = { [workers[1]]: behind(1, 10), [workers[2]]: behind(2, 14) };
 
   const api: ApiServer = {
     store,
@@ -102,17 +110,19 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
     controllers.after(10_000, beat);
   };
 
-  const upgradeControlPlane = (next: string): void => {
-    version = next;
-    for (const program of staticPods) {
-      const pod = store.find(pods, `${program}-${controlPlane}`, 'kube-system');
+  const upgradeControlPlane = (next: string, server = controlPlane): void => {
+    for (const { name, image } of maker.staticPods(next)) {
+      const pod = store.find(pods, `${name}-${server}`, 'kube-system');
       if (pod !== undefined) {
         store.update(pods, pod, (copy) => {
-          copy.spec.containers[0].image = imageOf(program, next);
-          if (copy.status.containerStatuses?.[0]) copy.status.containerStatuses[0].image = imageOf(program, next);
+          copy.spec.containers[0].image = image;
+          if (copy.status.containerStatuses?.[0]) copy.status.containerStatuses[0].image = image;
         });
       }
     }
+    // The first is the one that is asked.
+    if (server !== controlPlane) return;
+    version = next;
     const proxy = store.find(daemonSets, 'kube-proxy', 'kube-system');
     if (proxy !== undefined) {
       store.update(daemonSets, proxy, (copy) => {
@@ -139,7 +149,14 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
     controllers.after(nodeRestartMs, () => settle(true));
   };
 
-  const programs = new NodePrograms({ store, apiServer: () => version, upgradeControlPlane, upgradeKubelet });
+  const programs = new NodePrograms({
+    store,
+    maker: options.maker ?? 'kubeadm',
+    servers,
+    apiServer: () => version,
+    upgradeControlPlane,
+    upgradeKubelet,
+  });
 
   const product: PracticeProduct = {
     listeners: { [clusterPort]: apiListener(api) },
@@ -150,7 +167,7 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
       given.signal.addEventListener('abort', () => run.abort(), { once: true });
       if (!built) {
         built = true;
-        buildScenery(store, { apiServer: version, kubelets }, options.morePods ?? 0);
+        buildScenery(store, { apiServer: version, kubelets, servers, maker }, options.morePods ?? 0);
       }
       api.tally = new RequestTally();
       // Some old program in the cluster reads what the next release no longer serves.

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { nodes } from './controllers.ts';
+import type { Maker } from './makers.ts';
 import type { ObjectStore } from './object-store.ts';
 import { minorOf, resources } from './resources.ts';
 import { controlPlane } from './scenery.ts';
+import { VendorPrograms } from './vendor-programs.ts';
 
 export interface NodeAnswer {
   exitCode: number;
@@ -12,13 +14,15 @@ export interface NodeAnswer {
 
 export interface NodeSurroundings {
   store: ObjectStore;
+  maker: Maker;
+  servers: readonly string[];
   apiServer(): string;
-  upgradeControlPlane(version: string): void;
+  upgradeControlPlane(version: string, server?: string): void;
   upgradeKubelet(node: string, version: string): void;
 }
 
-const said = (stdout: string, stderr = ''): NodeAnswer => ({ exitCode: 0, stdout, stderr });
-const failed = (exitCode: number, stderr: string, stdout = ''): NodeAnswer => ({ exitCode, stdout, stderr });
+export const said = (stdout: string, stderr = ''): NodeAnswer => ({ exitCode: 0, stdout, stderr });
+export const failed = (exitCode: number, stderr: string, stdout = ''): NodeAnswer => ({ exitCode, stdout, stderr });
 const versionIn = (argv: readonly string[]): string | undefined => argv.find((word) => /^v?1\.\d+\.\d+$/.test(word))?.replace(/^v?/, 'v');
 
 /** The programs that an upgrade needs on a node; what they change is seen through the API. */
@@ -28,13 +32,20 @@ export class NodePrograms {
   readonly #installed = new Map<string, string>();
   readonly #snapshots = new Map<string, { revision: number; totalKey: number; totalSize: number }>();
 
+  readonly #vendor: VendorPrograms;
+
   constructor(around: NodeSurroundings) {
     this.#around = around;
+    this.#vendor = new VendorPrograms(around);
   }
 
   run(node: string, argv: readonly string[]): Promise<NodeAnswer> | undefined {
     const [program = '', ...rest] = argv;
     const words = rest.filter((word) => !word.startsWith('-'));
+    if (this.#around.maker !== 'kubeadm') {
+      const answer = this.#vendor.run(node, program.split('/').at(-1) ?? '', rest);
+      return answer && Promise.resolve(answer);
+    }
     switch (program.split('/').at(-1)) {
       case 'kubeadm':
         return Promise.resolve(this.#kubeadm(node, words, rest));
@@ -80,10 +91,13 @@ export class NodePrograms {
           ? `${JSON.stringify(this.#plan(wanted ?? nextMinor(running)), undefined, 4)}\n`
           : `[upgrade/versions] Cluster version: ${running.slice(1)}\n[upgrade/versions] Target version: ${wanted ?? nextMinor(running)}\n`,
       );
-    if (words[1] === 'node')
+    if (words[1] === 'node') {
+      // On another node of the control plane it brings its pods to what the first one is.
+      if (node !== controlPlane && this.#around.servers.includes(node)) this.#around.upgradeControlPlane(running, node);
       return said(
         `[upgrade] Reading configuration from the "kubeadm-config" ConfigMap in namespace "kube-system"...\n[upgrade/kubelet-config] The kubelet configuration for this node was successfully upgraded!\n`,
       );
+    }
     if (words[1] !== 'apply') return failed(1, 'missing subcommand; "upgrade" is not meant to be run on its own\n');
     if (node !== controlPlane) return failed(1, '[upgrade/config] FATAL: this node is no control-plane node\n');
     if (wanted === undefined) return failed(1, 'missing one or more required arguments. Required arguments: [version]\n');

@@ -8,6 +8,8 @@ export interface Resource {
   short?: readonly string[];
   /** Served under another version too, from the same objects: the API is on its way out. */
   leaving?: { version: string; deprecated: string; removed: string; replacement: string };
+  /** Served by what these made alone, from this minor on. */
+  only?: { vendors: RegExp; since: number };
   /** `status`, `eviction` */
   sub?: readonly string[];
 }
@@ -64,6 +66,8 @@ export const resources: readonly Resource[] = [
   other('certificates.k8s.io', 'certificatesigningrequests', 'CertificateSigningRequest', false, { short: ['csr'] }),
   other(flowControl, 'flowschemas', 'FlowSchema', false, { leaving: beta3 }),
   other(flowControl, 'prioritylevelconfigurations', 'PriorityLevelConfiguration', false, { leaving: beta3 }),
+  other('k3s.cattle.io', 'etcdsnapshotfiles', 'ETCDSnapshotFile', false, { only: { vendors: /k3s|rke2/, since: 28 } }),
+  other('upgrade.cattle.io', 'plans', 'Plan', true, { only: { vendors: /k3s|rke2/, since: 0 } }),
   other('velero.io', 'backups', 'Backup', true),
   other('velero.io', 'schedules', 'Schedule', true),
   other('velero.io', 'backupstoragelocations', 'BackupStorageLocation', true, { short: ['bsl'] }),
@@ -82,7 +86,8 @@ export const minorOf = (version: string): number => Number(/^v?1\.(\d+)/.exec(ve
 
 /** The versions under which a resource is served by this release. */
 export const versionsOf = (resource: Resource, apiServer: string): string[] => {
-  const { leaving } = resource;
+  const { leaving, only } = resource;
+  if (only !== undefined && (!only.vendors.test(apiServer) || minorOf(apiServer) < only.since)) return [];
   return leaving !== undefined && minorOf(apiServer) < minorOf(leaving.removed) ? [resource.version, leaving.version] : [resource.version];
 };
 
@@ -119,16 +124,19 @@ const groupOf = (group: string, apiServer: string) => {
   return { name: group, versions: shapes, preferredVersion: shapes[0] };
 };
 
-export const groupNames = (): string[] => [...new Set(resources.map(({ group }) => group))].filter((group) => group !== '');
+export const groupNames = (apiServer: string): string[] =>
+  [...new Set(resources.filter((resource) => versionsOf(resource, apiServer).length > 0).map(({ group }) => group))].filter(
+    (group) => group !== '',
+  );
 
 export const apiGroupList = (apiServer: string) => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
-  groups: [...groupNames().map((group) => groupOf(group, apiServer)), authorizationGroup],
+  groups: [...groupNames(apiServer).map((group) => groupOf(group, apiServer)), authorizationGroup],
 });
 
 export const apiGroup = (group: string, apiServer: string) =>
-  groupNames().includes(group) ? { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group, apiServer) } : undefined;
+  groupNames(apiServer).includes(group) ? { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group, apiServer) } : undefined;
 
 const accessReviews = {
   kind: 'APIResourceList',

@@ -1,5 +1,6 @@
 import { nodes, pods } from './controllers.ts';
 import type { Draft, KubeObject } from './kube-object.ts';
+import type { MakerFacts } from './makers.ts';
 import { type ObjectStore, seconds } from './object-store.ts';
 import { runningStatus } from './pods.ts';
 import { resourceOf } from './resources.ts';
@@ -10,13 +11,13 @@ export const workers = ['worker-1', 'worker-2', 'worker-3'] as const;
 /** Of which release each node is: the workers were left behind, each a minor more. */
 export interface Releases {
   apiServer: string;
+  /** The nodes of the control plane; the first is `cp-1`. */
+  servers: readonly string[];
+  maker: MakerFacts;
   kubelets: Readonly<Record<string, string>>;
 }
 
-export const staticPods = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
-const etcdVersion = '3.5.16-0';
-export const imageOf = (program: string, version: string): string =>
-  `registry.k8s.io/${program}:${program === 'etcd' ? etcdVersion : version}`;
+export const imageOf = (program: string, version: string): string => `registry.k8s.io/${program}:${version}`;
 
 const condition = (type: string, status: string, reason: string, message: string, since: string) => ({
   type,
@@ -32,8 +33,9 @@ export const readyCondition = (ready: boolean, since: string) =>
     ? condition('Ready', 'True', 'KubeletReady', 'kubelet is posting ready status', since)
     : condition('Ready', 'False', 'KubeletNotReady', 'container runtime status check may not have completed yet', since);
 
-function nodeOf(name: string, index: number, kubelet: string, since: string): Draft {
-  const leader = name === controlPlane;
+function nodeOf(name: string, index: number, { apiServer, kubelets, servers, maker }: Releases, since: string): Draft {
+  const leader = servers.includes(name);
+  const kubelet = kubelets[name] ?? apiServer;
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -45,9 +47,9 @@ function nodeOf(name: string, index: number, kubelet: string, since: string): Dr
         'kubernetes.io/arch': 'amd64',
         'kubernetes.io/hostname': name,
         'kubernetes.io/os': 'linux',
-        ...(leader ? { 'node-role.kubernetes.io/control-plane': '' } : {}),
+        ...(leader ? maker.serverLabels : {}),
       },
-      annotations: { 'kubeadm.alpha.kubernetes.io/cri-socket': 'unix:///var/run/containerd/containerd.sock' },
+      annotations: maker.nodeAnnotations,
     },
     spec: {
       podCIDR: `10.244.${index}.0/24`,
@@ -77,7 +79,7 @@ function nodeOf(name: string, index: number, kubelet: string, since: string): Dr
         kubeletVersion: kubelet,
         machineID: `0123456789abcdef0123456789abcde${index}`,
         operatingSystem: 'linux',
-        osImage: 'Debian GNU/Linux 12 (bookworm)',
+        osImage: maker.osImage,
         systemUUID: `00000000-0000-4000-8000-00000000000${index}`,
       },
     },
@@ -153,7 +155,9 @@ export function buildScenery(store: ObjectStore, releases: Releases, morePods: n
     }
     places.forEach((nodeName, index) => {
       const podName =
-        group === 'statefulsets' ? `${name}-${index}` : `${owner.metadata.name}-${['b4x2q', 'h7k9m', 'n2c5v', 't8w3z'][index]}`;
+        group === 'statefulsets'
+          ? `${name}-${index}`
+          : `${owner.metadata.name}-${['b4x2q', 'h7k9m', 'n2c5v', 't8w3z', 'r6d8j', 'w9f4g'][index]}`;
       addPod(namespace, nodeName, { name: podName, labels, ownerReferences: refer(owner) }, template.spec);
     });
   };
@@ -195,8 +199,9 @@ export function buildScenery(store: ObjectStore, releases: Releases, morePods: n
       status: { phase: 'Active' },
     });
   }
-  [controlPlane, ...workers].forEach((name, index) => {
-    const node = store.create(nodes, nodeOf(name, index, releases.kubelets[name] ?? releases.apiServer, since));
+  const all = [...releases.servers, ...workers];
+  all.forEach((name, index) => {
+    const node = store.create(nodes, nodeOf(name, index, releases, since));
     add(
       'coordination.k8s.io',
       'leases',
@@ -208,36 +213,36 @@ export function buildScenery(store: ObjectStore, releases: Releases, morePods: n
       },
       'kube-node-lease',
     );
-    if (name !== controlPlane) return;
-    for (const program of staticPods) {
+    if (!releases.servers.includes(name)) return;
+    for (const program of releases.maker.staticPods(releases.apiServer)) {
       addPod(
         'kube-system',
         name,
         {
-          name: `${program}-${name}`,
-          labels: { component: program, tier: 'control-plane' },
-          annotations: { 'kubernetes.io/config.mirror': `${program}-mirror`, 'kubernetes.io/config.source': 'file' },
+          name: `${program.name}-${name}`,
+          labels: { component: program.name, tier: 'control-plane' },
+          annotations: { 'kubernetes.io/config.mirror': `${program.name}-mirror`, 'kubernetes.io/config.source': 'file' },
           ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid: node.metadata.uid, controller: true }],
         },
         {
           hostNetwork: true,
           priorityClassName: 'system-node-critical',
-          containers: [{ name: program, image: imageOf(program, releases.apiServer) }],
+          containers: [program],
         },
       );
     }
   });
-  const all = [controlPlane, ...workers];
+  if (releases.maker.proxied)
+    workload(
+      'daemonsets',
+      'DaemonSet',
+      { namespace: 'kube-system', name: 'kube-proxy', replicas: all.length, image: imageOf('kube-proxy', releases.apiServer) },
+      all,
+    );
   workload(
     'daemonsets',
     'DaemonSet',
-    { namespace: 'kube-system', name: 'kube-proxy', replicas: 4, image: imageOf('kube-proxy', releases.apiServer) },
-    all,
-  );
-  workload(
-    'daemonsets',
-    'DaemonSet',
-    { namespace: 'kube-system', name: 'kube-flannel', replicas: 4, image: 'ghcr.io/flannel-io/flannel:v0.26.4' },
+    { namespace: 'kube-system', name: 'kube-flannel', replicas: all.length, image: 'ghcr.io/flannel-io/flannel:v0.26.4' },
     all,
   );
   workload(

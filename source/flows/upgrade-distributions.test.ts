@@ -1,0 +1,307 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ClusterStage } from '../../test/doubles/cluster-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { Fault } from '../faults/fault.ts';
+import type { ClusterOptions } from '../practice/cluster/cluster.ts';
+import type { Maker } from '../practice/cluster/makers.ts';
+import type { ChecklistItem } from '../session/checklist.ts';
+import type { Question } from '../session/session.ts';
+
+let stage: ClusterStage;
+afterEach(() => stage.close());
+
+/** Goes on wherever nothing is in the way, takes a snapshot first, and runs on the nodes what is shown, as a person would. */
+class AtTheDesk extends OperatorDouble {
+  /** What was run by hand, as `node: words`. */
+  readonly byHand: string[] = [];
+  override async ask(question: Question): Promise<string | readonly string[]> {
+    this.asked.push(question);
+    // One that was left while it restarts is not ready yet, and looked at again.
+    if (question.id === 'walk' && 'choices' in question)
+      return ['snapshot', 'go', 'again'].find((wanted) => question.choices.some(({ value }) => value === wanted)) ?? 'leave';
+    if (!question.id.startsWith('ran ')) throw new Fault({ code: 'usage.unanswered', message: question.label, remedy: 'Answer it.' });
+    const [, node = ''] = /run on (\S+)\?/.exec(question.label) ?? [];
+    for (const line of (question.help ?? '').split(' && ')) {
+      this.byHand.push(`${node}: ${line}`);
+      const answer = await stage.cluster.onNode(node, line.split(' '));
+      expect(answer, line).toMatchObject({ exitCode: 0 });
+    }
+    return 'done';
+  }
+}
+
+const itemsOf = (data: unknown): Record<string, ChecklistItem> =>
+  Object.fromEntries((data as { items: ChecklistItem[] }).items.map((item) => [item.id, item]));
+
+async function open(options: ClusterOptions): Promise<void> {
+  stage = await ClusterStage.open(options);
+  for (const name of ['postgres', 'queue-old'])
+    await stage.ask(`/apis/policy/v1/namespaces/data/poddisruptionbudgets/${name}`, { method: 'DELETE' });
+}
+const skip = ['webhooks=off for the night', 'deprecated=our own controller is moved next week'];
+const changes = () =>
+  stage.ran.filter((line) => /save|etcd snapshot|\.backup|upgrade-k8s|upgrade apply|upgrade node/.test(line) && !/--dry-run/.test(line));
+
+describe('k3s with etcd (R73)', () => {
+  test('a snapshot by its own program, servers one at a time and not drained, then agents a minor at a time', async () => {
+    await open({ maker: 'k3s', servers: 3 });
+    const desk = new AtTheDesk('terminal');
+    stage.operator = desk;
+    const { message, data } = await stage.run(['practice'], { to: '1.32.4', skip });
+    expect(message).toBe('practice is at v1.32.4+k3s1: the control plane and 6 nodes.');
+    expect(changes()).toEqual(['cp-1: k3s etcd-snapshot save --name before-upgrade']);
+    expect(desk.byHand).toEqual([
+      ...['cp-1', 'cp-2', 'cp-3'].map(
+        (node) => `${node}: curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='v1.32.4+k3s1' sh -s - server`,
+      ),
+      ...[
+        ['worker-1', 'v1.32.4+k3s1'],
+        ['worker-2', 'v1.31.6+k3s1'],
+        ['worker-2', 'v1.32.4+k3s1'],
+        ['worker-3', 'v1.30.10+k3s1'],
+        ['worker-3', 'v1.31.6+k3s1'],
+        ['worker-3', 'v1.32.4+k3s1'],
+      ].map(([node, version]) => `${node}: curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - agent`),
+    ]);
+    const items = itemsOf(data);
+    expect(Object.keys(items).filter((id) => /^(?:drain|node|control-plane) /.test(id))).toEqual([
+      ...['worker-1', 'worker-2', 'worker-3'].map((name) => `drain ${name}`),
+      ...['cp-1', 'cp-2', 'cp-3'].map((name) => `control-plane ${name}`),
+      ...['worker-1', 'worker-2', 'worker-3'].map((name) => `node ${name}`),
+    ]);
+    expect(items['snapshot']).toMatchObject({
+      state: 'ok',
+      summary: expect.stringMatching(/^before-upgrade-cp-1-\d+ on cp-1 \(3\.\d MB\)/),
+    });
+    expect(items['certificates']).toMatchObject({
+      state: 'skipped',
+      summary: expect.stringMatching(/renews its own when it is restarted/),
+    });
+    const acts = (await stage.audited()).filter(({ phase }) => phase === 'after').map(({ act }) => act ?? '');
+    expect(acts.filter((act) => /cp-/.test(act))).toEqual([]);
+    expect(acts.filter((act) => act.startsWith('cordon'))).toEqual(['cordon worker-1', 'cordon worker-2', 'cordon worker-3']);
+  });
+
+  test('before 1.28 its snapshots are listed in a ConfigMap', async () => {
+    await open({ maker: 'k3s', version: 'v1.27.16+k3s1' });
+    expect(itemsOf((await stage.run(['practice'], { to: '1.28.5', check: true })).data)['snapshot']).toMatchObject({ state: 'blocked' });
+    await stage.cluster.onNode('cp-1', ['k3s', 'etcd-snapshot', 'save']);
+    expect(itemsOf((await stage.run(['practice'], { to: '1.28.5', check: true })).data)['snapshot']).toMatchObject({
+      state: 'ok',
+      summary: expect.stringMatching(/^on-demand-cp-1-\d+ on cp-1/),
+    });
+  });
+
+  test('plans that upgrade nodes by themselves are named; one at work is in the way', async () => {
+    await open({ maker: 'k3s' });
+    const plan = (applying: string[]) => ({
+      apiVersion: 'upgrade.cattle.io/v1',
+      kind: 'Plan',
+      metadata: { name: 'k3s-agent' },
+      spec: { channel: 'https://update.k3s.io/v1-release/channels/stable', concurrency: 2 },
+      status: { applying },
+    });
+    const path = '/apis/upgrade.cattle.io/v1/namespaces/default/plans';
+    await stage.ask(path, { method: 'POST', body: JSON.stringify(plan([])) });
+    expect(itemsOf((await stage.run(['practice'], { to: '1.32.4', check: true })).data)['plans']).toMatchObject({
+      state: 'warning',
+      summary: '1 plan of the system-upgrade-controller: k3s-agent',
+      evidence: [expect.stringMatching(/default\/k3s-agent .*channels\/stable {2}2 at a time/)],
+    });
+    await stage.ask(`${path}/k3s-agent`, { method: 'DELETE' });
+    await stage.ask(path, { method: 'POST', body: JSON.stringify(plan(['worker-1'])) });
+    expect(itemsOf((await stage.run(['practice'], { to: '1.32.4', check: true })).data)['plans']).toMatchObject({
+      state: 'blocked',
+      summary: expect.stringMatching(/at work on worker-1$/),
+    });
+  });
+});
+
+describe('k3s with SQLite (R73)', () => {
+  test('SQLite copies itself, with the token beside it, and the copy is read', async () => {
+    await open({ maker: 'k3s-sqlite' });
+    const desk = new AtTheDesk('terminal');
+    stage.operator = desk;
+    const { message, data } = await stage.run(['practice'], { to: '1.32.4', skip });
+    expect(message).toMatch(/^practice is at v1\.32\.4\+k3s1/);
+    expect(changes()[0]).toMatch(
+      /^cp-1: sqlite3 \/var\/lib\/rancher\/k3s\/server\/db\/state\.db \.backup '\/var\/backups\/k3s\/quarterdeck-\d{8}T\d{6}Z\.db'$/,
+    );
+    expect(stage.ran.filter((line) => /cp -p/.test(line))).toEqual([
+      expect.stringMatching(/^cp-1: cp -p \/var\/lib\/rancher\/k3s\/server\/token \/var\/backups\/k3s\/quarterdeck-\S+\.db\.token$/),
+    ]);
+    expect(itemsOf(data)['snapshot']).toMatchObject({
+      title: 'Copy of its state',
+      state: 'ok',
+      summary: expect.stringMatching(/\(\d+ rows\), read by sqlite3/),
+    });
+    const [walk] = desk.asked.filter(({ id }) => id === 'walk');
+    expect(walk && 'choices' in walk && walk.choices[0]).toMatchObject({ value: 'snapshot', label: 'Take a copy of its state now' });
+  });
+
+  test('without a way to the server nobody sees its state, and that is in the way', async () => {
+    await open({ maker: 'k3s-sqlite' });
+    stage.reached = false;
+    expect(itemsOf((await stage.run(['practice'], { to: '1.32.4', check: true })).data)['snapshot']).toMatchObject({
+      state: 'blocked',
+      advice: expect.stringMatching(/With k3s stopped on cp-1, copy \/var\/lib\/rancher\/k3s\/server\/db and .*token/),
+    });
+  });
+});
+
+describe('RKE2 (R73)', () => {
+  test('servers first, each installed and restarted; its static pods tell what runs', async () => {
+    await open({ maker: 'rke2', servers: 2 });
+    const desk = new AtTheDesk('terminal');
+    stage.operator = desk;
+    const { message, data } = await stage.run(['practice'], { to: 'v1.32.4+rke2r2', skip });
+    expect(message).toBe('practice is at v1.32.4+rke2r2: the control plane and 5 nodes.');
+    expect(changes()).toEqual(['cp-1: rke2 etcd-snapshot save --name before-upgrade']);
+    expect(desk.byHand.slice(0, 6)).toEqual(
+      [
+        ['cp-1', 'server'],
+        ['cp-2', 'server'],
+        ['worker-1', 'agent'],
+      ].flatMap(([node, role]) => [
+        `${node}: curl -sfL https://get.rke2.io | INSTALL_RKE2_VERSION='v1.32.4+rke2r2' INSTALL_RKE2_TYPE=${role} sh -`,
+        `${node}: systemctl restart rke2-${role}`,
+      ]),
+    );
+    expect(itemsOf(data)['after']).toMatchObject({ state: 'ok' });
+    const where = desk.shown.find((view) => view.kind === 'table' && view.title === 'Where it is');
+    expect(JSON.stringify(where)).toMatch(/"API server","v1\.31\.6\+rke2r1","RKE2"/);
+    expect(JSON.stringify(where)).toMatch(/kube-scheduler-cp-1","v1\.31\.6-rke2r1-build20250214"/);
+  });
+});
+
+describe('Talos (R73)', () => {
+  test('its own program takes the snapshot and brings all nodes along; none is drained', async () => {
+    await open({ maker: 'talos', servers: 3 });
+    stage.operator = new AtTheDesk('terminal');
+    const { message, data } = await stage.run(['practice'], { to: '1.32.4', skip });
+    expect(message).toBe('practice is at v1.32.4: the control plane and 6 nodes.');
+    expect(changes()).toEqual([
+      expect.stringMatching(/^cp-1: talosctl -n 10\.0\.0\.10 etcd snapshot \S+\/talos-snapshots\/quarterdeck-\S+\.db$/),
+      'cp-1: talosctl -n 10.0.0.10 upgrade-k8s --to 1.32.4',
+    ]);
+    const items = itemsOf(data);
+    expect(items['talos']).toMatchObject({ state: 'ok', summary: 'Talos 1.9 runs Kubernetes 1.27 to 1.32' });
+    expect(items['snapshot']).toMatchObject({
+      state: 'ok',
+      evidence: expect.arrayContaining([expect.stringMatching(/hash c25fd181, revision \d+/)]),
+    });
+    expect(Object.keys(items).filter((id) => id.startsWith('drain'))).toEqual([]);
+    const acts = (await stage.audited()).filter(({ phase }) => phase === 'after').map(({ act }) => act ?? '');
+    expect(acts).toEqual(['snapshot', 'Upgrade Kubernetes on all nodes to v1.32.4']);
+  });
+
+  test('one that is too old for the release is in the way, with what comes first', async () => {
+    await open({ maker: 'talos', version: 'v1.32.4' });
+    expect(itemsOf((await stage.run(['practice'], { to: '1.33.1', check: true })).data)['talos']).toMatchObject({
+      state: 'blocked',
+      summary: 'Talos 1.9 runs Kubernetes 1.27 to 1.32: too old for 1.33 on cp-1, worker-1, worker-2, worker-3',
+      advice: expect.stringMatching(/talosctl -n NODE upgrade --image ghcr\.io\/siderolabs\/installer:v1\.10\.N$/),
+    });
+  });
+});
+
+test('kubeadm with three nodes of the control plane: the first applies, the others follow (R73)', async () => {
+  await open({ servers: 3 });
+  stage.operator = new AtTheDesk('terminal');
+  const { message } = await stage.run(['practice'], { to: '1.32.4', skip });
+  expect(message).toMatch(/^practice is at v1\.32\.4: the control plane and 6 nodes\./);
+  expect(
+    changes()
+      .filter((line) => /: kubeadm/.test(line))
+      .slice(0, 3),
+  ).toEqual(['cp-1: kubeadm upgrade apply v1.32.4 -y', 'cp-2: kubeadm upgrade node', 'cp-3: kubeadm upgrade node']);
+});
+
+describe.each<Maker>(['kubeadm', 'k3s', 'k3s-sqlite', 'rke2', 'talos'])('a cluster of %s', (maker) => {
+  test('rehearsed, nothing changes and everything is told', async () => {
+    await open({ maker });
+    stage.rehearsing = true;
+    const before = await stage.nodes();
+    const { message } = await stage.run(['practice'], { to: '1.32.4', skip });
+    expect(message).toMatch(/^Rehearsed: practice is still at v1\.31\.6/);
+    expect(await stage.nodes()).toEqual(before);
+    expect(changes()).toEqual([]);
+    expect(stage.operator.texts().join('\n')).toMatch(maker === 'talos' ? /upgrade-k8s --to 1\.32\.4/ : /PATCH \/api\/v1\/nodes\/worker-3/);
+  });
+
+  test.each(['before', 'after'] as const)(
+    'broken off %s every act, somebody else goes on each time: nothing is done twice, and the end is the same',
+    { timeout: 120_000 },
+    async (when) => {
+      await open({ maker });
+      stage.operator = new AtTheDesk('terminal');
+      await stage.run(['practice'], { to: '1.32.4', skip });
+      // A snapshot's name has its time in it.
+      const done = (desks: readonly AtTheDesk[]) =>
+        [...changes(), ...desks.flatMap(({ byHand }) => byHand)].map((line) => line.replace(/\d{8}T\d{6}Z/, 'TIME')).sort();
+      const once = done([stage.operator as AtTheDesk]);
+      const end = await stage.nodes();
+      await stage.close();
+
+      await open({ maker });
+      const desks: AtTheDesk[] = [];
+      const broken = new Set<string>();
+      for (;;) {
+        const ending = new AbortController();
+        stage.onAct = (id, moment) => {
+          const name = id.replace(/ \(\d+\)$/, '');
+          // Once at each, so that the walk gets on.
+          if (moment !== when || broken.has(name)) return;
+          broken.add(name);
+          ending.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Go on.' }));
+        };
+        stage.who = `operator-${desks.length}@desk`;
+        const desk = new AtTheDesk('terminal');
+        desks.push(desk);
+        stage.operator = desk;
+        const outcome = await stage
+          .run(['practice'], desks.length === 1 ? { to: '1.32.4', skip } : {}, ending.signal)
+          .catch((thrown: unknown) => thrown);
+        if (!(outcome instanceof Fault)) {
+          expect(outcome).toMatchObject({ message: expect.stringMatching(/^practice is at v1\.32\.4/) });
+          break;
+        }
+        expect(outcome).toMatchObject({ kind: 'interrupted', remedy: expect.stringMatching(/quarterdeck upgrade practice$/) });
+        expect(desks.length).toBeLessThan(60);
+      }
+      // One at least for each act, so that it was broken off there.
+      expect(desks.length).toBeGreaterThan(broken.size);
+      expect(await stage.nodes()).toEqual(end);
+      expect(done(desks)).toEqual(once);
+    },
+  );
+});
+
+test('continued by somebody on another machine who was handed the checklist; the report names both (R73)', async () => {
+  await open({ maker: 'k3s' });
+  const handed = join(stage.folder, 'handed-over.json');
+  const ending = new AbortController();
+  stage.onAct = (id) => {
+    if (id === 'drain worker-1') ending.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Go on.' }));
+  };
+  stage.operator = new AtTheDesk('terminal');
+  await expect(
+    stage.run(['practice'], { to: '1.32.4', skip, checklist: handed, report: join(stage.folder, 'night.md') }, ending.signal),
+  ).rejects.toMatchObject({
+    message: expect.stringMatching(/worker-1 is still cordoned/),
+    remedy: expect.stringMatching(/--checklist \S+handed-over\.json$/),
+  });
+  expect(await readFile(join(stage.folder, 'night.md'), 'utf8')).toMatch(/Not finished\./);
+  stage.onAct = undefined;
+  stage.who = 'grace@laptop';
+  stage.operator = new AtTheDesk('terminal');
+  const report = join(stage.folder, 'morning.md');
+  await stage.run(['practice'], { checklist: handed, report });
+  expect(stage.operator.texts().join('\n')).toMatch(/Goes on with the walk to v1\.32\.4\+k3s1 that ada@desk began/);
+  const text = await readFile(report, 'utf8');
+  expect(text).toMatch(/ada@desk/);
+  expect(text).toMatch(/grace@laptop/);
+  expect(text).toMatch(/\*\*worker-1\*\*: ok\./);
+});
