@@ -42,14 +42,23 @@ export async function loggedIn(
     target: { host: input.place, component: component.id },
     run: (grant) => ui.logIn(grant, login),
   });
-  const outcome = await use({ ui, component });
-  await session.act({
-    id: 'log out',
-    right: 'operate',
-    request: ui.dialect === 'basic' ? 'forget user and password' : 'DELETE /api/session',
-    target: { host: input.place, component: component.id },
-    run: (grant) => ui.logOut(grant),
-  });
+  const logOut = () =>
+    session.act({
+      id: 'log out',
+      right: 'operate',
+      request: ui.dialect === 'basic' ? 'forget user and password' : 'DELETE /api/session',
+      target: { host: input.place, component: component.id },
+      run: (grant) => ui.logOut(grant),
+    });
+  let outcome: FlowOutcome;
+  try {
+    outcome = await use({ ui, component });
+  } catch (thrown) {
+    // Esc, a wrong name: the session would stay open behind whoever left.
+    if (!session.signal.aborted) await logOut().catch(() => undefined);
+    throw thrown;
+  }
+  await logOut();
   return outcome;
 }
 

@@ -74,11 +74,11 @@ export class TunnelUiDouble {
       if (method === 'GET') return { status: 200, json: { requiresPassword: true, authenticated: isIn } };
       if (method === 'DELETE') {
         this.#session = undefined;
-        return { status: 204 };
+        return { status: 200, json: { success: true } };
       }
-      if (sent['password'] !== this.password) return { status: 401, json: { error: 'Incorrect Password' } };
+      if (sent['password'] !== this.password) return { status: 401, json: { statusCode: 401, stack: [] } };
       this.#session = `s%3A${randomUUID()}`;
-      return { status: 204, headers: { 'set-cookie': `connect.sid=${this.#session}; Path=/; HttpOnly` } };
+      return { status: 200, json: { success: true }, headers: { 'set-cookie': `connect.sid=${this.#session}; Path=/; HttpOnly` } };
     }
     if (!isIn) return { status: 401, json: { error: 'Not Logged In' } };
     const [, id, what] = new RegExp(`^${base}(?:/([^/]+))?(?:/(\\w+))?$`).exec(url) ?? [];
@@ -102,7 +102,7 @@ export class TunnelUiDouble {
       };
     if (method === 'DELETE') this.clients = this.clients.filter((one) => one !== client);
     else client.enabled = what === 'enable';
-    return { status: 204 };
+    return { status: 200, json: { success: true } };
   }
 }
 
