@@ -57,11 +57,11 @@ export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: Che
   const found: { text: string; gone: boolean }[] =
     checker === 'pluto'
       ? ((parsed as { items?: PlutoItem[] }).items ?? []).map(({ name, namespace, api = {}, removed }) => ({
-          text: `${namespace ?? ''}/${name ?? ''}: ${api.kind ?? ''} ${api.version ?? ''}, gone in ${api['removed-in'] ?? '?'}${api['replacement-api'] ? `, use ${api['replacement-api']}` : ''}`,
+          text: `${namespace ? `${namespace}/` : ''}${name ?? ''}: ${api.kind ?? ''} ${api.version ?? ''}, gone in ${api['removed-in']?.replace(/^v|\.0$/g, '') || 'a later one'}${api['replacement-api'] ? `, use ${api['replacement-api']}` : ''}`,
           gone: removed === true || isRemovedBy(api['removed-in'] ?? '', targetMinor),
         }))
       : (Array.isArray(parsed) ? (parsed as KubentItem[]) : []).map(({ Name, Namespace, Kind, ApiVersion, RuleSet, ReplaceWith }) => ({
-          text: `${Namespace ?? ''}/${Name ?? ''}: ${Kind ?? ''} ${ApiVersion ?? ''} (${RuleSet ?? ''})${ReplaceWith ? `, use ${ReplaceWith}` : ''}`,
+          text: `${Namespace ? `${Namespace}/` : ''}${Name ?? ''}: ${Kind ?? ''} ${ApiVersion ?? ''} (${RuleSet ?? ''})${ReplaceWith ? `, use ${ReplaceWith}` : ''}`,
           gone: isRemovedBy(/1\.\d+/.exec(RuleSet ?? '')?.[0] ?? '', targetMinor),
         }));
   const evidence = found.map(({ text }) => text);

@@ -2,6 +2,7 @@ import { checkApiServices, checkDeprecated, checkStoredVersions, checkWebhooks }
 import { checkBackups } from '../cluster/backup-checks.ts';
 import { checkCertificates } from '../cluster/certificate-check.ts';
 import { type CheckResult, looked } from '../cluster/check-result.ts';
+import { blindSpots, inSightOf } from '../cluster/checker-sight.ts';
 import { type Checker, checkers, judgeChecker } from '../cluster/checkers.ts';
 import { type Distribution, isOneProgram } from '../cluster/distribution.ts';
 import { planDrain, rehearseDrain } from '../cluster/drain.ts';
@@ -129,7 +130,7 @@ async function checkUse({ api, target, session }: ClusterWalk, checked: () => Pr
 }
 
 /** pluto and kubent, where the host has one of them. */
-async function runCheckers({ world, input, context, target, session }: ClusterWalk): Promise<CheckResult> {
+async function runCheckers({ world, input, context, kubeconfig, target, session, api }: ClusterWalk): Promise<CheckResult> {
   const host = world.hostOf(input.place);
   const results: CheckResult[] = [];
   for (const checker of Object.keys(checkers) as Checker[]) {
@@ -137,6 +138,8 @@ async function runCheckers({ world, input, context, target, session }: ClusterWa
       const outcome = await host.exec(checkers[checker](target.text, context), {
         signal: session.signal,
         limitMs: checkerLimitMs,
+        // The context may be in a file that they would not look into.
+        env: { KUBECONFIG: kubeconfig.join(':') },
         limitBytes: 8 * 1024 * 1024,
       });
       const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
@@ -148,7 +151,10 @@ async function runCheckers({ world, input, context, target, session }: ClusterWa
     }
   }
   const worstOne = results.find(({ state }) => state === 'blocked') ?? results.find(({ state }) => state === 'warning') ?? results[0];
-  if (worstOne) return { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
+  if (worstOne) {
+    const told = { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
+    return worstOne.state === 'blocked' ? told : inSightOf(told, await blindSpots(api, session.signal));
+  }
   return {
     state: 'warning',
     unseen: true,

@@ -26,6 +26,8 @@ export interface ClusterWalk {
   world: FlowWorld;
   api: ClusterApi;
   context: string;
+  /** The files that it comes from. */
+  kubeconfig: readonly string[];
   /** As of the last look. */
   facts: ClusterFacts;
   target: Release;

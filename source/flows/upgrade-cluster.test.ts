@@ -170,6 +170,70 @@ describe('looking (R73)', () => {
     });
   });
 
+  describe('pluto, as 5.22.7 answered this very cluster', () => {
+    /** It wrote the same, and ended with 0, when the group of what it had found was away, and when it might not be listed. */
+    const silent = { exitCode: 0, stdout: '{"target-versions":{"cert-manager":"v1.5.3","istio":"v1.11.0","k8s":"v1.32.4"}}\n' };
+    const found = {
+      exitCode: 4,
+      stdout:
+        '{"items":[{"name":"catch-all","api":{"version":"flowcontrol.apiserver.k8s.io/v1beta3","kind":"FlowSchema","deprecated-in":"v1.24.0","removed-in":"v1.32.0","replacement-api":"flowcontrol.apiserver.k8s.io/v1","replacement-available-in":"","component":"k8s"},"deprecated":true,"removed":true,"replacementAvailable":false}],"target-versions":{"cert-manager":"v1.5.3","istio":"v1.11.0","k8s":"v1.32.4"}}\n',
+    };
+    const asked: { argv: readonly string[]; env: Readonly<Record<string, string>> }[] = [];
+    const withPluto = async (answer: typeof silent, options: Parameters<typeof ClusterStage.open>[0] = {}) => {
+      await stage.close();
+      stage = await ClusterStage.open(options);
+      stage.checker = (argv, env) => {
+        if (argv[0] !== 'pluto') return undefined;
+        asked.push({ argv, env });
+        return answer;
+      };
+    };
+
+    test('is told the release, the context and its file; what it finds is in the way', async () => {
+      await withPluto(found);
+      const items = itemsOf((await stage.run(['practice'], { to, check: true })).data);
+      expect(asked.at(-1)).toMatchObject({
+        argv: ['pluto', 'detect-all-in-cluster', '-o', 'json', '--target-versions', 'k8s=v1.32.4', '--kube-context', 'practice'],
+        env: { KUBECONFIG: join(stage.folder, 'kubeconfig') },
+      });
+      expect(items['checker']).toMatchObject({
+        state: 'blocked',
+        summary: 'pluto: 1 that 1.32 does not serve',
+        evidence: [
+          'pluto: 1 that 1.32 does not serve',
+          'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, gone in 1.32, use flowcontrol.apiserver.k8s.io/v1',
+        ],
+      });
+    });
+
+    test('its silence is believed where it can see everything', async () => {
+      await withPluto(silent);
+      expect(itemsOf((await stage.run(['practice'], { to, check: true })).data)['checker']).toMatchObject({
+        state: 'ok',
+        summary: 'pluto found nothing',
+      });
+    });
+
+    test.each([
+      ['is away', { away: ['flowcontrol.apiserver.k8s.io'] }, /flowcontrol\.apiserver\.k8s\.io is away$/],
+      [
+        'may not be listed',
+        { forbidden: [{ verb: 'list', group: 'flowcontrol.apiserver.k8s.io', resource: '*' }] },
+        /the right to list everything is missing$/,
+      ],
+    ])('its silence about what %s is none, and without the metric nobody has looked (R73)', async (_, options, words) => {
+      await withPluto(silent, options);
+      stage.metrics = 403;
+      const items = itemsOf((await stage.run(['practice'], { to, check: true })).data);
+      expect(items['checker']).toMatchObject({
+        state: 'warning',
+        summary: expect.stringMatching(/^pluto found nothing, but does not see all: /),
+      });
+      expect(items['checker']?.summary).toMatch(words);
+      expect(items['deprecated']).toMatchObject({ state: 'blocked' });
+    });
+  });
+
   test('half of the API is away, and the rest is looked at', async () => {
     await stage.close();
     stage = await ClusterStage.open({ away: ['policy', 'velero.io', 'apiextensions.k8s.io', 'discovery.k8s.io'], delayMs: 5 });

@@ -86,7 +86,7 @@ export async function upgradeCluster(
   pace: WalkPace = walkPace,
 ): Promise<FlowOutcome> {
   session.progress({ id: 'look', label: 'Asking the cluster' });
-  const { api, context } = await openCluster(session, input, world, named);
+  const { api, context, config } = await openCluster(session, input, world, named);
   const facts = await readCluster(api, session.signal);
   session.progress({ id: 'look', label: 'Asked', done: true });
   showWhere(session, facts);
@@ -114,7 +114,22 @@ export async function upgradeCluster(
   if (between.size > 0)
     await list.keep('via', { kind: 'done', data: Object.fromEntries([...between].map(([minor, { text }]) => [minor, text])) });
   const hand = input.options.hand === true;
-  const walk: ClusterWalk = { session, input, world, api, context, facts, target, list, ways, between, hand, pace, tries: new Map() };
+  const walk: ClusterWalk = {
+    session,
+    input,
+    world,
+    api,
+    context,
+    kubeconfig: config.files,
+    facts,
+    target,
+    list,
+    ways,
+    between,
+    hand,
+    pace,
+    tries: new Map(),
+  };
   for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
   try {
     return await walkThrough(walk);

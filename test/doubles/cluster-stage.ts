@@ -37,6 +37,10 @@ export class ClusterStage {
   before: ((node: string, argv: readonly string[]) => Promise<void> | void) | undefined;
   /** Called before and after each act, with its id. */
   onAct: ((id: string, when: 'before' | 'after') => void) | undefined;
+  /** What a program on the operator's host answers; none is there otherwise. */
+  checker:
+    | ((argv: readonly string[], env: Readonly<Record<string, string>>) => { exitCode: number; stdout: string } | undefined)
+    | undefined;
   /** What `/metrics` answers. */
   metrics = 200;
   /** Without it there is no way to the nodes. */
@@ -102,7 +106,14 @@ export class ClusterStage {
         throw new Error('no engine on this stage');
       },
       // Its own programs are none of this cluster's.
-      hostOf: () => ({ ...host, exec: (argv, options) => host.exec([`/nowhere/${argv[0]}`, ...argv.slice(1)], options) }),
+      hostOf: () => ({
+        ...host,
+        exec: async (argv, options) => {
+          const answer = this.checker?.(argv, options.env ?? {});
+          if (!answer) return host.exec([`/nowhere/${argv[0]}`, ...argv.slice(1)], options);
+          return { exitCode: answer.exitCode, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(''), cut: false };
+        },
+      }),
       catalog: { entries: [], get: () => undefined, problems: [] },
       vault: () => Promise.reject(new Error('no vault on this stage')),
       stackFolderOf: async () => this.folder,
