@@ -1,4 +1,5 @@
 // Bundles source/ into dist/: main.js, which loads chunks when first needed (bundle/start.mjs), and the compiled catalog. Recipes and measurements: CONTRIBUTING.md.
+// node build.mjs MAIN FOLDER bundles another program in the same way, without a catalog: the benchmark has one to compare with.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,6 +8,9 @@ import { build, transform } from 'esbuild';
 import { plainCharacters } from './bundle/plain-segmenter.mjs';
 import { startParts } from './bundle/start-parts.mjs';
 
+const own = 'source/main.ts';
+const [, , main = own, folder = 'dist'] = process.argv;
+const parts = main === own ? startParts : { main: [main] };
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
 /** The same change in a library's file at every build; one that no longer fits stops the build, so that it is looked at again. */
@@ -195,13 +199,14 @@ const stubs = {
   },
 };
 
-rmSync('dist', { recursive: true, force: true });
-mkdirSync('dist', { recursive: true });
-execFileSync(process.execPath, ['--import', 'tsx', 'source/catalog/compile-main.ts'], { stdio: ['ignore', 'inherit', 'inherit'] });
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+if (main === own)
+  execFileSync(process.execPath, ['--import', 'tsx', 'source/catalog/compile-main.ts'], { stdio: ['ignore', 'inherit', 'inherit'] });
 
 const result = await build({
-  entryPoints: { main: 'source/main.ts' },
-  outdir: 'dist',
+  entryPoints: { main },
+  outdir: folder,
   entryNames: 'chunks/[name]-[hash]',
   bundle: true,
   splitting: true,
@@ -289,8 +294,8 @@ const chunkOf = (entry) => {
 };
 /** Each file costs its share of a millisecond at every start, so what is needed together is one. */
 const partOf = new Map();
-for (const [part, entries] of Object.entries(startParts)) {
-  const file = join('dist/chunks', `${part}.js`);
+for (const [part, entries] of Object.entries(parts)) {
+  const file = join(folder, 'chunks', `${part}.js`);
   const add = (chunk) => {
     if (partOf.has(chunk)) return;
     partOf.set(chunk, file);
@@ -313,14 +318,14 @@ for (const [chunk, made] of functions) {
 }
 await build({
   entryPoints: { main: 'bundle/start.mjs' },
-  outdir: 'dist',
+  outdir: folder,
   bundle: true,
   format: 'cjs',
   platform: 'node',
   target: 'node22',
   minify: true,
   define: {
-    'process.env.QUARTERDECK_MAIN': JSON.stringify(basename(chunkOf('source/main.ts'))),
+    'process.env.QUARTERDECK_MAIN': JSON.stringify(basename(chunkOf(main))),
     'process.env.QUARTERDECK_PARTS': JSON.stringify(
       Object.fromEntries([...partOf].map(([chunk, part]) => [basename(chunk), basename(part)])),
     ),

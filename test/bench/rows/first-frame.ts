@@ -1,3 +1,8 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Bench, BenchRow, RowResult } from '../bench-row.ts';
 import { node } from '../programs.ts';
 import type { Cell, Measure } from '../result-table.ts';
@@ -36,15 +41,37 @@ async function bareNode(bench: Bench): Promise<number> {
   return tookMs;
 }
 
-/** Starts all of them in turns, so that whatever else the machine does meets all alike. */
-async function measureStarts(bench: Bench, containers: number, runs: number): Promise<{ measures: Measure[]; bareMs: number[] }> {
+/** What no program with Ink can be faster than, bundled as the console is. */
+async function withLeastInk<T>(use: (program: { id: string; argv: readonly string[] }) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'qd-least-ink-'));
+  try {
+    const cwd = fileURLToPath(new URL('../../..', import.meta.url));
+    execFileSync(node, ['build.mjs', 'test/bench/least-ink.ts', folder], { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+    return await use({ id: 'least-ink', argv: [node, '--disable-sigusr1', join(folder, 'main.js')] });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Starts all of them in turns, so that whatever else the machine does meets all alike.
+ *
+ * @param more one that has no column of its own
+ */
+async function measureStarts(
+  bench: Bench,
+  containers: number,
+  runs: number,
+  more?: { id: string; argv: readonly string[] },
+): Promise<{ measures: Measure[]; bareMs: number[]; moreMs: number[] }> {
+  const programs = [...bench.programs, ...(more ? [more] : [])];
   await bench.engine.sleepers(containers);
-  const starts = new Map<string, Start[]>(bench.programs.map(({ id }) => [id, []]));
+  const starts = new Map<string, Start[]>(programs.map(({ id }) => [id, []]));
   const failures = new Map<string, string>();
   const bareMs: number[] = [];
   for (let run = -1; run < runs; run++) {
     if (run >= 0) bareMs.push(await bareNode(bench));
-    for (const program of bench.programs) {
+    for (const program of programs) {
       if (failures.has(program.id)) continue;
       try {
         const start = await startOnce(bench, program);
@@ -63,8 +90,11 @@ async function measureStarts(bench: Bench, containers: number, runs: number): Pr
         return [id, failed === undefined ? { value: median((starts.get(id) ?? []).map(pick)) } : { failed }];
       }),
     );
+  const moreFailed = more && failures.get(more.id);
+  if (moreFailed !== undefined) throw new Error(moreFailed);
   return {
     bareMs,
+    moreMs: more ? (starts.get(more.id) ?? []).map(({ rowsMs }) => rowsMs) : [],
     measures: [
       { what: `exec to first frame, ${containers} containers`, unit: 'ms', cells: cells(({ frameMs }) => frameMs) },
       {
@@ -88,18 +118,37 @@ export const firstFrame: BenchRow = {
   title: 'Exec to first frame',
   limitMs: 240_000,
   method: (quick) =>
-    `From just before the fork to the read after which the emulated screen shows anything at all, and to the one after which it shows the row of a container. Through \`bin/quarterdeck\`, warm: one start before is not counted. Median of ${quick ? 5 : 20} starts each, in turns with all others. \`node -e 0\` is timed to its end, in the same turns.`,
+    `From just before the fork to the read after which the emulated screen shows anything at all, and to the one after which it shows the row of a container. Through \`bin/quarterdeck\`, warm: one start before is not counted. Median of ${quick ? 5 : 20} starts each, in turns with all others. \`node -e 0\` is timed to its end, in the same turns; so is \`test/bench/least-ink.ts\`, the least that Ink can do to show the same rows, to the first of them.`,
   async run(bench): Promise<RowResult> {
-    const { measures, bareMs } = await measureStarts(bench, 20, bench.quick ? 5 : 20);
-    const bare: Measure = { what: '`node -e 0`, exec to exit', unit: 'ms', cells: { 'hand-written': { value: median(bareMs) } } };
-    const [own, floor] = ['quarterdeck', 'hand-written'].map((id) => measures[1]?.cells[id]);
-    const times = own && floor && 'value' in own && 'value' in floor ? (own.value / floor.value).toFixed(1) : undefined;
+    const { measures, bareMs, moreMs } = await withLeastInk((least) => measureStarts(bench, 20, bench.quick ? 5 : 20, least));
+    const ofFloor = (what: string, value: number): Measure => ({ what, unit: 'ms', cells: { 'hand-written': { value } } });
+    const inkMs = median(moreMs);
     return {
-      measures: [...measures, bare],
-      notes: times === undefined ? [] : [`The first frame with rows takes ${times} times as long as the hand-written one.`],
+      measures: [
+        ...measures,
+        ofFloor('the same rows from the least program with Ink', inkMs),
+        ofFloor('`node -e 0`, exec to exit', median(bareMs)),
+      ],
+      notes: notesOn(measures[1]?.cells ?? {}, inkMs, bench.programs),
     };
   },
 };
+
+/** How far ours is from what its parts need, and which peers are faster than these parts alone. */
+function notesOn(cells: Readonly<Record<string, Cell>>, inkMs: number, programs: Bench['programs']): string[] {
+  const msOf = (id: string): number => {
+    const cell = cells[id];
+    return cell && 'value' in cell ? cell.value : Number.NaN;
+  };
+  const [own, floor] = [msOf('quarterdeck'), msOf('hand-written')];
+  if (Number.isNaN(own) || Number.isNaN(floor)) return [];
+  const notes = [
+    `The first frame with rows takes ${(own / floor).toFixed(1)} times as long as the hand-written one, and ${(own / inkMs).toFixed(1)} times as long as the least that a program with Ink and React can show (\`test/bench/least-ink.ts\`, bundled and kept compiled in the same way).`,
+  ];
+  const out = programs.filter(({ id }) => id !== 'quarterdeck' && id !== 'hand-written' && msOf(id) < inkMs).map(({ title }) => title);
+  if (out.length > 0) notes.push(`Ahead of what Ink alone takes, and so out of reach of any program with it: ${out.join(', ')}.`);
+  return notes;
+}
 
 export const firstFrameOfMany: BenchRow = {
   id: 'first-frame-many',
