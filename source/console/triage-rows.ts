@@ -1,3 +1,4 @@
+import type { ScannerState } from '../fleet/scanner-state.ts';
 import type { Triaged } from '../products/vulnerabilities/triage.ts';
 import { cleanLine } from '../text/clean.ts';
 import { numberText } from '../text/quantities.ts';
@@ -104,6 +105,17 @@ export function triageLine({ one, isLate, isUndecided }: TriageRow, marked: bool
   const shown = isLate ? theme.paint('bad', text) : isUndecided ? text : theme.paint('faint', text);
   const line = padStyled(`${marked ? theme.paint('accent', theme.glyphs.pointer) : ' '} ${shown}`, width, theme.glyphs.ellipsis);
   return marked ? theme.paint('selected', line) : line;
+}
+
+/** Above the list: how the scanner's feeds are (R60), and what else makes it less than the truth. */
+export function triageRemarks(
+  view: TriageView,
+  scanners: readonly ScannerState[],
+  { theme, width }: Pick<Context, 'theme' | 'width'>,
+): string[] {
+  const line = (tone: ScannerState['tone'], text: string) =>
+    ` ${theme.paint(tone === 'good' ? 'faint' : tone, cut(`${theme.glyphs.tone[tone]} ${cleanLine(text)}`, Math.max(1, width - 2), theme.glyphs.ellipsis))}`;
+  return [...scanners.map(({ tone, text }) => line(tone, text)), ...view.remarks.map((text) => line('warn', text))];
 }
 
 /** About the row under the cursor, below the list. */

@@ -20,11 +20,13 @@ export interface TriageView {
   hasScans: boolean;
   /** The most urgent first. */
   all: readonly TriageRow[];
+  /** What makes the list less than the truth, a sentence each. */
+  remarks: readonly string[];
   trouble: { message: string; remedy: string } | undefined;
 }
 
 export interface TriageSource {
-  read(): Promise<{ all: readonly Triaged[]; hasScans: boolean }>;
+  read(): Promise<{ all: readonly Triaged[]; hasScans: boolean; remarks?: readonly string[] }>;
   /** Calls back when it may have changed. @returns ends it */
   watch(changed: () => void): () => void;
 }
@@ -41,7 +43,7 @@ const everyMs = 1_000;
 
 export function watchTriage(source: TriageSource | undefined): TriageWatch {
   const listeners = new Set<() => void>();
-  let view: TriageView = { state: 'reading', hasScans: false, all: [], trouble: undefined };
+  let view: TriageView = { state: 'reading', hasScans: false, all: [], remarks: [], trouble: undefined };
   const change = (next: TriageView) => {
     view = next;
     for (const listener of [...listeners]) listener();
@@ -52,14 +54,14 @@ export function watchTriage(source: TriageSource | undefined): TriageWatch {
     const mine = ++reading;
     try {
       if (!source) throw new Fault({ code: 'refused.triage', message: 'There is no place for it here.', remedy: 'Start it as usual.' });
-      const { all, hasScans } = await source.read();
+      const { all, hasScans, remarks = [] } = await source.read();
       // Nobody who does not look here waits for it.
       const [{ isLate, isUndecided }, { keyOf }] = await Promise.all([
         import('../products/vulnerabilities/triage.ts'),
         import('../products/vulnerabilities/vulnerability.ts'),
       ]);
       const rows = all.map((one): TriageRow => ({ one, id: keyOf(one), isLate: isLate(one), isUndecided: isUndecided(one) }));
-      if (mine === reading) change({ state: 'here', all: rows, hasScans, trouble: undefined });
+      if (mine === reading) change({ state: 'here', all: rows, hasScans, remarks, trouble: undefined });
     } catch (thrown) {
       const trouble =
         thrown instanceof Fault ? { message: thrown.message, remedy: thrown.remedy } : { message: messageOf(thrown), remedy: '' };
@@ -91,9 +93,13 @@ export function openTriage({ world }: Deck): TriageSource | undefined {
   const folder = join(dataFolder, 'vulnerabilities');
   return {
     async read() {
-      const { TriageBook } = await import('../products/vulnerabilities/triage-book.ts');
-      const { all, scans } = await new TriageBook(folder).read(Date.now());
-      return { all, hasScans: Object.keys(scans).length > 0 };
+      const [{ TriageBook }, { scanRemarks }] = await Promise.all([
+        import('../products/vulnerabilities/triage-book.ts'),
+        import('../products/vulnerabilities/feed-state.ts'),
+      ]);
+      const nowMs = Date.now();
+      const { all, scans } = await new TriageBook(folder).read(nowMs);
+      return { all, hasScans: Object.keys(scans).length > 0, remarks: scanRemarks(scans, nowMs) };
     },
     watch(changed) {
       const stops = ['found.json', 'decisions.json'].map((name) => watchOwnFile(join(folder, name), everyMs, changed));

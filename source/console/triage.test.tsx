@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ComponentView } from '../fleet/model.ts';
 import { byUrgency, type Decision, type Known, type Triaged, triaged } from '../products/vulnerabilities/triage.ts';
 import { createFakeDeck } from './rig/fake-deck.ts';
 import { asciiTheme, misfits, openRig, type RigOptions } from './rig/rig.tsx';
@@ -47,11 +48,12 @@ class Played implements TriageSource {
     found('CVE-2026-4', 'bash', 9, 90, {}),
   ].sort(byUrgency);
   hasScans = true;
+  remarks: string[] = [];
   reads = 0;
   #changed = () => {};
   async read() {
     this.reads++;
-    return { all: this.all, hasScans: this.hasScans };
+    return { all: this.all, hasScans: this.hasScans, remarks: this.remarks };
   }
   watch(changed: () => void) {
     this.#changed = changed;
@@ -80,6 +82,31 @@ test('F shows what was found, late ones first and marked so (R79); Esc goes back
     expect(misfits(rig.raw(), size)).toEqual([]);
     await rig.press('esc');
     await rig.sees('Components');
+  }
+});
+
+test('how the feeds of the scanner are stands above, and old scans (R60)', async () => {
+  const played = new Played();
+  played.remarks = ['Scanned over a week ago: nginx, 9 days ago.'];
+  const snapshot = sampleSnapshot();
+  const scanner = {
+    ...(snapshot.components.find(({ id }) => id === 'vulnerability-scanner') ?? (snapshot.components[0] as ComponentView)),
+  };
+  const loading = {
+    ...scanner,
+    ...{ key: 'local/vulnerability-scanner/vulnerability-scanner', id: 'vulnerability-scanner', known: true, host: 'local' },
+    ...{ tone: 'busy' as const, word: 'loading 12/30 min', detail: 'The first synchronisation takes 15 to 30 minutes.' },
+  };
+  const others = snapshot.components.filter(({ id }) => id !== 'vulnerability-scanner');
+  const deck = createFakeDeck({ snapshot: { ...snapshot, components: [...others, loading] } });
+  for (const size of [
+    { columns: 80, rows: 24 },
+    { columns: 120, rows: 36 },
+  ]) {
+    const rig = await openRig({ size, deck, triage: played });
+    await rig.press('F');
+    await rig.sees('vulnerability-scanner is loading 12/30 min: The first', 'Scanned over a week ago: nginx, 9 days ago.', '1 of 4');
+    expect(misfits(rig.raw(), size)).toEqual([]);
   }
 });
 

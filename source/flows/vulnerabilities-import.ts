@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { expandHome } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import { localFiles } from '../hosts/local-files.ts';
+import { oldFeedOf } from '../products/vulnerabilities/feed-state.ts';
 import { readReport } from '../products/vulnerabilities/read-report.ts';
 import { bands, type ScanReport } from '../products/vulnerabilities/vulnerability.ts';
 import type { Session } from '../session/session.ts';
@@ -27,6 +28,9 @@ export const vulnerabilitiesImport: Flow = {
     const nowMs = Date.now();
     const change = await book.compare(report, nowMs);
     session.show({ kind: 'text', text: `${cleanLine(file)}: ${report.format}, about ${subjectsText(report)}.` });
+    const blind = oldFeedOf(report, nowMs);
+    if (blind !== undefined)
+      session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'update it, and scan again' });
     session.show({
       kind: 'table',
       columns: ['band', 'found'],

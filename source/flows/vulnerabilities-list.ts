@@ -1,4 +1,6 @@
 import { Fault } from '../faults/fault.ts';
+import { scannerStates } from '../fleet/scanner-state.ts';
+import { scanRemarks } from '../products/vulnerabilities/feed-state.ts';
 import { isLate, isUndecided, type Triaged } from '../products/vulnerabilities/triage.ts';
 import { bands } from '../products/vulnerabilities/vulnerability.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -18,6 +20,17 @@ export const vulnerabilitiesList: Flow = {
     if (Object.keys(scans).length === 0) throw nothingKnown();
     const componentOf = componentsBySubject(world.catalog);
     const wanted = narrowed(all, input, componentOf);
+    const scanners = scannerStates(world.fleet.snapshot().components);
+    const remarks = scanRemarks(scans, nowMs);
+    for (const { name, tone, text } of scanners)
+      session.show({
+        kind: 'item',
+        id: `scanner ${name}`,
+        title: cleanLine(text),
+        state: tone === 'good' ? 'ok' : tone === 'busy' ? 'running' : 'warning',
+      });
+    for (const [at, text] of remarks.entries())
+      session.show({ kind: 'item', id: `remark ${at}`, title: cleanLine(text), state: 'warning' });
     if (wanted.length > 0)
       session.show({
         kind: 'table',
@@ -35,6 +48,8 @@ export const vulnerabilitiesList: Flow = {
         .join(' '),
       data: {
         scans,
+        remarks,
+        ...(scanners.length > 0 && { scanners }),
         counts: Object.fromEntries(bands.map((band) => [band, wanted.filter((one) => one.band === band).length])),
         late: wanted.filter(isLate).length,
         undecided: wanted.filter(isUndecided).length,

@@ -224,6 +224,20 @@ table('vulnerability-scanner', [
     /30 minutes/,
   ],
   ['ready', { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8\n') }, age: 900 }, 'ready', 'good', /94211 tests/],
+  [
+    'feeds of this week (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8 7\n') } },
+    'ready',
+    'good',
+    /94211 tests, 7 days old/,
+  ],
+  [
+    'old feeds (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8 23\n') } },
+    'feeds 23 days old',
+    'warn',
+    /what became known since is not found/,
+  ],
   ['read-only, after a day', { answer: answered(200, '<html>'), calls: { tests: silent } }, undefined],
   ['page away later', { answer: silent, calls: { tests: exited(0, '94211 8\n') } }, 'not answering', 'warn'],
   [

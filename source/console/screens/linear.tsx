@@ -2,6 +2,7 @@ import { Box, Text } from 'ink';
 import { useEffect, useMemo } from 'react';
 import { entryAt } from '../../fleet/entry-list.ts';
 import type { PortView } from '../../fleet/model.ts';
+import { scannerStates } from '../../fleet/scanner-state.ts';
 import { clockText as skewText, troubleOf, wayText } from '../../terminal/way-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { checklistSentences } from '../checklist-lines.ts';
@@ -196,7 +197,8 @@ export function Linear() {
     commands.measured.triage = { height: logLineCount, total: rows.length };
     const found = rows.findIndex((row) => row.id === selected);
     const at = Math.max(0, found >= 0 ? found : Math.min(cursor, rows.length - 1));
-    const head = `Vulnerabilities ${triageCounts(view)}${shows === 'all' ? '' : `, ${shows} alone`}.`;
+    const told = [...scannerStates(snapshot.components).map(({ text }) => cleanLine(text)), ...view.remarks];
+    const head = [`Vulnerabilities ${triageCounts(view)}${shows === 'all' ? '' : `, ${shows} alone`}.`, ...told].join(' ');
     const row = rows[at];
     if (!row) {
       const context = { theme: plain, width: columns };

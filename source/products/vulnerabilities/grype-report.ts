@@ -10,7 +10,11 @@ export function isGrype(json: unknown): boolean {
 
 export function readGrype(json: unknown, builder: ReportBuilder, places: JsonPlaces): string {
   const report = objectOf(json) ?? {};
-  builder.scannedMs = readTime(objectOf(report['descriptor'])?.['timestamp']);
+  const descriptor = objectOf(report['descriptor']);
+  builder.scannedMs = readTime(descriptor?.['timestamp']);
+  // From 0.88 on in `status`.
+  const database = objectOf(descriptor?.['db']);
+  builder.feedMs = readTime(objectOf(database?.['status'])?.['built'] ?? database?.['built']);
   const subject = subjectOf(objectOf(report['source']));
   builder.subject(subject);
   for (const [index, one] of listOf(report['matches']).entries()) {

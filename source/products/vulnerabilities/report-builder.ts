@@ -27,6 +27,7 @@ export class ReportBuilder {
   #leftOut = 0;
   ignored = 0;
   scannedMs: number | undefined;
+  feedMs: number | undefined;
 
   subject(name: string): void {
     this.#subjects.add(short(name));
@@ -68,6 +69,7 @@ export class ReportBuilder {
       format,
       subjects: [...this.#subjects],
       scannedMs: this.scannedMs,
+      feedMs: this.feedMs,
       vulnerabilities: [...this.#found.values()],
       ignored: this.ignored,
       problems: this.#problems,

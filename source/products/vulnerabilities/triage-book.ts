@@ -16,6 +16,9 @@ export interface ScanRecord {
   format: string;
   /** ISO 8601. */
   importedAt: string;
+  /** When it was scanned, and how new the scanner's database was, where the report says so. */
+  scannedAt?: string;
+  feedAt?: string;
 }
 
 interface FoundFile {
@@ -126,7 +129,13 @@ function merged({ scans, found }: FoundFile, report: ScanReport, file: string, n
     if (!known) added++;
     return { ...one, firstMs: Math.min(known?.firstMs ?? firstMs, firstMs) };
   });
-  const record: ScanRecord = { file, format: report.format, importedAt: new Date(nowMs).toISOString() };
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const { scannedMs, feedMs } = report;
+  const record: ScanRecord = {
+    ...{ file, format: report.format, importedAt: iso(nowMs) },
+    ...(scannedMs !== undefined && { scannedAt: iso(scannedMs) }),
+    ...(feedMs !== undefined && { feedAt: iso(feedMs) }),
+  };
   const stayed = now.length - added;
   return {
     next: {
