@@ -93,6 +93,7 @@ export const allowlistsCreateAbout: FlowAbout = {
   title: 'Create an allowlist',
   summary: 'Makes an empty allowlist.',
   right: 'operate',
+  resumes: true,
   usage: '[NAME]',
   flags: { description: { meaning: 'what it is for', value: 'TEXT' }, ...which },
 };
@@ -104,6 +105,7 @@ export const allowlistsAddAbout: FlowAbout = {
   title: 'Put addresses on an allowlist',
   summary: 'Puts addresses or ranges on an allowlist. From CrowdSec 1.6.9 on that also ends what decisions there are about them.',
   right: 'operate',
+  resumes: true,
   usage: '[NAME] [ADDRESS...]',
   flags: {
     comment: { meaning: 'whose they are', value: 'TEXT' },
@@ -119,6 +121,7 @@ export const allowlistsRemoveAbout: FlowAbout = {
   title: 'Take addresses off an allowlist',
   summary: 'Takes addresses or ranges off an allowlist. They can be banned again from then on.',
   right: 'operate',
+  resumes: true,
   usage: '[NAME] [ADDRESS...]',
   flags: { ...which },
 };
@@ -130,6 +133,7 @@ export const allowlistsDeleteAbout: FlowAbout = {
   title: 'Delete an allowlist',
   summary: 'Deletes an allowlist with all that is on it.',
   right: 'destroy',
+  resumes: true,
   usage: '[NAME]',
   flags: { ...which },
 };
@@ -151,6 +155,7 @@ export const bouncersAddAbout: FlowAbout = {
   title: 'Add a bouncer',
   summary: 'Registers a bouncer and shows its key, this once: CrowdSec keeps only a hash of it.',
   right: 'reveal',
+  resumes: true,
   usage: '[NAME]',
   flags: { plain: { meaning: 'write the key alone, also into a pipe' }, ...which },
 };
@@ -162,6 +167,7 @@ export const bouncersDeleteAbout: FlowAbout = {
   title: 'Delete a bouncer',
   summary: 'Takes a bouncer its key away: what it enforced, it keeps or drops as it likes, and learns nothing new.',
   right: 'destroy',
+  resumes: true,
   usage: '[NAME]',
   flags: { ...which },
 };
@@ -183,6 +189,7 @@ export const machinesValidateAbout: FlowAbout = {
   title: 'Let a machine of CrowdSec in',
   summary: 'Lets a machine that has registered itself log in and report.',
   right: 'operate',
+  resumes: true,
   usage: '[NAME]',
   flags: { ...which },
 };
@@ -194,6 +201,7 @@ export const machinesDeleteAbout: FlowAbout = {
   title: 'Delete a machine of CrowdSec',
   summary: 'Takes a machine its login away: it reports nothing any more.',
   right: 'destroy',
+  resumes: true,
   usage: '[NAME]',
   flags: { ...which },
 };
@@ -219,6 +227,7 @@ export const collectionsInstallAbout: FlowAbout = {
   title: 'Install a collection',
   summary: 'Installs a collection of the hub, and reloads CrowdSec, which it needs to take effect.',
   right: 'operate',
+  resumes: true,
   usage: '[NAME]',
   flags: { ...reload, ...which },
 };
@@ -230,6 +239,7 @@ export const collectionsRemoveAbout: FlowAbout = {
   title: 'Remove a collection',
   summary: 'Removes a collection with the parsers and scenarios that came with it alone, and reloads CrowdSec.',
   right: 'destroy',
+  resumes: true,
   usage: '[NAME]',
   flags: { ...reload, ...which },
 };

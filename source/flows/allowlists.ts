@@ -23,7 +23,17 @@ import {
   allowlistsRemoveAbout,
 } from './about-prevention.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { answerOr, flagSeconds, leavingSays, lookingIn, nameOf, remarkProblem, requestText } from './prevention-questions.ts';
+import {
+  answerOr,
+  flagSeconds,
+  leavingSays,
+  lookingIn,
+  nameOf,
+  notedName,
+  noteName,
+  remarkProblem,
+  requestText,
+} from './prevention-questions.ts';
 import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
 export const allowlistsList: Flow = onHostsThatHaveIt({
@@ -152,10 +162,12 @@ export const allowlistsRemove: Flow = {
       () => 'Nothing was taken off an allowlist.',
       async () => {
         const chosen = await listOf(session, input, lists);
-        const given = input.words.slice(1);
+        const noted = session.noted('values').at(-1)?.split(' ') ?? [];
+        const given = input.words.length > 1 ? input.words.slice(1) : noted;
         if (given.length > 0 || chosen.items.length === 0) return { list: chosen, values: await valuesOf(session, given) };
         const picked = await session.ask.several({
           id: 'values',
+          fresh: true,
           label: `What is taken off ${chosen.name}?`,
           help: 'Sends cscli allowlists remove.',
           choices: chosen.items.map(({ value, description }) => ({ value, label: value, detail: description })),
@@ -164,6 +176,7 @@ export const allowlistsRemove: Flow = {
       },
     );
     if (values.length === 0) return { message: 'Nothing was taken off.', data: { name: list.name, values } };
+    await session.note('values', values.join(' '));
     await session.act({
       id: 'remove',
       right: 'operate',
@@ -183,6 +196,9 @@ export const allowlistsDelete: Flow = {
   async run(session, input, world) {
     const { crowdsec, component } = await preventionOf(world, input, lookingIn(session));
     const lists = await allowlistsOf(crowdsec, session.signal);
+    const begun = notedName(session);
+    if (begun !== undefined && !lists.some(({ name }) => name === begun))
+      return { message: `The allowlist ${begun} is gone.`, data: { name: begun } };
     const list = await leavingSays(
       () => 'No allowlist was deleted.',
       () => listOf(session, input, lists),
@@ -219,11 +235,13 @@ async function listOf(session: Session, input: FlowInput, lists: readonly Allowl
     });
   const name =
     input.words[0] ??
+    notedName(session) ??
     (lists.length === 1
       ? first.name
       : await session.ask.choice({
           id: 'name',
           label: 'Which allowlist?',
+          fresh: true,
           choices: lists.map((list) => ({ value: list.name, label: list.name, detail: list.description })),
         }));
   const list = lists.find((one) => one.name === name);
@@ -234,7 +252,10 @@ async function listOf(session: Session, input: FlowInput, lists: readonly Allowl
       remedy: `There is: ${lists.map((one) => one.name).join(', ')}.`,
     });
   }
-  if (!list.managed) return list;
+  if (!list.managed) {
+    await noteName(session, list.name);
+    return list;
+  }
   throw new Fault({
     code: 'refused.managed',
     message: `${list.name} is kept in CrowdSec's console on the web, and can be changed there alone.`,

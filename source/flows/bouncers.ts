@@ -3,7 +3,7 @@ import { addBouncer, bouncersOf, deleteBouncer } from '../products/crowdsec-list
 import { agoText, countText } from '../text/quantities.ts';
 import { bouncersAddAbout, bouncersDeleteAbout, bouncersListAbout } from './about-prevention.ts';
 import type { Flow } from './flow.ts';
-import { leavingSays, lookingIn, nameOf, oneNamed, requestText } from './prevention-questions.ts';
+import { leavingSays, lookingIn, nameOf, notedName, noteName, oneNamed, requestText } from './prevention-questions.ts';
 import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
 const secretSeconds = 15;
@@ -54,7 +54,11 @@ export const bouncersAdd: Flow = {
           help: 'For example firewall-nas. Sends cscli bouncers add. Its key is shown once.',
         }),
     );
-    if (known.some((bouncer) => bouncer.name === name)) {
+    const target = { host: input.place, ...(component && { component: component.key }) };
+    const there = known.find((bouncer) => bouncer.name === name);
+    // A run that broke off added it, and its key was told to nobody: without one it can never ask.
+    const isLost = there !== undefined && there.lastPullMs === undefined && notedName(session) === name;
+    if (there && !isLost) {
       throw new Fault({
         code: 'usage.bouncer',
         message: `There is a bouncer ${name} already, and its key is told to nobody again.`,
@@ -69,11 +73,21 @@ export const bouncersAdd: Flow = {
         remedy: 'Run it in a terminal, or add --plain to have the key alone written to the pipe.',
       });
     }
+    if (isLost) {
+      await session.act({
+        id: 'take-back',
+        right: 'operate',
+        request: `${requestText(['bouncers', 'delete', name])}: a run that broke off added it, and nobody has its key`,
+        target,
+        run: (grant) => deleteBouncer(crowdsec, grant, name),
+      });
+    }
+    await noteName(session, name);
     const key = await session.act({
       id: 'add',
       right: 'reveal',
       request: requestText(['bouncers', 'add', name, '-o', 'raw']),
-      target: { host: input.place, ...(component && { component: component.key }) },
+      target,
       run: (grant) => addBouncer(crowdsec, grant, name),
     });
     if (key === undefined) return { message: 'Rehearsed: no bouncer was added.' };
@@ -97,6 +111,9 @@ export const bouncersDelete: Flow = {
   async run(session, input, world) {
     const { crowdsec, component } = await preventionOf(world, input, lookingIn(session));
     const bouncers = await bouncersOf(crowdsec, session.signal);
+    const begun = notedName(session);
+    if (begun !== undefined && !bouncers.some((bouncer) => bouncer.name === begun))
+      return { message: `The bouncer ${begun} is gone.`, data: { name: begun } };
     const name = await leavingSays(
       () => 'No bouncer was deleted.',
       () => oneNamed(session, input, 'bouncer', bouncers),

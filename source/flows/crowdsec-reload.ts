@@ -46,6 +46,23 @@ export async function reloadIsDue(
   return startedMs !== undefined && Math.max(...changed, 0) > startedMs;
 }
 
+/**
+ * Goes on with a run that changed something and broke off, and CrowdSec is still the process that it was then: what was changed does not count yet. On the machine itself nobody
+ * can tell, and one reload more does no harm.
+ */
+export async function isNotStartedSince(
+  session: Session,
+  input: FlowInput,
+  world: FlowWorld,
+  { containerId }: Prevention,
+): Promise<boolean> {
+  const engine = world.engineOf(input.place);
+  const started = containerId === undefined ? undefined : (await engine.inspect(containerId, session.signal))?.startedMs;
+  const [first] = session.noted('started');
+  if (first === undefined) await session.note('started', String(started));
+  return first === String(started);
+}
+
 /** New rules count after it. In a container that is a restart: bouncers keep what they have meanwhile. Answers whether it was done. */
 export async function reload(
   session: Session,

@@ -11,9 +11,9 @@ import {
   hubUpgradeAbout,
   metricsAbout,
 } from './about-prevention.ts';
-import { reload, reloadIsDue, reloadText } from './crowdsec-reload.ts';
+import { isNotStartedSince, reload, reloadIsDue, reloadText } from './crowdsec-reload.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { answerOr, leavingSays, lookingIn, requestText } from './prevention-questions.ts';
+import { answerOr, leavingSays, lookingIn, notedName, noteName, requestText } from './prevention-questions.ts';
 import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
 const fetchLimitMs = 300_000;
@@ -80,6 +80,8 @@ export const collectionsInstall: Flow = {
     const installed = async () =>
       (await hubItems(crowdsec, { all: false }, session.signal)).some((item) => item.kind === 'collections' && item.name === name);
     const was = await installed();
+    await noteName(session, name);
+    const isOld = await isNotStartedSince(session, input, world, prevention);
     await session.act({
       id: 'install',
       right: 'operate',
@@ -90,7 +92,7 @@ export const collectionsInstall: Flow = {
       run: (grant) => installCollection(crowdsec, grant, name),
     });
     if (session.rehearsing) return { message: `Rehearsed: ${name} was not installed.` };
-    if (was && !(await reloadIsDue(world, input.place, prevention, items, session.signal)))
+    if (was && !isOld && !(await reloadIsDue(world, input.place, prevention, items, session.signal)))
       return { message: `${name} is installed already.`, data: { name, reloaded: false } };
     const reloaded = await reload(session, input, world, prevention);
     const kept = component ? ' For a new container, COLLECTIONS has to name it too: quarterdeck edit.' : '';
@@ -108,8 +110,17 @@ export const collectionsRemove: Flow = {
       () => 'Nothing was removed.',
       () => collectionOf(session, input, installed, 'Which collection is removed?'),
     );
-    if (!installed.some((item) => item.name === name))
-      return { message: `${cleanLine(name)} is not installed.`, data: { name, reloaded: false } };
+    const isOff = !installed.some((item) => item.name === name);
+    const isOld = await isNotStartedSince(session, input, world, prevention);
+    // A run that broke off removed it.
+    if (isOff && notedName(session) === name && isOld) {
+      const reloaded = await reload(session, input, world, prevention);
+      return { message: `${name} is removed.${reloadText(reloaded)}`, data: { name, reloaded } };
+    }
+    if (isOff && notedName(session) === name)
+      return { message: `${name} is removed. CrowdSec was reloaded.`, data: { name, reloaded: true } };
+    if (isOff) return { message: `${cleanLine(name)} is not installed.`, data: { name, reloaded: false } };
+    await noteName(session, name);
     await session.act({
       id: 'remove',
       right: 'destroy',
@@ -139,7 +150,7 @@ async function collectionOf(
   offered: readonly { name: string; description: string }[],
   label: string,
 ): Promise<string> {
-  const [given] = input.words;
+  const given = input.words[0] ?? notedName(session);
   if (given !== undefined) {
     if (/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/.test(given)) return given;
     throw new Fault({
@@ -157,6 +168,7 @@ async function collectionOf(
   return session.ask.choice({
     id: 'name',
     label,
+    fresh: true,
     choices: offered.map(({ name, description }) => ({ value: name, label: name, detail: description })),
   });
 }
@@ -205,9 +217,10 @@ export const hubUpgrade: Flow = {
         kind: 'text',
         text: `Left alone, it was changed by hand: ${name} (${kind}). To have the hub's again: cscli ${kind} upgrade --force ${name}`,
       });
+    const isOld = !session.rehearsing && (await isNotStartedSince(session, input, world, prevention));
     if (behind.length === 0) {
       const upToDate = 'What is installed is up to date.';
-      const due = !session.rehearsing && (await reloadIsDue(world, input.place, prevention, before, session.signal));
+      const due = isOld || (!session.rehearsing && (await reloadIsDue(world, input.place, prevention, before, session.signal)));
       if (!due) return { message: upToDate, data: { upgraded: [], left: [], reloaded: false } };
       const reloaded = await reload(session, input, world, prevention);
       return { message: `${upToDate}${reloadText(reloaded)}`, data: { upgraded: [], left: [], reloaded } };

@@ -3,7 +3,7 @@ import { deleteMachine, machinesOf, validateMachine } from '../products/crowdsec
 import { agoText, countText } from '../text/quantities.ts';
 import { machinesDeleteAbout, machinesListAbout, machinesValidateAbout } from './about-prevention.ts';
 import type { Flow } from './flow.ts';
-import { leavingSays, lookingIn, oneNamed, requestText } from './prevention-questions.ts';
+import { leavingSays, lookingIn, notedName, oneNamed, requestText } from './prevention-questions.ts';
 import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
 
 export const machinesList: Flow = onHostsThatHaveIt({
@@ -43,10 +43,11 @@ export const machinesValidate: Flow = {
     const machines = await machinesOf(crowdsec, session.signal);
     const waiting = machines.filter(({ validated }) => !validated);
     const [given] = input.words;
-    if (given === undefined && waiting.length === 0) return { message: 'No machine waits to be let in.', data: { validated: null } };
+    if (given === undefined && notedName(session) === undefined && waiting.length === 0)
+      return { message: 'No machine waits to be let in.', data: { validated: null } };
     const name = await leavingSays(
       () => 'No machine was let in.',
-      () => oneNamed(session, input, 'machine', given === undefined ? waiting : machines),
+      () => oneNamed(session, input, 'machine', (given ?? notedName(session)) === undefined ? waiting : machines),
     );
     await session.act({
       id: 'validate',
@@ -66,6 +67,9 @@ export const machinesDelete: Flow = {
   async run(session, input, world) {
     const { crowdsec, component } = await preventionOf(world, input, lookingIn(session));
     const machines = await machinesOf(crowdsec, session.signal);
+    const begun = notedName(session);
+    if (begun !== undefined && !machines.some((machine) => machine.name === begun))
+      return { message: `The machine ${begun} is gone.`, data: { name: begun } };
     const name = await leavingSays(
       () => 'No machine was deleted.',
       () => oneNamed(session, input, 'machine', machines),

@@ -66,6 +66,17 @@ export function remarkProblem(text: string): string | undefined {
   return cleanLine(text) === text ? undefined : 'It holds characters that cannot be shown.';
 }
 
+/** What it is about is noted: a run that goes on is about the same, also where that is gone by now. */
+export async function noteName(session: Session, name: string): Promise<string> {
+  if (!session.noted('name').includes(name)) await session.note('name', name);
+  return name;
+}
+
+/** The name that a run was about before it broke off. */
+export function notedName(session: Session): string | undefined {
+  return session.noted('name').at(-1);
+}
+
 /** The name that was given on the command line or is asked for. Throws `usage.name`. */
 export async function nameOf(session: Session, input: FlowInput, question: { id: string; label: string; help?: string }): Promise<string> {
   const [given] = input.words;
@@ -97,12 +108,14 @@ export async function oneNamed(
     throw new Fault({ code: 'usage.name', message: `There is no ${what}.`, remedy: `quarterdeck ${what}s list shows what there is.` });
   const name =
     given ??
+    notedName(session) ??
     (await session.ask.choice({
       id: 'name',
       label: `Which ${what}?`,
+      fresh: true,
       choices: known.map((one) => ({ value: one.name, label: one.name })),
     }));
-  if (known.some((one) => one.name === name)) return name;
+  if (known.some((one) => one.name === name)) return noteName(session, name);
   throw new Fault({
     code: 'usage.name',
     message: `There is no ${what} "${cleanLine(name)}".`,
