@@ -92,8 +92,8 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       expect(leftMs).toBeLessThanOrEqual(3_600_000);
     });
     it.each([
-      ['{"machine_id":"nobody","password":"x"}', old ? 'ent: machine not found' : 'incorrect Username or Password'],
-      ['{}', 'input format error'],
+      ['{"machine_id":"nobody","password":"x"}', 'ent: machine not found'],
+      ['{}', old ? 'input format error' : 'validation failure list:\nmachine_id in body is required\npassword in body is required'],
       ['', 'missing: EOF'],
       ['{', 'missing: unexpected EOF'],
     ])('are refused with %s', async (body, words) => {
@@ -154,16 +154,7 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
     it('get keys in their order and durations as Go writes them', async () => {
       await post([alert('192.0.2.10')]);
       const [decision] = (await asBouncer('/v1/decisions')).json as { duration: string }[];
-      expect(Object.keys(decision ?? {})).toEqual([
-        'duration',
-        'id',
-        'origin',
-        'scenario',
-        'scope',
-        'type',
-        ...(old ? [] : ['uuid']),
-        'value',
-      ]);
+      expect(Object.keys(decision ?? {})).toEqual(['duration', 'id', 'origin', 'scenario', 'scope', 'type', 'value']);
       expect(decision?.duration).toMatch(goDuration);
       expect(decision?.duration).toMatch(old ? /^3h59m5\d\.\d+s$/ : /^(?:3h59m5\ds|4h0m0s)$/);
     });
@@ -188,7 +179,7 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       type Pull = { new: { value: string }[] | null; deleted: { value: string; duration: string }[] | null };
       const pull = async (query = '') => (await asBouncer(`/v1/decisions/stream${query}`, key)).json as Pull;
       const values = (rows: { value: string }[] | null) => rows?.map(({ value }) => value) ?? null;
-      expect(Object.keys(await pull('?startup=true'))).toEqual(['deleted', 'new']);
+      expect(Object.keys(await pull('?startup=true'))).toEqual(old ? ['deleted', 'new'] : ['new', 'deleted']);
       await post([alert('192.0.2.12'), alert('DE', {}, { scope: 'Country' })]);
       expect(values((await pull()).new)).toEqual(['192.0.2.12']);
       expect((await pull()).new).toBeNull();
@@ -266,11 +257,12 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       if (old) expect(answer).toMatchObject({ status: 500, json: { message: words } });
       else expect(answer.status).toBe(201);
     });
-    it('refuse an address that is none, or leave its decision out', async () => {
+    it('refuse an address that is none, or leave it out', async () => {
       const answer = await post([alert('notip')]);
       const words = 'unable to create alerts: invalid addr/range notip : invalid address: unable to parse duration';
       if (old) expect(answer).toMatchObject({ status: 500, json: { message: words } });
-      else expect((await asMachine('/v1/alerts')).json).toMatchObject([{ decisions: null }]);
+      else expect(answer).toMatchObject({ status: 201, json: [] });
+      expect((await asMachine('/v1/alerts')).json).toBeNull();
     });
     it('can be filtered', async () => {
       const hourAgo = new Date(Date.now() - 7_200_000).toISOString().replace(/\.\d+/, '');
@@ -450,7 +442,8 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       ['an unknown alert', ['alerts', 'inspect', '99999'], "can't find alert with id 99999: API error: object not found"],
     ])('refuses %s', async (_what, argv, words) => {
       const answer = await cli(...argv);
-      expect(answer).toMatchObject({ exitCode: 1, stdout: '' });
+      const showsUsage = !old && argv[0] === 'nonsense';
+      expect(answer).toMatchObject({ exitCode: 1, stdout: showsUsage ? expect.stringContaining('Usage:') : '' });
       expect(answer.stderr).toEqual(fatal(words));
       if (!old) expect(answer.stderr.toLowerCase()).toContain(words.toLowerCase().replace(' : ', ': '));
     });
@@ -489,7 +482,7 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       expect(raw[1]).toMatch(/^\d+,Ip,192\.0\.2\.78,manual 'ban' from '[^']+',,,ban:1,/);
       expect(JSON.parse((await cli('alerts', 'list', '-o', 'json')).stdout)).toHaveLength(1);
       const id = raw[1]?.split(',')[0] ?? '';
-      expect((await cli('alerts', 'inspect', id)).stdout).toContain(' - Scope:Value: Ip:192.0.2.78');
+      expect((await cli('alerts', 'inspect', id)).stdout).toMatch(/^ - Scope:Value *: Ip:192\.0\.2\.78$/m);
       expect(JSON.parse((await cli('alerts', 'inspect', id, '-o', 'json')).stdout)).toMatchObject({ id: Number(id) });
       expect((await cli('alerts', 'delete', '--id', id)).stderr).toMatch(/msg="1 alert\(s\) deleted"\n$/);
     });
@@ -508,7 +501,7 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       expect('api_key' in (own ?? {})).toBe(old);
       const human = await cli('bouncers', 'list');
       expect(human.stdout).toContain(name);
-      expect(human.stderr).toContain('You are using sqlite without WAL');
+      if (old) expect(human.stderr).toContain('You are using sqlite without WAL');
       expect((await cli('bouncers', 'delete', name)).exitCode).toBe(0);
       expect((await asBouncer('/v1/decisions', key)).status).toBe(403);
     });
@@ -569,7 +562,7 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
         allowlisted: true,
         reason: '192.0.2.0/24 from own (lan)',
       });
-      expect((await asMachine('/v1/allowlists/check/198.51.100.1')).json).toEqual({ allowlisted: false });
+      expect((await asMachine('/v1/allowlists/check/198.51.100.1')).json).toEqual({});
       const refused = await cli('decisions', 'add', '-i', '192.0.2.80');
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toContain(

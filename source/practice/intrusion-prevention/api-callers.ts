@@ -33,13 +33,17 @@ export function logIn(api: ApiSurroundings, ask: Ask): Answer {
   } catch {
     return unauthorised(`missing: ${decodingFault(ask.body)}`);
   }
-  if (typeof sent?.machine_id !== 'string' || typeof sent.password !== 'string') return unauthorised('input format error');
+  if (typeof sent?.machine_id !== 'string' || typeof sent.password !== 'string') {
+    const missing = (['machine_id', 'password'] as const).filter((field) => typeof sent?.[field] !== 'string');
+    const words = ['validation failure list:', ...missing.map((field) => `${field} in body is required`)].join('\n');
+    return unauthorised(api.dialect === '1.4.6' ? 'input format error' : words);
+  }
   const { store } = api;
   const login = sent.machine_id;
   const machine = store.machines.find((candidate) => candidate.login === login);
   if (machine === undefined) {
     api.log('info', `Error machine login for ${login} : ent: machine not found `);
-    return unauthorised(api.dialect === '1.4.6' ? 'ent: machine not found' : 'incorrect Username or Password');
+    return unauthorised('ent: machine not found');
   }
   if (!machine.validated) return unauthorised(`machine ${login} not validated`);
   if (machine.password !== sent.password) return unauthorised('incorrect Username or Password');

@@ -34,7 +34,8 @@ export function stream(api: ApiSurroundings, ask: Ask, bouncer: Bouncer): Answer
     const kept = query.get('dedup') === 'false' ? decisions : longest(decisions);
     return kept.length === 0 ? null : kept.map((decision) => decisionForBouncer(decision, now, dialect));
   };
-  const json = { deleted: shape(over), new: shape(fresh) };
+  const parts = { deleted: shape(over), new: shape(fresh) };
+  const json = dialect === '1.4.6' ? parts : { new: parts.new, deleted: parts.deleted };
   bouncer.lastPullMs = now;
   bouncer.updatedMs = now;
   return { status: 200, json };

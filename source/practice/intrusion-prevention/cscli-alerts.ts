@@ -95,12 +95,12 @@ const alertInspect: CliCommand = {
             .map(([key, value]) => `${key.replaceAll('_', '')}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
             .join('\n')}\n`,
         );
-      else cli.print(inspectText(alert, cli.switches.has('details')));
+      else cli.print(inspectText(alert, cli.switches.has('details'), cli.old));
     }
   },
 };
 
-function inspectText(alert: AlertShape, details: boolean): string {
+function inspectText(alert: AlertShape, details: boolean, old: boolean): string {
   const active = (alert.decisions ?? []).filter((decision) => !decision.duration.startsWith('-'));
   const rows = active.map((decision) => [
     String(decision.id),
@@ -119,7 +119,7 @@ function inspectText(alert: AlertShape, details: boolean): string {
     ` - Simulation : ${alert.simulated}`,
     ` - Reason     : ${alert.scenario}`,
     ` - Events Count : ${alert.events_count}`,
-    ` - Scope:Value: ${alert.source.scope}:${alert.source.value}`,
+    ` - Scope:Value${old ? '' : '  '}: ${alert.source.scope}:${alert.source.value}`,
     ` - Country    : ${alert.source.cn ?? ''}`,
     ` - AS         : ${alert.source.as_name ?? ''}`,
     ` - Begin      : ${alert.start_at}`,

@@ -11,10 +11,8 @@ import type { Bouncer, Machine } from './store.ts';
 function openDatabase(cli: CliRun): void {
   const old =
     'You are using sqlite without WAL, this can have an impact of performance. If you do not store the database in a network share, set db_config.use_wal to true. Set explicitly to false to disable this warning.';
-  const recent =
-    'You are using sqlite without WAL, this can have a performance impact. If you do not store the database in a network share, set db_config.use_wal to true. Set explicitly to false to disable this warning.';
-  cli.note('warning', cli.old ? old : recent);
-  if (cli.old) cli.note('warning', old);
+  // Twice, and not any more on 1.7.8.
+  for (let times = 0; cli.old && times < 2; times++) cli.note('warning', old);
 }
 
 // ---- bouncers

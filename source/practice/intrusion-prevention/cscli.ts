@@ -108,6 +108,8 @@ export function runCscli(
     }
     const group = topCommands[top];
     if (group === undefined || (old && Object.values(group).every((command) => command.recent))) {
+      const known = Object.keys(topCommands).filter((name) => name !== '');
+      if (!old) stdout += usageOf('cscli', known);
       throw new CliRefusal(`unknown command ${JSON.stringify(words[0])} for "cscli"`, true);
     }
     // Of an allowlist entries are removed, and the list is deleted: there they are two.

@@ -100,9 +100,11 @@ export function takeAlerts(
       decisions = [{ duration: '4h', origin: 'crowdsec', scenario: alert.scenario, scope: source.scope, type: 'ban', value: source.value }];
     }
     announce(alert, decisions, dialect, log);
-    return { alert, decisions: decisions.flatMap((decision) => decisionOf(decision, alert, dialect, log) ?? []) };
+    const taken = decisions.flatMap((decision) => decisionOf(decision, alert, dialect, log) ?? []);
+    return { alert, decisions: taken, isEmpty: decisions.length > 0 && taken.length === 0 };
   });
-  return alerts.map(({ alert, decisions }) => String(store.addAlert(alert, decisions).id));
+  // An alert is not kept whose decisions make no sense, all of them.
+  return alerts.filter(({ isEmpty }) => !isEmpty).map(({ alert, decisions }) => String(store.addAlert(alert, decisions).id));
 }
 
 const eventsOf = (sent: unknown, now: number): Alert['events'] =>

@@ -195,7 +195,7 @@ function allowlistRoutes(
     '/v1/allowlists/check/:id': {
       GET: machine((_ask, value) => {
         const reason = allowlistingOf(store, value);
-        return { status: 200, json: reason === undefined ? { allowlisted: false } : { allowlisted: true, reason } };
+        return { status: 200, json: reason === undefined ? {} : { allowlisted: true, reason } };
       }),
       HEAD: machine((_ask, value) => ({ status: allowlistingOf(store, value) === undefined ? 204 : 200 })),
     },

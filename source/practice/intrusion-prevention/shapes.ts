@@ -18,7 +18,6 @@ export const decisionForBouncer = (decision: Decision, nowMs: number, dialect: D
   scenario: decision.scenario,
   scope: decision.scope,
   type: decision.type,
-  ...(dialect === '1.4.6' ? {} : { uuid: decision.uuid }),
   value: decision.value,
 });
 
