@@ -2,7 +2,7 @@ import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { isMissed, notBack, providersFirst, sealedManagers } from '../fleet/come-back.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView, ServiceView } from '../fleet/model.ts';
-import { isUpState } from '../fleet/service-state.ts';
+import { isUpState, startProblem, takenPortIn } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
@@ -45,7 +45,7 @@ export const up: Flow = {
       } catch (thrown) {
         // The others are brought up all the same.
         if (session.signal.aborted || isAbort(thrown) || (thrown instanceof Fault && thrown.kind === 'interrupted')) throw thrown;
-        const why = cleanLine(messageOf(thrown));
+        const why = whyDown(world, input.place, id, messageOf(thrown));
         down.push({ component: id, why });
         session.show({ kind: 'item', id, title: id, state: 'blocked', evidence: why });
       }
@@ -57,6 +57,16 @@ export const up: Flow = {
 
 function sealedIn(components: readonly ComponentView[], place: string): string[] {
   return sealedManagers(components.filter(({ host }) => host === place)).map(({ id }) => id);
+}
+
+/** Why it is still down, and who has its port where somebody has. */
+function whyDown(world: FlowWorld, place: string, id: string, words: string): string {
+  const taken = takenPortIn(words)?.address;
+  if (taken === undefined) return startProblem(words);
+  const holder = world.fleet
+    .snapshot()
+    .ports.find(({ host, address, port, open, owner }) => host === place && open && owner !== id && `${address}:${port}` === taken);
+  return holder?.owner ? `port ${taken} is taken by ${cleanLine(holder.owner)}` : startProblem(words);
 }
 
 /** A secrets manager that runs again is of no use before people have opened it. */
