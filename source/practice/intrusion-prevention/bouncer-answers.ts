@@ -32,7 +32,7 @@ export function stream(api: ApiSurroundings, ask: Ask, bouncer: Bouncer): Answer
   }
   const shape = (decisions: readonly Decision[]) => {
     const kept = query.get('dedup') === 'false' ? decisions : longest(decisions);
-    return kept.length === 0 ? null : kept.map((decision) => decisionForBouncer(decision, now, dialect));
+    return kept.length === 0 && dialect === '1.4.6' ? null : kept.map((decision) => decisionForBouncer(decision, now, dialect));
   };
   const parts = { deleted: shape(over), new: shape(fresh) };
   const json = dialect === '1.4.6' ? parts : { new: parts.new, deleted: parts.deleted };

@@ -82,7 +82,7 @@ const never = '0001-01-01T00:00:00.000Z';
 /** What is over is left out; an item without an end has Go's zero time. */
 export const allowlistShape = (list: Allowlist, nowMs: number, withContent: boolean) => ({
   allowlist_id: list.id,
-  console_managed: list.consoleManaged,
+  ...(list.consoleManaged && { console_managed: true }),
   created_at: rfc3339Nano(list.createdMs),
   description: list.description,
   items: withContent
