@@ -134,7 +134,7 @@ export function createCommands(options: Options): Commands {
     if (component.state === 'unknown') return `The engine is away: "${flow.title}" has to wait until it is back.`;
     if (flow.ours && component.known && !isOurs(deck, component))
       return `${component.id} was not deployed from here: ${keymap.keyOf('deploy')} takes it over, and shows first what that would change.`;
-    return isOffered(deck, flow, component) ? undefined : `"${flow.title}" makes no sense now: ${component.id} is ${component.word}.`;
+    return isOffered(deck, flow, component) ? undefined : `"${flow.title}" cannot be done now: ${component.id} is ${component.word}.`;
   }
 
   function startFlow(flow: Flow, about?: ComponentView, words: readonly string[] = []): void {

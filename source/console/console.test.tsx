@@ -582,7 +582,7 @@ describe('flows', () => {
     expect(screen.row('q quit')).toMatch(/s stop/);
     expect(screen.row('q quit')).not.toMatch(/S start/);
     await screen.press('S');
-    await screen.sees('"Start the component" makes no sense now: password-vault is signups open.');
+    await screen.sees('"Start the component" cannot be done now: password-vault is signups open.');
     await screen.press('j', 'j', 'j', 'j', 'j');
     await screen.sees(/▸○ ldap-directory/, 'S start');
     expect(screen.row('q quit')).not.toMatch(/s stop/);
@@ -945,7 +945,7 @@ describe('what broke off', () => {
     const screen = await openRig({ size: { columns: 120, rows: 36 }, deck });
     await screen.sees(
       'The change to password-vault broke off. Stopped while the containers of password-vault were made.',
-      ': recover goes on',
+      ':recover goes on',
     );
     await screen.press(':');
     await screen.type('recover');
@@ -959,7 +959,7 @@ describe('what broke off', () => {
   test('of a narrow screen the way to go on is never cut', async () => {
     const long = { ...broken, components: ['password-vault', 'secrets-manager-path', 'vulnerability-scanner'] };
     const screen = await openRig({ size: { columns: 80, rows: 24 }, deck: createFakeDeck({ unfinished: () => [broken, long] }) });
-    await screen.sees(/The change to password-vault, secrets-manager-path.*… {2}: recover goes on/);
+    await screen.sees(/The change to password-vault, secrets-manager-path.*… {2}:recover goes on/);
   });
 
   test('what did not come back is named, what an operator stopped is not', async () => {
@@ -971,8 +971,8 @@ describe('what broke off', () => {
         services: one.services.map((service) => ({ ...service, kept: true })),
       })),
     }));
-    await screen.sees('Did not come back: rss-reader, wiki, dns-filter-second.', ': up brings up');
-    await screen.sees('Sealed: secrets-manager-path.', ': unseal opens it');
+    await screen.sees('Did not come back: rss-reader, wiki, dns-filter-second.', ':up brings it up');
+    await screen.sees('Sealed: secrets-manager-path.', ':unseal opens it');
   });
 });
 

@@ -35,3 +35,30 @@ test('without letters it offers flows for the selected component alone', () => {
   expect(flows.map(({ title }) => title)).toContain('Update to the newest image: component-0');
   expect(flows.some(({ title }) => title.includes('component-1'))).toBe(false);
 });
+
+test.each([
+  ['mesh nodes', 'List the nodes of the mesh'],
+  ['List the nodes of the mesh', 'List the nodes of the mesh'],
+  ['list the users of the mesh', 'List the users of the mesh'],
+  ['API keys of the mesh', 'List the API keys of the mesh control server'],
+])('what is typed as it stands in the help comes first: %s', (query, title) => {
+  const base = sampleSnapshot();
+  const components = base.components.map((component) =>
+    component.id === 'mesh-control-server' ? { ...component, speaks: 'headscale' as const } : component,
+  );
+  const deck = createFakeDeck({ snapshot: { ...base, components } });
+  const [component] = components;
+  const [best] = paletteItems({ deck, keymap, component, query });
+  expect(best?.title).toMatch(new RegExp(`^${title}`));
+});
+
+test('what is asked for by its name and cannot be done now stands there and says so', () => {
+  const base = sampleSnapshot();
+  const deck = createFakeDeck({ snapshot: base });
+  const stopped = base.components.find(({ state }) => state === 'stopped');
+  const items = paletteItems({ deck, keymap, component: stopped, query: 'stop the comp' });
+  expect(items[0]).toMatchObject({ kind: 'no', title: `Stop the component: ${stopped?.id}`, detail: 'not as it is now: stopped' });
+  const said: string[] = [];
+  items[0]?.choose({ startFlow: (flow: { id: string }) => said.push(flow.id) } as never);
+  expect(said).toEqual(['stop']);
+});

@@ -50,6 +50,8 @@ const general: readonly CommandId[] = [
 
 const detailWeight = 0.6;
 const begunWeight = 0.5;
+/** Its title or verb as it stands in the help: nothing else was meant. */
+const phraseWeight = 1;
 /** Decides where nothing else does. */
 const nearWeight = 0.02;
 
@@ -136,6 +138,7 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
     });
   }
   const words = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  items.push(...notNow({ deck, component, names, phrase: words.join(' ') }));
   // A verb and what it is for: with one word alone, every verb times every component would stand there.
   if (words.length > 1) items.push(...flowsOfOthers({ deck, component, names, words }));
   // Behind what can be done with what is there: people who look for these type a word of theirs.
@@ -159,6 +162,7 @@ function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
         return (
           Math.max(title?.score ?? 0, verb?.score ?? 0, known?.score ?? 0, detailWeight * (detail?.score ?? 0)) +
           begunWeight * shareBegun(result.obj, words) +
+          phraseWeight * sharePhrase(result.obj, words.join(' ')) +
           (result.obj.near ? nearWeight : 0)
         );
       },
@@ -231,6 +235,54 @@ function flowsOfCatalog(deck: Deck, place: PlaceView | undefined): PaletteItem[]
         choose: (commands: Commands) => commands.startWith(flow, entry, place),
       })),
     );
+}
+
+/** Letters of a word that begin many things are no name yet. */
+const leastPhrase = 4;
+
+/** 1 where it begins with what was typed, word for word; less where several words stand in it so. */
+function sharePhrase(item: PaletteItem, phrase: string): number {
+  if (isPhraseOf(item, phrase)) return 1;
+  return phrase.includes(' ') && item.title.toLowerCase().includes(` ${phrase}`) ? 0.5 : 0;
+}
+
+/** Does it begin with what was typed, word for word? */
+function isPhraseOf({ title, verb = '' }: Pick<PaletteItem, 'title' | 'verb'>, phrase: string): boolean {
+  return phrase.length >= leastPhrase && (title.toLowerCase().startsWith(phrase) || verb.startsWith(phrase));
+}
+
+/**
+ * What somebody asks for by its name and cannot have now: who types "seal" while it is sealed is to learn that, and not to be offered something else. Choosing it
+ * says why.
+ */
+function notNow({
+  deck,
+  component,
+  names,
+  phrase,
+}: {
+  deck: Deck;
+  component: ComponentView | undefined;
+  names: ReadonlyMap<string, string>;
+  phrase: string;
+}): PaletteItem[] {
+  return deck.flows.flatMap((flow): PaletteItem[] => {
+    if (flow.about !== 'component' || !isPhraseOf(flow, phrase) || isOffered(deck, flow, component) || onlySpeaker(deck, flow)) return [];
+    const speakers = deck.fleet.snapshot().components.filter(({ speaks }) => flow.speaks !== undefined && speaks === flow.speaks);
+    const about =
+      flow.speaks === undefined ? component : speakers.length === 1 ? speakers[0] : speakers.find(({ key }) => key === component?.key);
+    if (!about) return [];
+    return [
+      {
+        kind: 'no',
+        title: `${flow.title}: ${names.get(about.key) ?? about.id}`,
+        verb: flow.verb,
+        detail: `not as it is now: ${about.word}`,
+        key: '',
+        choose: (commands) => commands.startFlow(flow, about),
+      },
+    ];
+  });
 }
 
 /** Those that at least one of the words has to do with. */

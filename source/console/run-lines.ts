@@ -4,7 +4,7 @@ import { tableLines } from '../terminal/table.ts';
 import { todoLines } from '../terminal/todo-text.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
 import { moduleBlocks } from '../text/module-blocks.ts';
-import { cut, pad, wrap } from '../text/width.ts';
+import { cut, pad, textWidth, wrap } from '../text/width.ts';
 import { fieldText } from './filter-text.ts';
 import type { Dialog, RunView } from './interface-store.ts';
 import { keyText } from './key-press.ts';
@@ -15,9 +15,18 @@ import { cutStyled } from './styled-text.ts';
 import { characters } from './text-field.ts';
 import type { Theme } from './theme.ts';
 
+/** As wide as a day: narrower columns are not cut. */
+const shortCell = 10;
+
 function shownTable(table: Extract<Shown, { kind: 'table' }>, theme: Theme, room: number): string[] {
-  const columns = table.columns.map((heading, index) => ({ heading, align: table.align?.[index] ?? ('left' as const), least: 8 }));
   const rows = table.rows.map((row) => row.map(cleanLine));
+  // Half a date or half a number says something else.
+  const isShort = (index: number) => rows.every((row) => textWidth(row[index] ?? '') <= shortCell);
+  const columns = table.columns.map((heading, index) => ({
+    heading,
+    align: table.align?.[index] ?? ('left' as const),
+    ...(!isShort(index) && { least: 8 }),
+  }));
   return [
     ...(table.title ? [theme.paint('heading', cleanLine(table.title))] : []),
     ...tableLines(columns, rows, { width: room, heading: (text) => theme.paint('faint', text) }),

@@ -100,13 +100,20 @@ const takenPort: readonly RegExp[] = [
   /Bind for (?<address>\S+) failed: port is already allocated/,
 ];
 
-/** An engine's reason in one line, the cause first: what stands before it is long, and a narrow screen cuts the end off. */
-function startProblem(error: string): string {
-  const text = cleanLine(error);
+/** The port, where an engine says that one is taken: `127.0.0.1:8180`. */
+export function takenPortIn(error: string): { address: string; protocol: string | undefined } | undefined {
   for (const pattern of takenPort) {
-    const { address, protocol } = pattern.exec(text)?.groups ?? {};
-    if (address !== undefined) return `port ${address}${protocol === undefined ? '' : `/${protocol}`} is taken already`;
+    const { address, protocol } = pattern.exec(error)?.groups ?? {};
+    if (address !== undefined) return { address, protocol };
   }
+  return undefined;
+}
+
+/** An engine's reason in one line, the cause first: what stands before it is long, and a narrow screen cuts the end off. */
+export function startProblem(error: string): string {
+  const text = cleanLine(error);
+  const taken = takenPortIn(text);
+  if (taken) return `port ${taken.address}${taken.protocol === undefined ? '' : `/${taken.protocol}`} is taken already`;
   return cut(text.replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1'), 300);
 }
 
