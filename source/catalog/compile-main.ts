@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
-import { type CompiledCatalog, compileCatalog, problemText, readWidePorts } from './compile.ts';
+import { compileCatalog, problemText, readWidePorts } from './compile.ts';
+import { writeCompiled } from './compiled-file.ts';
 import { componentSchema } from './schema.ts';
 
 // A step of the build, run from the top of the checkout: catalog/ becomes dist/catalog.json, the schema dist/component.schema.json.
@@ -12,7 +13,6 @@ if (problems.some(({ level }) => level === 'error')) {
   process.stderr.write('The catalog has errors; nothing was built.\n');
   process.exit(1);
 }
-const compiled: CompiledCatalog = { schema: 1, entries };
-await writeOwnFile('dist/catalog.json', JSON.stringify(compiled), { mode: 0o644 });
+await writeOwnFile('dist/catalog.json', writeCompiled(entries), { mode: 0o644 });
 const shape = z.toJSONSchema(componentSchema, { io: 'input', unrepresentable: 'any' });
 await writeOwnFile('dist/component.schema.json', `${JSON.stringify(shape, null, 2)}\n`, { mode: 0o644 });

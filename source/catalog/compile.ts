@@ -1,12 +1,6 @@
 import type { CatalogEntry, CatalogProblem } from './catalog.ts';
 import { loadFolder } from './load-folder.ts';
 
-/** What the build writes to `dist/catalog.json`. */
-export interface CompiledCatalog {
-  schema: 1;
-  entries: CatalogEntry[];
-}
-
 /** Checks and joins the whole built-in catalog. `widePorts`: see `readWidePorts`. */
 export async function compileCatalog(
   folder: string,

@@ -670,7 +670,7 @@ describe('loadFolder', () => {
     );
   });
 
-  it('takes any damage to the text calmly, and always says where', async () => {
+  it('takes any damage to the text calmly, and always says where', { timeout: 60_000 }, async () => {
     const { folder, remove } = await catalogFolder(sound);
     removals.push(remove);
     const { writeOwnFile } = await import('../config/own-files.ts');

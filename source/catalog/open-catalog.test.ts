@@ -1,8 +1,11 @@
+import { dirname } from 'node:path';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
 import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
 import { writeOwnFile } from '../config/own-files.ts';
+import type { CatalogEntry } from './catalog.ts';
 import { compileCatalog } from './compile.ts';
+import { writeCompiled } from './compiled-file.ts';
 import { openCatalog } from './open-catalog.ts';
 
 const removals: (() => Promise<void>)[] = [];
@@ -20,7 +23,7 @@ async function prepare(own: Record<string, string> = {}) {
   removals.push(remove);
   const { entries } = await compileCatalog(`${folder}/built-in`);
   const compiledFile = `${folder}/catalog.json`;
-  await writeOwnFile(compiledFile, JSON.stringify({ schema: 1, entries }));
+  await writeOwnFile(compiledFile, writeCompiled(entries));
   return { compiledFile, ownFolder: `${folder}/own` };
 }
 
@@ -32,6 +35,15 @@ describe('openCatalog', () => {
     expect(catalog.get('notes')?.ports[0]).toMatchObject({ name: 'web', host: 8300 });
     expect(catalog.get('constructor')).toBeUndefined();
     expect(catalog.problems).toEqual([]);
+  });
+
+  it('has every entry whole, though it reads most of it when it is asked for', async () => {
+    const folder = await prepare();
+    const { entries } = await compileCatalog(dirname(folder.ownFolder).concat('/built-in'));
+    const [opened] = (await openCatalog({ compiledFile: folder.compiledFile })).entries;
+    for (const [key, value] of Object.entries(entries[0] ?? {}))
+      expect({ [key]: opened?.[key as keyof CatalogEntry] }).toEqual({ [key]: value });
+    expect(opened?.calls).toBe(opened?.calls);
   });
 
   it("lets the operator's own entries win, and orders by group", async () => {
@@ -72,7 +84,8 @@ describe('openCatalog', () => {
 
   it.each([
     ['', 'Unexpected end'],
-    ['{"schema": 2, "entries": []}', 'another version'],
+    ['{"schema": 1, "entries": []}', 'another version'],
+    ['{"schema": 2, "further": [], "entries": [{"id": "notes"}]}\n', 'end is missing'],
     ['nonsense', 'Unexpected token'],
   ])('says that a damaged compiled catalog must be installed again: %j', async (text, reason) => {
     const { compiledFile } = await prepare();

@@ -1,7 +1,7 @@
 import { readOwnFile } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Catalog, CatalogEntry, CatalogProblem } from './catalog.ts';
-import type { CompiledCatalog } from './compile.ts';
+import { readCompiled } from './compiled-file.ts';
 import { groups } from './groups.ts';
 
 export interface CatalogSources {
@@ -17,7 +17,7 @@ export interface CatalogSources {
  * Throws `failed.catalog` when the compiled catalog is missing or damaged.
  */
 export async function openCatalog({ compiledFile, ownFolder }: CatalogSources): Promise<Catalog> {
-  const builtIn = await readCompiled(compiledFile);
+  const builtIn = await readBuiltIn(compiledFile);
   if (ownFolder === undefined) return catalogOf(builtIn, []);
   try {
     const { loadFolder } = await import('./load-folder.ts');
@@ -37,15 +37,13 @@ export function catalogOf(entries: readonly CatalogEntry[], problems: readonly C
   return { entries: ordered, problems, get: (id) => byId.get(id) };
 }
 
-async function readCompiled(file: string): Promise<readonly CatalogEntry[]> {
+async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
   const text = await readOwnFile(file);
   if (text === undefined) throw damaged(file, 'it is missing');
   try {
-    const compiled = JSON.parse(text) as CompiledCatalog;
-    if (compiled.schema !== 1 || !Array.isArray(compiled.entries)) throw damaged(file, 'it has another version');
-    return compiled.entries;
+    return readCompiled(text);
   } catch (thrown) {
-    throw thrown instanceof Fault ? thrown : damaged(file, messageOf(thrown));
+    throw damaged(file, messageOf(thrown));
   }
 }
 
