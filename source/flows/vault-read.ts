@@ -85,7 +85,7 @@ export const vaultRead: Flow = {
 };
 
 /** Down through the folders, from the engines on. */
-async function choosePath(session: Session, paths: VaultPaths): Promise<string> {
+export async function choosePath(session: Session, paths: VaultPaths): Promise<string> {
   const engines = await paths.engines(session.signal);
   if (engines.length === 0) {
     throw new Fault({ code: 'usage.path', message: 'The token sees no key-value engine.', remedy: 'Name a path, or take another token.' });
@@ -158,7 +158,7 @@ async function reveal(
 }
 
 function goneOutcome(shown: string, { gone, version }: PathEntry): FlowOutcome {
-  const what = gone === 'destroyed' ? 'was destroyed, and is gone for good' : 'was deleted; the server can bring it back (undelete)';
+  const what = gone === 'destroyed' ? 'was destroyed, and is gone for good' : 'was deleted; it can be brought back (vault undelete)';
   return { message: `Version ${version} of ${shown} ${what}. An older one: --version N`, data: { version, gone } };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
+import type { Grant } from '../grants/grant.ts';
 import { VaultApi, type VaultPlace } from './vault-api.ts';
 import { vaultFault, vaultRefusal } from './vault-refusal.ts';
 
@@ -33,6 +34,23 @@ export async function takeSnapshot(place: VaultPlace, token: string, signal: Abo
   }
   if (status !== 200) throw vaultRefusal({ status, words }, 'take a snapshot');
   return { bytes: body, ...(await readSnapshot(body, signal)) };
+}
+
+/**
+ * Puts a snapshot in place of all that the server has. Throws `refused.snapshotKeys` where it was taken under other keys and nobody insists (`force`).
+ */
+export async function restoreSnapshot(grant: Grant, place: VaultPlace, token: string, bytes: Uint8Array, force: boolean): Promise<void> {
+  const path = `sys/storage/raft/snapshot${force ? '-force' : ''}`;
+  const { status, words } = await new VaultApi(place, token).upload(path, bytes, limitMs, grant.signal);
+  if (status === 204 || status === 200) return;
+  if (/different set of unseal keys|could not verify hash file/i.test(words)) {
+    throw vaultFault(
+      'The snapshot was taken under other key shares than those in force. Nothing was changed.',
+      'If it is the right one and its shares are at hand, run it again with --force.',
+      'refused.snapshotKeys',
+    );
+  }
+  throw vaultRefusal({ status, words }, 'take the snapshot back');
 }
 
 /** What a snapshot says of itself, when all sums in it are right. Throws `failed.snapshot`. */

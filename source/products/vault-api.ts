@@ -94,10 +94,17 @@ export class VaultApi {
     return { status, body, words: status === 200 ? '' : wordsOf(parsedJson(body.toString('utf8'))) };
   }
 
+  /** Sends what is no JSON: a snapshot. */
+  async upload(path: string, bytes: Uint8Array, withinMs: number, signal: AbortSignal): Promise<VaultAnswer> {
+    const arrival = await this.#arrival('POST', path, bytes, signal, { limitMs: withinMs, limitBytes: bodyLimitBytes });
+    const parsed = parsedJson(arrival.body.toString('utf8'));
+    return { status: arrival.status, json: parsed, words: wordsOf(parsed) };
+  }
+
   async #arrival(
     method: Method,
     path: string,
-    json: unknown,
+    body: unknown,
     signal: AbortSignal,
     limits: { limitMs: number; limitBytes: number },
   ): Promise<HttpArrival> {
@@ -107,11 +114,11 @@ export class VaultApi {
       path: `${basePath}/v1/${path}`,
       headers: {
         accept: 'application/json',
-        'content-type': 'application/json',
+        'content-type': body instanceof Uint8Array ? 'application/octet-stream' : 'application/json',
         'x-vault-request': 'true',
         ...(this.#token !== undefined && { 'x-vault-token': this.#token }),
       },
-      body: json === undefined ? undefined : Buffer.from(JSON.stringify(json)),
+      body: body === undefined ? undefined : Buffer.from(body instanceof Uint8Array ? body : JSON.stringify(body)),
     };
     try {
       return await limited(signal, limits.limitMs, async (both) => {

@@ -21,6 +21,16 @@ export interface PathEntry {
   gone?: 'deleted' | 'destroyed';
 }
 
+/** One of those that an engine of version 2 keeps of a path. */
+export interface PathVersion {
+  version: number;
+  createdAt: string;
+  /** `deleted` can be brought back, `destroyed` cannot. */
+  state: 'there' | 'deleted' | 'destroyed';
+  /** When it was deleted, or will be; empty where it is not. */
+  deletedAt: string;
+}
+
 /** Reads and writes `secret/apps/x` in key-value engines of either version. Throws what `VaultApi` does, and `failed.vault`. */
 export class VaultPaths {
   readonly #api: VaultApi;
@@ -86,6 +96,60 @@ export class VaultPaths {
     };
   }
 
+  /** Of an engine of version 2, the newest first; empty where nothing ever was there. Throws `refused.versions` for one of version 1. */
+  async versions(engine: Engine, path: string, signal: AbortSignal): Promise<readonly PathVersion[]> {
+    const answer = await this.#api.send('GET', this.#versioned(engine, 'metadata', path), undefined, signal);
+    if (answer.status === 404) return [];
+    if (answer.status !== 200) throw vaultRefusal(answer, `list the versions of ${cleanLine(path)}`);
+    const { versions } = dataOf(answer);
+    if (!isRecord(versions)) throw strangeAnswer(`list the versions of ${cleanLine(path)}`);
+    return Object.entries(versions)
+      .flatMap(([number, about]) => (isRecord(about) ? [versionOf(Number(number), about)] : []))
+      .sort((one, other) => other.version - one.version);
+  }
+
+  /** They can be brought back. */
+  deleteVersions(grant: Grant, engine: Engine, path: string, versions: readonly number[]): Promise<void> {
+    return this.#change(grant, engine, 'delete', path, versions);
+  }
+
+  undeleteVersions(grant: Grant, engine: Engine, path: string, versions: readonly number[]): Promise<void> {
+    return this.#change(grant, engine, 'undelete', path, versions);
+  }
+
+  /** They are gone for good. */
+  destroyVersions(grant: Grant, engine: Engine, path: string, versions: readonly number[]): Promise<void> {
+    return this.#change(grant, engine, 'destroy', path, versions);
+  }
+
+  /** All of it, for good: in version 2 with every version. */
+  async remove(grant: Grant, engine: Engine, path: string): Promise<void> {
+    const at = engine.version === 1 ? encodePath(engine.mount + insideOf(engine, path)) : this.#versioned(engine, 'metadata', path);
+    const answer = await this.#api.send('DELETE', at, undefined, grant.signal);
+    if (answer.status !== 204 && answer.status !== 200) throw vaultRefusal(answer, `remove ${cleanLine(path)}`);
+  }
+
+  async #change(
+    grant: Grant,
+    engine: Engine,
+    call: 'delete' | 'undelete' | 'destroy',
+    path: string,
+    versions: readonly number[],
+  ): Promise<void> {
+    const answer = await this.#api.send('POST', this.#versioned(engine, call, path), { versions }, grant.signal);
+    if (answer.status !== 204 && answer.status !== 200) throw vaultRefusal(answer, `${call} versions of ${cleanLine(path)}`);
+  }
+
+  #versioned(engine: Engine, call: string, path: string): string {
+    if (engine.version === 1)
+      throw vaultFault(
+        `${cleanLine(engine.mount)} keeps no versions: what was written there is gone with the next write.`,
+        'Look at what is there: quarterdeck vault read.',
+        'refused.versions',
+      );
+    return encodePath(`${engine.mount}${call}/${insideOf(engine, path)}`);
+  }
+
   /** Names below a folder; those of folders end with a slash. */
   async list(engine: Engine, folder: string, signal: AbortSignal): Promise<readonly string[]> {
     const inside = insideOf(engine, folder);
@@ -122,6 +186,14 @@ export class VaultPaths {
     if (answer.status !== 200 && answer.status !== 204) throw vaultRefusal(answer, `write ${cleanLine(path)}`);
     return engine.version === 2 ? numberIn(dataOf(answer), 'version') : undefined;
   }
+}
+
+function versionOf(version: number, about: Record<string, unknown>): PathVersion {
+  const deletedAt = cleanLine(textIn(about, 'deletion_time'));
+  // A version may be due to be deleted at a time to come.
+  const isDeleted = deletedAt !== '' && Date.parse(deletedAt) <= Date.now();
+  const state = about['destroyed'] === true ? 'destroyed' : isDeleted ? 'deleted' : 'there';
+  return { version, createdAt: cleanLine(textIn(about, 'created_time')), state, deletedAt };
 }
 
 function isKeyValue(about: unknown): boolean {

@@ -156,6 +156,27 @@ export async function traces(open: () => Promise<Ground>): Promise<{ secrets: nu
   return { secrets, crashes, found };
 }
 
+/**
+ * The same for many flows on one ground that they share, which a crash behind an act would leave half done: crashing before each act alone, or `most` of them,
+ * and undisturbed last.
+ */
+export async function tracesInTurn(
+  ground: Ground,
+  most = Number.POSITIVE_INFINITY,
+): Promise<{ secrets: number; crashes: number; found: readonly Trace[] }> {
+  const found: Trace[] = [];
+  const secrets = new Set<string>();
+  for (let at = 0; ; at++) {
+    const run = await runOn(ground, at < most ? { disturbance: { kind: 'crash', at, moment: 'before' } } : {});
+    const isWhole = run.outcome !== undefined;
+    // A flow that fails otherwise proves nothing.
+    if (!isWhole && !saidBy(run).includes('cannot read properties')) throw run.thrown ?? new Error(`it ran ${run.watch.ran.join('; ')}`);
+    for (const secret of run.watch.secrets) secrets.add(secret);
+    found.push(...(await tracesOf(ground, run, isWhole ? '' : `crash before act ${at}: `)));
+    if (isWhole) return { secrets: secrets.size, crashes: at, found };
+  }
+}
+
 async function tracesOf(ground: Ground, run: Run, head: string): Promise<Trace[]> {
   const { secrets } = run.watch;
   const { outcome } = run;

@@ -58,15 +58,19 @@ export function onPractice(
   };
 }
 
-/** An operator who gives each step the same answer however often it is asked, and confirms everything. */
+type Answer = string | readonly string[];
+
+/** An operator who gives each step the same answer however often it is asked, or the one that a function has for that time, from 0; and confirms everything. */
 export function answering(
-  answers: Readonly<Record<string, string | readonly string[]>>,
+  answers: Readonly<Record<string, Answer | ((time: number) => Answer)>>,
   kind: Operator['kind'] = 'terminal',
 ): OperatorDouble {
   const operator = new OperatorDouble(kind);
   operator.ask = async (question) => {
     operator.asked.push(question);
-    const answer = answers[question.id] ?? ('initial' in question ? question.initial : undefined);
+    const given = answers[question.id];
+    const time = operator.asked.filter(({ id }) => id === question.id).length - 1;
+    const answer = (typeof given === 'function' ? given(time) : given) ?? ('initial' in question ? question.initial : undefined);
     if (answer === undefined) throw new Error(`nobody answers ${question.id}`);
     return answer;
   };
