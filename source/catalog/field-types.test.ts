@@ -105,7 +105,8 @@ describe('checkValue', () => {
     }
   });
 
-  it('never throws and is quick, whatever the value', () => {
+  // What explodes takes minutes; the rest may be others' work on the same machine.
+  it('never throws and is quick, whatever the value', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...fieldTypes),
@@ -113,7 +114,7 @@ describe('checkValue', () => {
         (type, value) => {
           const begin = performance.now();
           checkValue({ type }, value);
-          expect(performance.now() - begin).toBeLessThan(200);
+          expect(performance.now() - begin).toBeLessThan(2000);
         },
       ),
     );
@@ -127,7 +128,7 @@ describe('checkValue', () => {
       for (const type of fieldTypes) {
         const begin = performance.now();
         checkValue({ type }, long);
-        expect(performance.now() - begin).toBeLessThan(200);
+        expect(performance.now() - begin).toBeLessThan(2000);
       }
     }
   });

@@ -48,7 +48,7 @@ describe('parseImage', () => {
     expect(parseImage(written)).toBeUndefined();
   });
 
-  it('never throws, and reads its own writing the same again', () => {
+  it('never throws, and reads its own writing the same again', { timeout: 60_000 }, () => {
     const part = fc.stringMatching(/^[a-z0-9]{1,8}(?:[._-][a-z0-9]{1,4})?$/);
     const reference = fc
       .record({
