@@ -43,7 +43,12 @@ const sections: readonly [heading: string, verbs: Readonly<Record<string, string
   ],
   [
     'Secrets manager:',
-    { init: '', unseal: '', seal: '', vault: 'log in; read, write and take back; tokens, policies and AppRole; shares, root tokens, snapshots' },
+    {
+      init: '',
+      unseal: '',
+      seal: '',
+      vault: 'log in; read, write and take back; tokens, policies and AppRole; shares, root tokens, snapshots',
+    },
   ],
   ['Mesh:', { key: '', mesh: 'its nodes, users, keys and policy' }],
   [
