@@ -94,6 +94,28 @@ describe('bringing up what should run, after a power cut', () => {
     expect(stage.engine.requests).toEqual(['start chat']);
   });
 
+  test.each([
+    ['docker-proxy', 'port 127.0.0.1:18703 is taken by dashboard'],
+    ['podman', 'port 127.0.0.1:18703/tcp is taken already'],
+  ])('who has its port is named where that is seen, in place of the words of the engine (%s)', async (_, words) => {
+    stand(seen('chat', 'failed'));
+    const isSeen = words.endsWith('dashboard');
+    const port = { host: 'local', address: '127.0.0.1', port: 18703, protocol: 'tcp', exposure: 'loopback', owner: 'dashboard' } as const;
+    const rest = {
+      component: undefined,
+      service: undefined,
+      containerPort: undefined,
+      role: undefined,
+      open: true,
+      conflictWith: [],
+      note: undefined,
+    };
+    stage.fleet.current = { ...stage.fleet.current, ports: isSeen ? [{ ...port, ...rest }] : [] };
+    const message = `The engine failed: driver failed programming external connectivity on endpoint chat_server_1 (${'2c'.repeat(32)}): Error starting userland proxy: listen tcp4 127.0.0.1:18703: bind: address already in use.`;
+    stage.engine.refusals.set('start chat', new Fault({ code: 'failed.start', message, remedy: 'Free it.' }));
+    await expect(stage.run(up, undefined)).rejects.toMatchObject({ message: `Did not come back: chat (${words}).` });
+  });
+
   test('one that fails keeps no other from it, and is told with why and the end of its log', async () => {
     stand(seen('chat', 'failed'), seen('runtime', 'failed'));
     stage.engine.refusals.set('start runtime', new Fault({ code: 'failed.start', message: 'Port 11434 is taken.', remedy: 'Free it.' }));
