@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import { dutiesLeft } from '../fleet/duties.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import { confirmDuty } from '../stack/confirm-duty.ts';
 import { cleanLine } from '../text/clean.ts';
 import { firstAdminAbout } from './about-identity.ts';
@@ -28,7 +29,9 @@ export const firstAdmin: Flow = {
       message: `Left to do at ${cleanLine(address)}: ${duty.title.replace(/\.$/, '')}.`,
       remedy: `Go on any time: quarterdeck first-admin ${id}`,
     };
-    for (const line of guideOf(component.url, address, duty)) session.show({ kind: 'text', text: line });
+    const asks = duty.by === 'hand' && session.attended;
+    for (const line of guideOf(component, address, { title: asks ? '' : duty.title, detail: duty.detail }))
+      session.show({ kind: 'text', text: line });
     if (duty.by === 'observed')
       return { message: `${stays.message} It goes from the list by itself when it is done.`, data: { address, done: false } };
     if (!session.attended) return { message: `${stays.message} Then: quarterdeck duty ${id} ${duty.id}`, data: { address, done: false } };
@@ -37,7 +40,6 @@ export const firstAdmin: Flow = {
         session.ask.choice({
           id: 'done',
           label: `${duty.title.replace(/\.$/, '')}: is it done?`,
-          help: `At ${cleanLine(address)}`,
           choices: [
             { value: 'yes', label: 'It is done' },
             { value: 'later', label: 'Later', detail: 'it stays on the list' },
@@ -61,15 +63,19 @@ export const firstAdmin: Flow = {
   },
 };
 
-function guideOf(url: string | undefined, address: string, { title, detail }: { title: string; detail: string }): string[] {
-  return [
-    title,
-    ...(detail === '' ? [] : [detail]),
-    `Open ${cleanLine(address)}`,
-    ...(url === undefined
-      ? ['Its page is published nowhere: give it a host in the reverse proxy, or a port.']
+/** @param title empty where a question says it */
+function guideOf(
+  { id, url, speaks }: Pick<ComponentView, 'id' | 'url' | 'speaks'>,
+  address: string,
+  { title, detail }: { title: string; detail: string },
+): string[] {
+  const way =
+    url === undefined
+      ? 'Its page is published nowhere: give it a host in the reverse proxy, or a port.'
       : url.startsWith('https://')
-        ? []
-        : ['Browsers refuse the encryption of such pages on plain http, unless it is localhost: on another machine open a tunnel first.']),
-  ];
+        ? ''
+        : speaks === 'vaultwarden'
+          ? `Browsers refuse its encryption on plain http, unless it is localhost. From another machine: quarterdeck tunnel ${id}`
+          : `From another machine: quarterdeck tunnel ${id}`;
+  return [title, detail, url === undefined ? '' : `Open ${cleanLine(address)}`, way].filter((line) => line !== '');
 }

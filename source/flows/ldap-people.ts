@@ -45,7 +45,10 @@ export const ldapAdd: Flow = {
         session.show({ kind: 'text', text: `Would add ${dn}, and set a password that is asked for.` });
         return { message: `Rehearsed: ${id} has the same people as before.` };
       }
-      const password = await unlessLeft(() => askNewPassword(session, `Password of ${person.uid}`), left);
+      const password = await unlessLeft(
+        () => askNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
+        left,
+      );
       await session.act({
         id: `add ${person.uid}`,
         right: 'operate',

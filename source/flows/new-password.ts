@@ -14,12 +14,16 @@ const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const madeUpLength = 20;
 const secondsSeen = 15;
 
-/** Asks twice, as everybody mistypes what is not seen. Empty makes one up: 20 letters, 116 bits. */
-export async function askNewPassword(session: Session, label: string): Promise<NewPassword> {
+/**
+ * Asks twice, as everybody mistypes what is not seen. Empty makes one up: 20 letters, 116 bits.
+ *
+ * @param sends what becomes of it, as a sentence
+ */
+export async function askNewPassword(session: Session, label: string, sends: string): Promise<NewPassword> {
   const value = await session.ask.secret({
     id: 'password',
     label,
-    help: 'Empty makes one up, and shows it once. It is hashed here, and goes into no command.',
+    help: `Empty makes one up, and shows it once. ${sends}`,
     check: (text) => (text !== '' && text.length < leastLength ? `At least ${leastLength} characters.` : undefined),
   });
   if (value === '') {

@@ -22,7 +22,7 @@ export const ssoAdd: Flow = {
     }
     const there = open.users.user(person.name);
     const label = there ? `${person.name} is in the file already. The password that it was to be` : `Password of ${person.name}`;
-    const password = await unlessLeft(() => askNewPassword(session, label), left);
+    const password = await unlessLeft(() => askNewPassword(session, label, `Its hash goes into ${open.file.shown}.`), left);
     if (there && !(await matchesDigest(there.digest, password.value))) {
       throw new Fault({
         code: 'usage.user',

@@ -57,7 +57,9 @@ const ground =
       journal: stage.journal,
       end,
       folders: [stage.home, stage.access.folder],
-      belongs: [{ file: /users_database\.yml/, why: 'the portal reads hashes there; what was there before is kept, for the operator alone' }],
+      belongs: [
+        { file: /users_database\.yml/, why: 'the portal reads hashes there; what was there before is kept, for the operator alone' },
+      ],
       close: async () => {},
     };
   };
@@ -110,7 +112,12 @@ test('of two bans one is lifted, killed at each act: only that one', async () =>
 }, 120_000);
 
 test('a lost second factor of both kinds, killed between them: both are forgotten in the end', async () => {
-  const played = ground('sso-second-factor', { words: ['mara'], answers: { which: ['both'] }, before: async () => {}, end: async () => '' });
+  const played = ground('sso-second-factor', {
+    words: ['mara'],
+    answers: { which: ['both'] },
+    before: async () => {},
+    end: async () => '',
+  });
   const killed = await played();
   const watch = new Watch();
   killed.run(disturbed(killed.flow, watch, { kind: 'kill', at: 0, moment: 'after' }), killed.operator()).catch(() => undefined);

@@ -58,7 +58,7 @@ export const ssoPassword: Flow = {
       session.show({ kind: 'text', text: `Would ask for the new password of ${name}, and write its hash into ${open.file.shown}.` });
       return { message: `Rehearsed: ${name} has the same password as before.` };
     }
-    const password = await unlessLeft(() => askNewPassword(session, `New password of ${name}`), {
+    const password = await unlessLeft(() => askNewPassword(session, `New password of ${name}`, `Its hash goes into ${open.file.shown}.`), {
       message: `Nothing was written: ${name} has the same password as before.`,
       remedy: 'Start it again whenever you like.',
     });

@@ -1,0 +1,154 @@
+import { SignJWT } from 'jose';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { askProduct } from '../../test/doubles/ask-product.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { tracesBelow } from '../../test/doubles/secret-traces.ts';
+import type { FakeDeck } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+const sizes = [
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 36 },
+];
+type Size = (typeof sizes)[number];
+const narrow = { columns: 80, rows: 24 };
+const vault = 'password-vault';
+
+let stage: PracticeStage;
+// Many screens each, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 });
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+  // Whoever asks first has its files laid down, and with them what is left to do.
+  await stage.run('sso-users', 'sso-portal');
+  stage.deck.fleet.refresh(stage.component('rss-reader')?.key);
+  await vi.waitUntil(() => stage.component('rss-reader')?.duties.some(({ by }) => by === 'hand'), { timeout: 30_000 });
+}, 60_000);
+afterAll(() => stage.close());
+
+function open(size: Size, component: string): Promise<Rig> {
+  const selected = stage.component(component)?.key ?? '';
+  return openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, start: { selected }, now: Date.now });
+}
+
+async function find(screen: Rig, words: string, title: string): Promise<void> {
+  await screen.press(':');
+  await screen.sees('Find');
+  await screen.type(words);
+  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
+  await screen.press('enter');
+}
+const logIn = async (token: string) =>
+  (await askProduct(stage, vault, { method: 'POST', path: '/admin', body: new URLSearchParams({ token }).toString() })).status;
+
+test.each(sizes)('the page of the first account, and what it takes, at $columns x $rows (R20, R38)', async (size) => {
+  const screen = await open(size, vault);
+  await find(screen, 'first account', 'Make the first account');
+  await screen.sees('http://127.0.0.1:8180/#/signup', 'Create the first account');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+});
+
+test.each(sizes)('a page whose end nobody can see is asked about at $columns x $rows: later leaves it on the list (R38)', async (size) => {
+  const screen = await open(size, 'rss-reader');
+  await find(screen, 'first account', 'Make the first account');
+  await screen.sees('password: is it done?', 'Open http://127.0.0.1:8090/', 'Later');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('Left to do at http://127.0.0.1:8090/');
+  await screen.press('esc');
+  await find(screen, 'first account', 'Make the first account');
+  await screen.sees('is it done?');
+  await screen.press('down', 'enter');
+  await screen.sees('Left to do at http://127.0.0.1:8090/');
+});
+
+test.each(sizes)('signups: asked about the account first, and looked at as a change, at $columns x $rows (R20)', async (size) => {
+  const screen = await open(size, vault);
+  await find(screen, 'close signups', 'Close signups');
+  await screen.sees('Does your account exist?', 'quarterdeck close-signups password-vault --practice');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('signups of password-vault are still open');
+  await screen.press('esc');
+  await find(screen, 'close signups', 'Close signups');
+  await screen.sees('Does your account exist?');
+  await screen.press('enter');
+  await screen.sees('Writes 1 file, recreates password-vault.');
+  await screen.press('end');
+  await screen.sees(/SIGNUPS_ALLOWED="?false/);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('signups of password-vault are still open');
+});
+
+test('a new admin token is seen once, put in force, and nowhere else; Esc before that leaves the old one', async () => {
+  const screen = await open(narrow, vault);
+  const start = async (old = '') => {
+    await find(screen, 'admin token', 'Replace the admin token');
+    await screen.sees('The admin token of now, to see it dead afterwards');
+    await screen.type(old);
+    await screen.press('enter');
+    await screen.sees('Is the new token in your password manager?', 'New admin token of password-vault');
+    expect(misfits(screen.frame(), narrow)).toEqual([]);
+    return /[A-Za-z0-9+/]{64}/.exec(screen.frame())?.[0] ?? '';
+  };
+  const first = await start();
+  await screen.press('esc');
+  await screen.sees('password-vault has the admin token of before');
+  await screen.misses(first);
+  await screen.press('esc');
+  const token = await start();
+  expect(token).not.toBe(first);
+  await screen.press('enter');
+  // The vault takes its time for each hash: three of them.
+  await vi.waitUntil(() => screen.frame().includes('password-vault has a new admin token'), { timeout: 60_000 });
+  await screen.sees('was given its hash alone');
+  expect(screen.frame()).not.toContain(token);
+  expect([await logIn(token), await logIn(first)]).toEqual([303, 401]);
+  expect(await tracesBelow([stage.home, stage.access.folder], [token, first])).toEqual([]);
+});
+
+test.each(sizes)(
+  'a token is pasted, never seen, and told item by item at $columns x $rows; none and expired are refused (R43)',
+  async (size) => {
+    const screen = await open(size, vault);
+    const inspect = async (token: string) => {
+      await find(screen, 'inspect token', 'Inspect a token');
+      await screen.sees('The token', 'nowhere, and forgotten');
+      await screen.paste(token);
+      await screen.misses(token.slice(0, 20));
+      await screen.press('enter');
+    };
+    const signed = (exp: number) =>
+      new SignJWT({ sub: 'mara', iss: 'idp.example.org', exp })
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(new TextEncoder().encode('a secret for this test alone'));
+    const soonS = Math.floor(Date.now() / 1000) + 3600;
+    await inspect(await signed(soonS));
+    await screen.sees('mara', 'do not believe it yet');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('esc');
+    await inspect(await signed(1_000_000_000));
+    await screen.sees('This token is not to be believed', 'expired');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('esc');
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    await inspect(`${part({ alg: 'none' })}.${part({ sub: 'mara', exp: soonS })}.`);
+    await screen.sees('This token is not to be believed', 'none');
+    await screen.press('esc');
+    await find(screen, 'inspect token', 'Inspect a token');
+    await screen.sees('The token');
+    await screen.press('esc');
+    await screen.sees('No token was looked at.');
+  },
+);
+
+test('Esc while somebody is added to the directory says that nobody was', async () => {
+  const screen = await open(narrow, 'ldap-directory');
+  await find(screen, 'add somebody directory', 'Add somebody to the directory');
+  await screen.sees('Name to log in with', 'quarterdeck ldap add ldap-directory');
+  expect(misfits(screen.frame(), narrow)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('Nobody was added to ldap-directory.');
+});

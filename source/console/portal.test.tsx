@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { logInAtPortal } from '../../test/doubles/ask-product.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { tracesBelow } from '../../test/doubles/secret-traces.ts';
+import type { FakeDeck } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+const users = 'sso-portal/files/users/users_database.yml';
+const secret = 'correct horse battery';
+const sizes = [
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 36 },
+];
+type Size = (typeof sizes)[number];
+
+let stage: PracticeStage;
+// Many screens each, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 });
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+  // Everything is loaded, and the files are laid down: no test of the screen waits for that.
+  await stage.run('sso-users', 'sso-portal');
+}, 60_000);
+afterAll(() => stage.close());
+
+/** The console on the whole practice stack, with this component selected. */
+function open(size: Size, component: string): Promise<Rig> {
+  const selected = stage.component(component)?.key ?? '';
+  return openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, start: { selected }, now: Date.now });
+}
+
+/** Finds a procedure by a few letters, as a person does. */
+async function find(screen: Rig, words: string, title: string): Promise<void> {
+  await screen.press(':');
+  await screen.sees('Find');
+  await screen.type(words);
+  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
+  await screen.press('enter');
+}
+
+/** Until the portal has read its file: it is given ten seconds for that. */
+async function read(screen: Rig, words: string): Promise<void> {
+  await vi.waitUntil(() => screen.frame().includes(words), { timeout: 60_000 });
+}
+
+test.each(sizes)('a user is added at $columns x $rows, with a password that is made up and seen this once (R49)', async (size) => {
+  const screen = await open(size, 'sso-portal');
+  const name = `ida${size.columns}`;
+  await find(screen, 'add user portal', 'Add a user to the portal');
+  await screen.sees('Name to log in with', 'There are: mara', 'quarterdeck sso add sso-portal --practice');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.type('no or');
+  await screen.press('enter');
+  await screen.sees('Letters, digits and . _ @ + - only');
+  await screen.press('ctrl+u');
+  await screen.type(name);
+  await screen.press('enter');
+  await screen.sees('How they are called');
+  await screen.press('enter');
+  await screen.sees('Mail address');
+  await screen.type(`${name}@example.org`);
+  await screen.press('enter');
+  await screen.sees('Groups, with commas', 'In use: admins, family');
+  await screen.type('family');
+  await screen.press('enter');
+  await screen.sees(`Password of ${name}`, 'Its hash goes into', 'users_database.yml');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('enter');
+  await read(screen, `${name} is a user of sso-portal`);
+  await screen.sees('Password of', 'register a second factor');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  const made = /\b[A-Za-z2-9]{20}\b/.exec(screen.frame())?.[0] ?? '';
+  expect(await logInAtPortal(stage, name, made)).toBe(200);
+  await screen.press('esc');
+  await screen.misses(made);
+  expect(await tracesBelow([stage.home, stage.access.folder], [made])).toEqual([]);
+});
+
+test('Esc at each question of a new user says that nothing was written', async () => {
+  const before = await stage.text(users);
+  const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
+  const answers: [sees: string, typed: string][] = [
+    ['Name to log in with', 'noor'],
+    ['How they are called', ''],
+    ['Mail address', 'noor@example.org'],
+    ['Groups, with commas', ''],
+    ['Password of noor', secret],
+    ['The same again', ''],
+  ];
+  for (const [at] of answers.entries()) {
+    await find(screen, 'add user portal', 'Add a user to the portal');
+    for (const [sees, typed] of answers.slice(0, at)) {
+      await screen.sees(sees);
+      await screen.type(typed);
+      await screen.press('enter');
+    }
+    await screen.sees(answers[at]?.[0] ?? '');
+    expect(screen.frame()).not.toContain(secret);
+    await screen.press('esc');
+    await screen.sees('Nothing was written: the users of sso-portal are as before.');
+    await screen.press('esc');
+  }
+  expect(await stage.text(users)).toBe(before);
+});
+
+test('a password is reset: masked, typed twice, and the old one is dead', async () => {
+  const size = { columns: 80, rows: 24 };
+  const screen = await open(size, 'sso-portal');
+  await find(screen, 'reset password portal', 'Reset a password in the portal');
+  await screen.sees('Who?', 'mara', 'Mara', 'admins, family');
+  await screen.press('enter');
+  await screen.sees('New password of mara');
+  await screen.type(secret);
+  await screen.press('enter');
+  await screen.sees('The same again');
+  await screen.type('something else');
+  await screen.press('enter');
+  await screen.sees('That is another one');
+  await screen.press('ctrl+u');
+  await screen.type(secret);
+  expect(screen.frame()).not.toContain(secret);
+  await screen.press('enter');
+  await read(screen, 'mara has a new password. The portal has read it.');
+  expect(await logInAtPortal(stage, 'mara', secret)).toBe(200);
+  expect(await tracesBelow([stage.home, stage.access.folder], [secret])).toEqual([]);
+});
+
+test.each(sizes)('a lost second factor at $columns x $rows: what it means is confirmed, and a no leaves it', async (size) => {
+  const screen = await open(size, 'sso-portal');
+  const start = async () => {
+    await find(screen, 'lost second factor', 'Reset a lost second factor');
+    await screen.sees('Who?');
+    // Jonas is the second one.
+    await screen.press('down', 'enter');
+    await screen.sees('What has jonas lost?', 'authenticator with the one-time codes');
+    await screen.press('enter');
+    await screen.sees('Forget the one-time codes of jonas', 'authelia storage user totp delete jonas', 'register a new authenticator');
+  };
+  await start();
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('n');
+  await screen.sees('nothing was changed');
+  await screen.press('esc');
+  await start();
+  await screen.press('y');
+  await screen.sees(size.columns === 80 ? 'Forgotten of jonas: the one-time codes' : 'jonas has no second factor of that kind now');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+});
+
+test('a ban is seen with its end and lifted; Esc says that it ends by itself', async () => {
+  const size = { columns: 80, rows: 24 };
+  const screen = await open(size, 'sso-portal');
+  const start = () => find(screen, 'ban portal', "Lift a ban of the portal's");
+  await start();
+  await screen.sees('sso-portal bans nobody at the moment.');
+  await screen.press('esc');
+  for (let time = 0; time < 3; time++) await logInAtPortal(stage, 'jonas', 'wrong');
+  await start();
+  await screen.sees('Whose ban is lifted?', /jonas +user · until \d{4}-/);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('No ban was lifted: it ends by itself');
+  await screen.press('esc');
+  await start();
+  await screen.sees('Whose ban is lifted?');
+  await screen.press('enter');
+  await screen.sees('jonas may log in again at sso-portal.');
+});
+
+test.each(sizes)('rules, which one is taken, and how a name is protected, at $columns x $rows (R36)', async (size) => {
+  const screen = await open(size, 'sso-portal');
+  await find(screen, 'list access rules', 'List the access rules of the portal');
+  await screen.sees('*.home.example.org', 'two_factor', 'everything else', 'deny');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await find(screen, 'which access rule', 'Test which access rule is taken');
+  await screen.sees('Which address?', 'https://media.home.example.org/');
+  await screen.press('enter');
+  await screen.sees('As which user?');
+  await screen.press('enter');
+  await screen.sees("The policy 'two_factor' from rule #1 will be applied", 'nobody who is logged in');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await find(screen, 'how name protected', 'Check how a name is protected');
+  await screen.sees('Which address?');
+  await screen.press('enter');
+  await screen.sees('A browser without a login', 'A program without a login', 'protected, people are sent to the portal');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+});
+
+test.each(sizes)('a rule is asked for and looked at as any other change at $columns x $rows; Esc leaves the rules', async (size) => {
+  const screen = await open(size, 'sso-portal');
+  await find(screen, 'add access rule', 'Add an access rule to the portal');
+  await screen.sees('Which name does it protect?', 'portal knows home.example.org');
+  await screen.type('public.home.example.org');
+  await screen.press('enter');
+  await screen.sees('Who gets through?', 'Who logs in with a second factor', 'without any login');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('down', 'down', 'enter');
+  await screen.sees('Before which rule?', 'The first that matches wins.');
+  await screen.press('enter');
+  await screen.sees('Writes 1 file');
+  await screen.press('end');
+  await screen.sees("domain: 'public.home.example.org'");
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('the rules of sso-portal are as before');
+});
