@@ -57,7 +57,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     health: running ? healthOf(state.Health?.Status) : 'none',
     statusText: '',
     // What is configured stays so while the container is stopped; what is bound is told only while it runs.
-    ports: portsOf(running ? network?.Ports : host?.PortBindings),
+    ports: host?.NetworkMode?.startsWith('container:') ? [] : portsOf(running ? network?.Ports : host?.PortBindings),
     labels: config?.Labels ?? {},
     networkMode: host?.NetworkMode ?? '',
     networkAddresses: addressesOf(Object.values(networks)),

@@ -30,6 +30,8 @@ export interface LibpodContainer {
   Status?: string;
   /** Ranges stay together: the Docker-compatible list tells their first port alone. */
   Ports?: { host_ip?: string; container_port: number; host_port?: number; range?: number; protocol?: string }[] | null;
+  /** Of its own: empty for one in the network of another container. */
+  Networks?: string[] | null;
 }
 
 const runStates: Record<string, ContainerRunState> = {
@@ -82,7 +84,8 @@ export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | u
     ports: libpod?.Ports ? libpod.Ports.flatMap(libpodPorts) : (listed.Ports ?? []).map(listedPort),
     labels: listed.Labels ?? {},
     networkMode: listed.HostConfig?.NetworkMode ?? '',
-    networkAddresses: addressesOf(endpoints),
+    // Podman tells those of the container in whose network this one is.
+    networkAddresses: libpod?.Networks?.length === 0 ? [] : addressesOf(endpoints),
   };
 }
 

@@ -61,6 +61,7 @@ class DockerodeEngine implements Engine {
   #connecting: Promise<EngineFacts> | undefined;
   /** Podman's lists leave it out; it stays with a container for life. */
   readonly #networkModes = new Map<string, string>();
+  readonly #imageNames = new Map<string, string>();
 
   constructor(address: EngineAddress, host: Host) {
     this.#link = new EngineLink(address, host);
@@ -127,6 +128,7 @@ class DockerodeEngine implements Engine {
       const byId = new Map(libpod?.map((one) => [one.Id, one]));
       return (listed ?? []).map((one) => listedFacts(one, byId.get(one.Id)));
     });
+    await this.#addImageNames(facts, signal);
     if (libpodVersion) await this.#addNetworkModes(facts, signal);
     return this.#labels.withoutThoseOfImages(facts, signal);
   }
@@ -145,7 +147,28 @@ class DockerodeEngine implements Engine {
       }
     };
     await Promise.all(Array.from({ length: inspectsAtOnce }, next));
-    for (const one of containers) one.networkMode ||= this.#networkModes.get(one.id) ?? 'bridge';
+    for (const one of containers) {
+      one.networkMode ||= this.#networkModes.get(one.id) ?? 'bridge';
+      // It lists the ports of the container in whose network this one is.
+      if (one.networkMode.startsWith('container:')) one.ports = [];
+    }
+  }
+
+  /** Docker lists a container whose tag means another image by now with the id of its own alone; what it was made from an inspect tells. */
+  async #addImageNames(containers: ContainerFacts[], signal: AbortSignal): Promise<void> {
+    const ids = new Set(containers.map(({ id }) => id));
+    for (const id of this.#imageNames.keys()) if (!ids.has(id)) this.#imageNames.delete(id);
+    const nameless = containers.filter(({ image }) => /^(?:sha256:)?[0-9a-f]{12,64}$/.test(image));
+    const open = nameless.filter(({ id }) => !this.#imageNames.has(id));
+    const next = async (): Promise<void> => {
+      for (let one = open.shift(); one; one = open.shift()) {
+        // An id is a name too: a list is no worse for it.
+        const raw = await this.#inspectRaw(one.id, signal).catch(() => signal.throwIfAborted());
+        if (raw) this.#imageNames.set(one.id, raw.Config?.Image ?? '');
+      }
+    };
+    await Promise.all(Array.from({ length: inspectsAtOnce }, next));
+    for (const one of nameless) one.image = this.#imageNames.get(one.id) || one.image;
   }
 
   async inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined> {

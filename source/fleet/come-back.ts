@@ -9,10 +9,13 @@ export function isMissed({ state, kept }: Pick<ServiceView, 'state' | 'kept'>): 
   return state === 'missing' || (kept === true && (state === 'failed' || state === 'created'));
 }
 
-/** Components that were deployed from here, and did not come back. */
+/** Components that were deployed from here, and did not come back: also those that run in a network that is gone. */
 export function notBack(components: readonly ComponentView[]): readonly ComponentView[] {
-  return components.filter(({ deployed, services }) => deployed && services.some(isMissed));
+  return components.filter(({ deployed, services }) => deployed && services.some((service) => isMissed(service) || isStale(service)));
 }
+
+/** Runs, and has no network before it is made again. */
+export const isStale = ({ cutOff }: Pick<ServiceView, 'cutOff'>): boolean => cutOff?.stale === true;
 
 /** Secrets managers that run and are closed: each is after every restart, and nobody but people can open it. */
 export function sealedManagers(components: readonly ComponentView[]): readonly ComponentView[] {
@@ -23,8 +26,12 @@ export function isSealed({ speaks, word }: Pick<ComponentView, 'speaks' | 'word'
   return speaks === 'vault' && word.startsWith('sealed');
 }
 
-/** Who is used stands before who uses it, otherwise by name. Components that use each other in a circle stand in the order of their names. */
-export function providersFirst<T extends { id: string }>(components: readonly T[], entryOf: (id: string) => CatalogEntry | undefined): T[] {
+/** Who is used stands before who uses it, and a gateway before who is in its network (`gatewaysOf`); otherwise by name. Components that use each other in a circle stand in the order of their names. */
+export function providersFirst<T extends { id: string }>(
+  components: readonly T[],
+  entryOf: (id: string) => CatalogEntry | undefined,
+  gatewaysOf: (id: string) => readonly string[] = () => [],
+): T[] {
   const byId = new Map([...components].sort((one, other) => (one.id < other.id ? -1 : 1)).map((component) => [component.id, component]));
   const ordered: T[] = [];
   const seen = new Set<string>();
@@ -33,7 +40,8 @@ export function providersFirst<T extends { id: string }>(components: readonly T[
     if (!component || seen.has(id)) return;
     seen.add(id);
     const entry = entryOf(id);
-    for (const provider of [...(entry?.uses ?? []).map((use) => use.component), ...(entry?.dependsOn ?? [])]) visit(provider);
+    for (const provider of [...(entry?.uses ?? []).map((use) => use.component), ...(entry?.dependsOn ?? []), ...gatewaysOf(id)])
+      visit(provider);
     ordered.push(component);
   };
   for (const id of byId.keys()) visit(id);

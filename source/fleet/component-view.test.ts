@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { catalogEntry, composeLabels, containerDetail } from '../../test/doubles/container-facts.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
-import { buildComponentView, compareComponents, distinctPorts } from './component-view.ts';
+import { buildComponentView, compareComponents, distinctPorts, type NetworkOwner } from './component-view.ts';
 import { CatalogIndex, groupContainers } from './grouping.ts';
 import type { ProbeView } from './model.ts';
 
@@ -27,7 +27,12 @@ const nowMs = 1_000_000;
 
 function view(
   containers: ContainerDetail[],
-  { probe, missing = [], engineReachable = true }: { probe?: ProbeView; missing?: string[]; engineReachable?: boolean } = {},
+  {
+    probe,
+    missing = [],
+    engineReachable = true,
+    owner,
+  }: { probe?: ProbeView; missing?: string[]; engineReachable?: boolean; owner?: NetworkOwner } = {},
 ) {
   const group = groupContainers(containers, index)[0];
   if (!group) throw new Error('no group');
@@ -37,6 +42,7 @@ function view(
     nowMs,
     engineReachable,
     knowledge: (id) => ({ detail: byId.get(id), history: { diedMs: [], stopAskedMs: undefined } }),
+    networkOwner: () => owner,
     probe,
     findings: [],
     missing,
@@ -175,4 +181,32 @@ test('components are shown in the order of the seven groups, the rest last (R1)'
   const row = (group: string, id: string) => ({ ...view([reader()]), group, id });
   const rows = [row('other', 'a'), row('networking', 'b'), row('security', 'z'), row('security', 'c')].sort(compareComponents);
   expect(rows.map((one) => one.id)).toEqual(['c', 'z', 'b', 'a']);
+});
+
+describe("in the network of another's container (R15)", () => {
+  const joined = reader({ networkMode: 'container:gateway', startedMs: 5_000 });
+  const front = (startedMs: number, state: NetworkOwner['state'] = 'running') => ({ name: 'vpn-gateway-1', state, startedMs });
+
+  test('it is as it says while that one was there first', () => {
+    expect(view([joined, db()], { probe: probe('ready', 'good'), owner: front(4_000) })).toMatchObject({ word: 'ready', findings: [] });
+  });
+
+  test.each([
+    ['gone', undefined, /^reader has no network: the container whose network it was in is gone\.$/, true],
+    ['started anew since', front(6_000), /vpn-gateway-1, whose network it was in, was started anew since/, true],
+    ['down', front(4_000, 'exited'), /vpn-gateway-1, whose network it is in, is not running/, false],
+  ])('%s: it runs and reaches nothing, whatever its probe says', (_, owner, detail, stale) => {
+    const seen = view([joined, db()], { probe: probe('ready', 'good'), ...(owner && { owner }) });
+    expect(seen).toMatchObject({
+      word: 'no network',
+      tone: 'bad',
+      detail: expect.stringMatching(detail),
+      findings: [{ check: 'no-network', level: 'error', rule: 'R15' }],
+    });
+    expect(seen.services.find(({ name }) => name === 'reader')?.cutOff?.stale).toBe(stale);
+  });
+
+  test('one that is down itself is told as down', () => {
+    expect(view([reader({ networkMode: 'container:gateway', state: 'exited', exitCode: 1 }), db()]).word).not.toBe('no network');
+  });
 });

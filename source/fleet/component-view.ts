@@ -6,7 +6,7 @@ import { inNaturalOrder } from '../text/natural-order.ts';
 import type { Deployed } from './deployed-components.ts';
 import { dutiesOf } from './duties.ts';
 import { type ContainerGroup, composeLabel, dependenciesOf } from './grouping.ts';
-import type { ComponentView, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
+import type { ComponentView, CutOff, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
 import { type ContainerHistory, isServing, isUpState, serviceState, toneOfState } from './service-state.ts';
 
 /** What is known of one container beyond the list. */
@@ -15,12 +15,18 @@ export interface ContainerKnowledge {
   history: ContainerHistory;
 }
 
+export interface NetworkOwner extends Pick<ContainerFacts, 'name' | 'state'> {
+  startedMs: number | undefined;
+}
+
 export interface ViewContext {
   host: string;
   nowMs: number;
   /** False while the engine is away: then every state is `unknown`, and what was seen last is told. */
   engineReachable: boolean;
   knowledge: (containerId: string) => ContainerKnowledge;
+  /** The container that another says it is in the network of, by id or name. */
+  networkOwner?: (said: string) => NetworkOwner | undefined;
   probe: ProbeView | undefined;
   findings: readonly FindingView[];
   /** Services that compose files declare and that have no container. */
@@ -75,6 +81,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
         : container;
     const state = serviceState(facts, history, context.nowMs, { oneShot: known?.oneShot ?? false });
     if (state.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs ?? Number.POSITIVE_INFINITY, state.reconsiderMs);
+    const cutOff = context.engineReachable ? cutOffOf(container, detail, context) : undefined;
     const shown = context.engineReachable ? state : away(state.state, state.detail);
     return {
       key: serviceKey(context.host, group, service),
@@ -92,6 +99,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
       tty: detail?.tty ?? false,
       ...(detail && { kept: (detail.restartPolicy === 'always' || detail.restartPolicy === 'unless-stopped') && !known?.oneShot }),
+      ...(cutOff && { cutOff }),
       dependsOn: dependenciesIn(container, known, names),
       main,
       role: known?.role,
@@ -132,6 +140,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
   const contradicted = probe?.tone === 'good' && summary.tone === 'bad';
   const spoken = probe !== undefined && probe.word !== '' && summary.main && !contradicted;
 
+  const lost = services.find(({ cutOff }) => cutOff !== undefined);
   const view: ComponentView = {
     key: `${context.host}/${group.project}/${group.name}`,
     host: context.host,
@@ -162,7 +171,36 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     origin: originOf(group),
     url: context.deployed?.site ? `https://${cleanLine(context.deployed.site)}` : urlOf(entry, services, group),
   };
-  return { view, reconsiderMs };
+  return { view: lost?.cutOff ? withoutNetwork(view, lost.name, lost.cutOff) : view, reconsiderMs };
+}
+
+/** Whoever is in another's network is let into the one that this has at its own start, and stays there. */
+function cutOffOf(container: ContainerFacts, detail: ContainerDetail | undefined, { networkOwner }: ViewContext): CutOff | undefined {
+  const [, said] = /^container:(.+)$/.exec(container.networkMode) ?? [];
+  if (said === undefined || container.state !== 'running' || !networkOwner) return undefined;
+  const owner = networkOwner(said);
+  if (!owner) return { why: 'the container whose network it was in is gone', stale: true };
+  const name = cleanLine(owner.name);
+  if (owner.state !== 'running') return { why: `${name}, whose network it is in, is not running`, stale: false };
+  if (owner.startedMs === undefined || detail?.startedMs === undefined || owner.startedMs <= detail.startedMs) return undefined;
+  return { why: `${name}, whose network it was in, was started anew since`, stale: true };
+}
+
+/** What no probe can see from outside: a program that runs, and reaches nothing. */
+function withoutNetwork(view: ComponentView, service: string, { why, stale }: CutOff): ComponentView {
+  const message = `${service === view.id || view.services.length === 1 ? 'It' : service} has no network: ${why}.`;
+  const remedy = stale
+    ? view.deployed
+      ? `Make it again: quarterdeck up ${view.id}`
+      : `Make it again with what manages it: ${view.origin}.`
+    : 'Start that one.';
+  return {
+    ...view,
+    tone: 'bad',
+    word: 'no network',
+    detail: message,
+    findings: [...view.findings, { check: 'no-network', level: 'error', message, remedy, rule: 'R15' }],
+  };
 }
 
 function dependenciesIn(container: ContainerFacts, known: CatalogService | undefined, names: ReadonlySet<string>): readonly string[] {

@@ -45,12 +45,21 @@ export interface ServiceView {
   tty: boolean;
   /** Its restart policy keeps it running unless somebody stops it. Undefined while that is not known. */
   kept?: boolean;
+  /** Why it has no network though it runs: the container whose network it is in (R15) is gone, down, or was started after it. */
+  cutOff?: CutOff;
   /** Names of services of this component that must be up before this one, where labels or the catalog tell. */
   dependsOn?: readonly string[];
   /** The service that the component is named after; the others serve it. */
   main: boolean;
   /** Of the catalog's annotation, where there is one. */
   role: string | undefined;
+}
+
+export interface CutOff {
+  /** One sentence. */
+  why: string;
+  /** Does the other one run by now, or is it gone for good? Then making this one again is all that is left to do. */
+  stale: boolean;
 }
 
 /** A diagnostic: what is wrong, and what to do. */

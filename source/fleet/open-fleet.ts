@@ -3,7 +3,7 @@ import type { ContainerDetail } from '../engine/engine.ts';
 import { gatewaysOf } from '../engine/network-owners.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
-import { buildComponentView, type ContainerKnowledge, compareComponents, serviceKey } from './component-view.ts';
+import { buildComponentView, type ContainerKnowledge, compareComponents, type NetworkOwner, serviceKey } from './component-view.ts';
 import { DeclaredServices } from './declared-services.ts';
 import { DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
 import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
@@ -122,6 +122,7 @@ export function openFleet({
           nowMs: nowMs + watch.clockAheadMs,
           engineReachable: reachable,
           knowledge,
+          networkOwner: (said) => ownerOf(watch, said),
           probe: probes.probe(key),
           findings: probes.findings(key),
           missing,
@@ -290,6 +291,11 @@ function byOurClock(view: ComponentView, aheadMs: number): ComponentView {
     sinceMs: ours(view.sinceMs),
     services: view.services.map((service) => ({ ...service, sinceMs: ours(service.sinceMs) })),
   };
+}
+
+function ownerOf(watch: PlaceWatch, said: string): NetworkOwner | undefined {
+  const [owner] = gatewaysOf([{ networkMode: `container:${said}` }], [...watch.containers.values()]);
+  return owner && { name: owner.name, state: owner.state, startedMs: watch.detail(owner.id)?.startedMs };
 }
 
 /** A probe is asked of a component whose main service runs and has been inspected. */

@@ -76,13 +76,15 @@ export async function applyPlans(
         tellApplying(session, event),
       ),
   });
+  if (session.rehearsing) return { run, component: undefined };
   world.fleet.refresh();
   await meanwhile?.();
   // What answered while the script was at work may have been the container of before.
   const sinceMs = Date.now();
 
   let component: ComponentView | undefined;
-  for (const { facts } of ready) {
+  for (const { facts, plan } of ready) {
+    if (plan.joins?.starts === false) continue;
     const seen = await waitUntilHealthy(session, world, place, facts.entry.id, { sinceMs });
     component ??= seen;
   }
@@ -265,6 +267,9 @@ function stepLabel({ step, component }: Extract<ApplyEvent, { kind: 'step' }>): 
   switch (kind) {
     case 'stage':
       return 'Keeping what is there now';
+    case 'part':
+    case 'undo-part':
+      return `Taking ${component} out of the network that goes`;
     case 'place':
       return `Writing the files of ${component}`;
     case 'up':

@@ -2,6 +2,7 @@ import type { Session } from '../session/session.ts';
 import type { SecretAnswer } from '../stack/model.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { FlowWorld, SecretChange } from './flow.ts';
+import { withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { lookAtHost } from './stack-facts.ts';
 import { standing } from './standing.ts';
@@ -30,7 +31,7 @@ export async function applySecrets(
       ),
     );
   }
-  await applyPlans(session, world, ready);
+  await applyPlans(session, world, await withJoined(session, world, ready));
   return {
     restarted: ready.flatMap(({ plan }) =>
       plan.services.filter(({ change }) => change === 'recreate' || change === 'restart').map(({ name }) => `${plan.component}/${name}`),

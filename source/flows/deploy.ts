@@ -12,6 +12,7 @@ import { planDependants } from './dependants.ts';
 import { dutiesToDo } from './first-run.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
+import { withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
 import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
@@ -68,19 +69,19 @@ async function deployWith(
         data: planJson(plan, findings, isEmpty(plan), session.withoutSecrets),
       };
     }
-    const others = await planDependants(session, world, ready);
-    const own = reviewOf(plan, findings);
+    const [first = ready, ...others] = await withJoined(session, world, [ready, ...(await planDependants(session, world, ready))]);
+    const own = reviewOf(first.plan, first.findings);
     const review =
       others.length === 0
         ? own
-        : reviewTogether([ready, ...others], {
+        : reviewTogether([first, ...others], {
             title: `${own.title}, and with it ${others.map((other) => other.plan.component).join(', ')}`,
             label: 'Apply all of it',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
     if (session.rehearsing)
       return { message: 'Rehearsed: nothing was changed.', data: planJson(plan, findings, isEmpty(plan), session.withoutSecrets) };
-    if (choice === 'apply') return finish(session, world, [ready, ...others]);
+    if (choice === 'apply') return finish(session, world, [first, ...others]);
     if (choice === 'edit') {
       values = { ...values, ...plainOf(form, answered) };
       answered = undefined;

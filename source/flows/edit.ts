@@ -14,7 +14,9 @@ import { editAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
+import { rejoinedSentence, withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { reviewTogether } from './review-together.ts';
 import { componentOf } from './service-targets.ts';
 import { type Standing, standing } from './standing.ts';
 
@@ -42,7 +44,12 @@ export const edit: Flow = {
         if (!(await again(session, thrown, round))) throw thrown;
         continue;
       }
-      const review = reviewOf(ready.plan, ready.findings);
+      const [first = ready, ...others] = await withJoined(session, world, [ready]);
+      const own = reviewOf(first.plan, first.findings);
+      const review =
+        others.length === 0
+          ? own
+          : { ...reviewTogether([first, ...others], { title: own.title, label: 'Apply all of it' }), actions: own.actions };
       // There is no form here to go back to, and of what was piped in no second version.
       const actions = review.actions.flatMap((action) =>
         action.id !== 'edit' ? [action] : input.stdin ? [] : [{ ...action, label: 'Edit it again' }],
@@ -55,9 +62,9 @@ export const edit: Flow = {
         };
       if (choice === 'edit' && !input.stdin) continue;
       if (choice !== 'apply') throw given(component.id);
-      const { run, component: seen } = await applyPlans(session, world, [ready]);
+      const { run, component: seen } = await applyPlans(session, world, [first, ...others]);
       return {
-        message: `${component.id}/${path} is in force: ${seen?.word ?? 'not seen yet'}.`,
+        message: `${component.id}/${path} is in force: ${seen?.word ?? 'not seen yet'}.${rejoinedSentence(others)}`,
         data: { component: component.id, host: input.place, run, file: path },
       };
     }

@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { versionsIn } from '../stack/apply-record.ts';
+import { readDeployment } from '../stack/read-deployment.ts';
 import { finishRun, recordBefore, undoRun } from '../stack/recover.ts';
 import { readUnfinishedRuns } from '../stack/run-journal.ts';
 import { readLock } from '../stack/stack-lock.ts';
@@ -91,7 +92,11 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   const secrets: Record<string, Record<string, string>> = {};
   for (const plan of transaction.plans) {
     const versions =
-      how === 'finish' ? versionsIn(plan.secrets) : ((await recordBefore(host, transaction, plan.component, signal))?.secrets ?? {});
+      how === 'finish'
+        ? versionsIn(plan.secrets)
+        : plan.kind === 'rejoin'
+          ? ((await readDeployment(host, plan.stackFolder, plan.component, signal))?.record?.secrets ?? {})
+          : ((await recordBefore(host, transaction, plan.component, signal))?.secrets ?? {});
     secrets[plan.component] = await secretValues(session, world, place, plan.component, versions);
   }
   const rotated = await rotatedIn(world, host, transaction, signal);
@@ -112,7 +117,8 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   const sinceMs = Date.now();
   await tellRotated(session, world, place, rotated, how === 'finish' ? 'after' : 'before');
   if (how === 'undo') await makeNewest(session, world, place, rotated);
-  const there = transaction.plans.filter(({ files, component }) => {
+  const there = transaction.plans.filter(({ files, component, joins }) => {
+    if (joins?.starts === false) return false;
     const compose = files.find(({ path }) => path === `${component}/compose.yaml`);
     return how === 'finish' || compose === undefined || compose.before !== undefined;
   });

@@ -5,9 +5,11 @@ import type { Plan } from '../stack/model.ts';
 import { planRemove } from '../stack/plan.ts';
 import { proxyChanges } from '../stack/proxy-changes.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
+import { readServices } from '../stack/service-changes.ts';
 import { cleanLine } from '../text/clean.ts';
 import { applyRemoval } from './apply-plans.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { joinedTo } from './joined-services.ts';
 import { gatherStackFacts } from './stack-facts.ts';
 
 /** The entry of a component that was deployed from here, with a folder and a record of its own; undefined for everything else. */
@@ -27,6 +29,14 @@ export async function deployedEntry(
 export async function removeDeployed(session: Session, input: FlowInput, world: FlowWorld, entry: CatalogEntry): Promise<FlowOutcome> {
   const facts = await gatherStackFacts(session, world, input.place, entry);
   const { deployment, containers, stackFolder, place, others, engine } = facts;
+  const joined = deployment ? joinedTo(deployment, Object.keys(readServices(deployment.compose)), others, facts.look.containers) : [];
+  const [one] = joined;
+  if (one)
+    throw new Fault({
+      code: 'refused.joined',
+      message: `${joined.map(({ component }) => component).join(', ')} ${joined.length === 1 ? 'is' : 'are'} in its network, and would have none without it.`,
+      remedy: `Give ${joined.length === 1 ? 'it' : 'each'} a network of its own first: quarterdeck route ${one.component} --direct`,
+    });
   const all = await engine.volumes(session.signal);
   const named = all
     .filter(({ labels }) => labels['com.docker.compose.project'] === entry.id || labels['io.podman.compose.project'] === entry.id)

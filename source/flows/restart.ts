@@ -1,5 +1,6 @@
 import { pauseFor } from '../faults/waits.ts';
 import type { Flow } from './flow.ts';
+import { restartJoined } from './joined-containers.ts';
 import { componentOf, hasContainer, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { endedAtOnce, serviceFlag, settleMs } from './start.ts';
 import { graceFlag, graceOf, stopLimitMs } from './stop.ts';
@@ -45,6 +46,12 @@ export const restart: Flow = {
       names.push(name);
     }
 
+    const joined = await restartJoined(
+      session,
+      world,
+      input.place,
+      targets.map(({ id }) => id),
+    );
     if (session.rehearsing) return { message: 'Rehearsed: nothing was restarted.' };
     await pauseFor(settleMs, session.signal);
     for (const target of targets) {
@@ -54,6 +61,6 @@ export const restart: Flow = {
     }
     session.progress({ id: 'restart', label: `Restarted ${component.id}`, fraction: 1, done: true });
     world.fleet.refresh(component.key);
-    return { message: sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`) };
+    return { message: `${sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`)}${joined}` };
   },
 };

@@ -30,25 +30,29 @@ export const rollback: Flow = {
     }
     const { transaction } = last;
     const at = `${cleanLine(transaction.startedAt).slice(0, 16).replace('T', ' ')} UTC`;
-    const others = transaction.plans.map((plan) => plan.component).filter((id) => id !== component.id);
+    const changed = transaction.plans.filter(({ kind }) => kind !== 'rejoin').map((plan) => plan.component);
+    const others = changed.filter((id) => id !== component.id);
     const choice = await session.review({
       id: 'rollback',
       title: `Take back the change of ${at} by ${transaction.by}`,
       sections: transaction.plans.map((plan) => ({
-        title: `${plan.component}: ${plan.kind}`,
-        lines: [
-          ...plan.services
-            .filter(({ change }) => change !== 'keep')
-            .map(({ name, image, before }) => ({
-              text: before
-                ? `${name} goes back from ${image} to ${before.reference} (${before.id.replace('sha256:', '').slice(0, 12)})`
-                : `${name} goes: it was not there before`,
-            })),
-          ...plan.files
-            .filter((file) => file.before !== file.after)
-            .map(({ path, before }) => ({ text: `${path} ${before === undefined ? 'is deleted' : 'is put back'}` })),
-          { text: 'Volumes stay as they are.' },
-        ],
+        title: `${plan.component}: ${plan.kind === 'rejoin' ? 'joins again' : plan.kind}`,
+        lines:
+          plan.kind === 'rejoin'
+            ? [{ text: `is made again as it is, in the network of ${plan.joins?.gateway ?? 'the other'}` }]
+            : [
+                ...plan.services
+                  .filter(({ change }) => change !== 'keep')
+                  .map(({ name, image, before }) => ({
+                    text: before
+                      ? `${name} goes back from ${image} to ${before.reference} (${before.id.replace('sha256:', '').slice(0, 12)})`
+                      : `${name} goes: it was not there before`,
+                  })),
+                ...plan.files
+                  .filter((file) => file.before !== file.after)
+                  .map(({ path, before }) => ({ text: `${path} ${before === undefined ? 'is deleted' : 'is put back'}` })),
+                { text: 'Volumes stay as they are.' },
+              ],
       })),
       findings: others.length === 0 ? [] : [alsoFinding(others)],
       actions: [
@@ -62,7 +66,7 @@ export const rollback: Flow = {
     }
     await goOn(session, world, input.place, last, 'undo');
     return {
-      message: `${transaction.plans.map((plan) => plan.component).join(', ')}: as before the change of ${at}.`,
+      message: `${changed.join(', ')}: as before the change of ${at}.`,
       data: { component: component.id, host: input.place, run: transaction.run },
     };
   },
@@ -79,5 +83,5 @@ function alsoFinding(others: readonly string[]) {
 
 function touches({ state, transaction }: RunOnHost, id: string): boolean {
   if (state === 'undone' || state === 'staged') return false;
-  return transaction.plans.some(({ component, kind }) => component === id && kind !== 'remove');
+  return transaction.plans.some(({ component, kind }) => component === id && kind !== 'remove' && kind !== 'rejoin');
 }

@@ -2,9 +2,9 @@ import { runCall } from '../calls/run-call.ts';
 import type { ContainerFacts } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
-import { routesOf } from '../stack/gateway-route.ts';
-import { readServices } from '../stack/service-changes.ts';
+import { readServices, serviceOf } from '../stack/service-changes.ts';
 import { cleanLine } from '../text/clean.ts';
 import { objectOf, textOf } from '../text/json-value.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
@@ -18,14 +18,17 @@ const tunnelLimitMs = 60_000;
 const againMs = 1_000;
 
 /** A VPN gateway of this host that was deployed from here. */
-export interface Gateway {
+export interface Gateway extends LeftGateway {
+  /** It runs. */
+  container: ContainerFacts;
+}
+
+/** One that somebody leaves: it need not run for that. */
+export interface LeftGateway {
   id: string;
   standing: Standing;
-  /** The service whose network the others are in, and its container. */
+  /** The service whose network the others are in. */
   service: string;
-  container: ContainerFacts;
-  /** What is in its network already. */
-  behind: readonly { component: string; service: string; isRunning: boolean }[];
 }
 
 export interface Proof {
@@ -64,12 +67,18 @@ export function routedService({ facts }: Standing, { options }: FlowInput): stri
   return service;
 }
 
-/** The gateway that is meant. Throws `refused.noGateway`. */
+/** The gateway that is meant; for what is routed already the one that it goes through. Throws `refused.noGateway` and `refused.route`. */
 export async function gatewayOf(session: Session, input: FlowInput, world: FlowWorld, present: string | undefined): Promise<Gateway> {
   const wanted = input.options['through'];
-  const ids = world.catalog.entries.filter(({ speaks }) => speaks?.api === 'gluetun').map(({ id }) => id);
-  const there = world.fleet.snapshot().components.filter(({ host, id, known }) => host === input.place && known && ids.includes(id));
-  const found = typeof wanted === 'string' ? there.filter(({ id, key }) => id === wanted || key === wanted) : there;
+  const there = gatewaysOn(world, input.place);
+  const named = typeof wanted === 'string' ? there.filter(({ id, key }) => id === wanted || key === wanted) : there;
+  const found = present === undefined ? named : named.filter((one) => isIn(one, present));
+  if (found.length === 0 && present !== undefined && named.length > 0)
+    throw new Fault({
+      code: 'refused.route',
+      message: `${componentName(input)} goes through ${cleanLine(present)}, and not through ${named.map(({ id }) => id).join(' or ')}.`,
+      remedy: `Give it its own network first: quarterdeck route ${componentName(input)} --direct`,
+    });
   if (found.length === 0)
     throw new Fault({
       code: 'refused.noGateway',
@@ -77,7 +86,7 @@ export async function gatewayOf(session: Session, input: FlowInput, world: FlowW
         typeof wanted === 'string'
           ? `There is no VPN gateway "${cleanLine(wanted)}" on ${input.place}.`
           : `There is no VPN gateway on ${input.place}.`,
-      remedy: `Deploy one: quarterdeck deploy ${ids[0] ?? 'vpn-client-gateway'}`,
+      remedy: `Deploy one: quarterdeck deploy ${gatewayIds(world)[0] ?? 'vpn-client-gateway'}`,
     });
   const id =
     found.length === 1 || !session.attended
@@ -88,51 +97,52 @@ export async function gatewayOf(session: Session, input: FlowInput, world: FlowW
           choices: found.map((one) => ({ value: one.id, label: one.id, detail: one.word })),
         });
   if (id === undefined) throw new Error('one was found');
-  const one = await standing(session, world, input.place, id);
-  const service = one.facts.entry.services.find(({ main }) => main)?.name ?? '';
-  const container = one.facts.containers.find(
-    ({ labels }) => (labels['com.docker.compose.service'] ?? labels['io.podman.compose.service']) === service,
-  );
+  const left = await leftGateway(session, world, input.place, id);
+  const container = left.standing.facts.containers.find((one) => serviceOf(one) === left.service);
   if (container?.state !== 'running')
     throw new Fault({
       code: 'refused.noGateway',
       message: `${id} is not running: nothing can be in its network.`,
       remedy: `Start it: quarterdeck start ${id}`,
     });
-  return {
-    id,
-    standing: one,
-    service,
-    container,
-    behind: await behindOf(session, world, input.place, one, present ?? container.name, container),
-  };
+  return { ...left, container };
 }
 
-async function behindOf(
+/** The gateway that something goes through by now; undefined where there is none any more. */
+export async function gatewayLeft(
   session: Session,
+  { place }: FlowInput,
   world: FlowWorld,
-  place: string,
-  { facts }: Standing,
-  name: string,
-  { id }: ContainerFacts,
-): Promise<Gateway['behind']> {
-  const engine = world.engineOf(place);
-  const listed = await engine.list(session.signal);
-  return facts.others.flatMap(({ component, compose }) =>
-    routesOf(compose).flatMap(({ service, container }) => {
-      if (container !== name && !id.startsWith(container)) return [];
-      const one = listed.find(
-        ({ labels }) =>
-          projectLabel(labels) === component && (labels['com.docker.compose.service'] ?? labels['io.podman.compose.service']) === service,
-      );
-      return one ? [{ component, service, isRunning: one.state === 'running' }] : [];
-    }),
+  container: string,
+): Promise<LeftGateway | undefined> {
+  const found = gatewaysOn(world, place).find((one) => one.deployed && isIn(one, container));
+  return found && leftGateway(session, world, place, found.id);
+}
+
+async function leftGateway(session: Session, world: FlowWorld, place: string, id: string): Promise<LeftGateway> {
+  const one = await standing(session, world, place, id);
+  return { id, standing: one, service: one.facts.entry.services.find(({ main }) => main)?.name ?? '' };
+}
+
+const gatewayIds = (world: FlowWorld) => world.catalog.entries.filter(({ speaks }) => speaks?.api === 'gluetun').map(({ id }) => id);
+
+function gatewaysOn(world: FlowWorld, place: string): ComponentView[] {
+  const ids = gatewayIds(world);
+  return world.fleet.snapshot().components.filter(({ host, id, known }) => host === place && known && ids.includes(id));
+}
+
+/** Is it a container of this one, by the name that it has or that compose would give it? */
+function isIn({ id, services }: ComponentView, container: string): boolean {
+  return services.some(
+    ({ name, containerName, containerId }) =>
+      containerName === container ||
+      container === `${id}-${name}-1` ||
+      container === `${id}_${name}_1` ||
+      (container.length >= 12 && containerId?.startsWith(container)),
   );
 }
 
-function projectLabel(labels: Readonly<Record<string, string>>): string {
-  return labels['com.docker.compose.project'] ?? labels['io.podman.compose.project'] ?? '';
-}
+const componentName = ({ component }: FlowInput) => component?.id ?? 'It';
 
 /** Is its network that of the gateway which runs now, and at which address does that leave? */
 export async function proofOf(

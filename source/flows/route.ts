@@ -1,13 +1,23 @@
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
-import { gatewayWith, gatewayWithout, joinAnew, routeDirectly, routesOf, routeThrough } from '../stack/gateway-route.ts';
+import {
+  gatewayWith,
+  gatewayWithout,
+  outOfPods,
+  type Routed,
+  renameGateway,
+  routeDirectly,
+  routesOf,
+  routeThrough,
+} from '../stack/gateway-route.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { routeAbout } from './about-route.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { rejoining, withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
-import { type Gateway, gatewayOf, type Proof, proofOf, routedService } from './route-gateway.ts';
+import { type Gateway, gatewayLeft, gatewayOf, type LeftGateway, type Proof, proofOf, routedService } from './route-gateway.ts';
 import { componentOf } from './service-targets.ts';
 import { type Standing, standing } from './standing.ts';
 
@@ -22,18 +32,17 @@ export const route: Flow = {
     const now = routesOf(deployment.compose).find((each) => each.service === service);
     if (input.options['direct'] === true) {
       if (!now) return { message: `${component.id} has a network of its own already.`, data: { component: component.id, routed: false } };
-      const gateway = await gatewayOf(session, input, world, now.container);
-      return change(session, world, { input, one, service, gateway, way: 'direct' });
+      return change(session, world, {
+        input,
+        one,
+        service,
+        gateway: await gatewayLeft(session, input, world, now.container),
+        way: 'direct',
+      });
     }
     const gateway = await gatewayOf(session, input, world, now?.container);
     if (!now) return change(session, world, { input, one, service, gateway, way: 'through' });
-    if (now.container !== gateway.container.name)
-      throw new Fault({
-        code: 'refused.route',
-        message: `${component.id} goes through ${now.container}, and not through ${gateway.id}.`,
-        remedy: `Give it its own network first: quarterdeck route ${component.id} --direct`,
-      });
-    return again(session, world, { input, one, service, gateway });
+    return again(session, world, { input, one, service, gateway }, now.container);
   },
 };
 
@@ -44,42 +53,51 @@ interface Wish {
   gateway: Gateway;
 }
 
+type Change = (Wish & { way: 'through' }) | (Omit<Wish, 'gateway'> & { gateway: LeftGateway | undefined; way: 'direct' });
+
 /** All at once, as one transaction: the gateway first, since the ports have to be free; whatever is behind it comes after, and joins its new network. */
-async function change(session: Session, world: FlowWorld, wish: Wish & { way: 'through' | 'direct' }): Promise<FlowOutcome> {
+async function change(session: Session, world: FlowWorld, wish: Change): Promise<FlowOutcome> {
   const { input, one, service, gateway, way } = wish;
-  const { facts } = one;
-  const { deployment, entry } = facts;
-  const front = gateway.standing.facts.deployment;
-  if (!deployment || !front) throw new Error('what stands has a folder');
-  const [file, frontFile] = [`${deployment.folder}/compose.yaml`, `${front.folder}/compose.yaml`];
-  const routed =
-    way === 'through'
-      ? routeThrough(deployment.compose, file, service, gateway.container.name, deployment.env)
-      : routeDirectly(deployment.compose, file, service, deployment.env);
-  const frontText =
-    way === 'through'
-      ? gatewayWith(front.compose, frontFile, gateway.service, routed, front.env)
-      : gatewayWithout(front.compose, frontFile, gateway.service, routed);
+  const { deployment, entry } = one.facts;
+  if (!deployment) throw new Error('what stands has a folder');
+  const file = `${deployment.folder}/compose.yaml`;
   const plan = (of: Standing, text: string) =>
     planComponent(session, world, of.facts, of.answers, { kind: 'change', edited: { 'compose.yaml': text } });
-  const others = gateway.behind.filter(({ component, isRunning }) => isRunning && component !== entry.id);
-  const ready = [
-    noted(
-      await plan(gateway.standing, frontText),
-      others.map(({ component }) => component),
-      way,
-    ),
-    freed(await plan(one, routed.text), gateway.id),
-    ...(await planAnew(session, world, input, others)),
-  ];
-  const title = way === 'through' ? `Route ${entry.id} through ${gateway.id}` : `Take ${entry.id} out of the network of ${gateway.id}`;
-  const data = { component: entry.id, host: input.place, gateway: gateway.id, routed: way === 'through', ports: routed.ports };
-  const rehearsed = await reviewed(session, ready, title, entry.id);
+  const routed =
+    way === 'through'
+      ? routeThrough(deployment.compose, file, service, wish.gateway.container.name, deployment.env)
+      : routeDirectly(deployment.compose, file, service, deployment.env);
+  const ready = await withJoined(session, world, [
+    ...(gateway ? [await plan(gateway.standing, gatewayText(gateway, routed, way))] : []),
+    freed(await plan(one, routed.text), gateway?.id),
+  ]);
+  const others = ready.filter(({ plan: { kind } }) => kind === 'rejoin').map(({ plan: { component } }) => component);
+  const data = { component: entry.id, host: input.place, gateway: gateway?.id, routed: way === 'through', ports: routed.ports };
+  const title =
+    way === 'through'
+      ? `Route ${entry.id} through ${wish.gateway.id}`
+      : gateway
+        ? `Take ${entry.id} out of the network of ${gateway.id}`
+        : `Give ${entry.id} a network of its own`;
+  const rehearsed = await reviewed(session, noted(ready, gateway?.id, others, way), title, entry.id);
   if (rehearsed) return { ...rehearsed, data: { ...data, ...rehearsed.data } };
+  const rest = others.length > 0 ? ` Made again, since they are behind it too: ${others.join(', ')}.` : '';
+  if (way === 'direct') {
+    await applyPlans(session, world, ready);
+    return { message: `${entry.id} has its own network and ports again.${rest}`, data };
+  }
   await applyFreed(session, world, wish, ready);
-  const rest = others.length > 0 ? ` Made anew, since they are behind it too: ${others.map(({ component }) => component).join(', ')}.` : '';
-  if (way === 'direct') return { message: `${entry.id} has its own network and ports again.${rest}`, data };
-  return proved(await proofOf(session, world, input, wish, service), data, `${entry.id} goes through ${gateway.id}.${rest}`);
+  return proved(await proofOf(session, world, input, wish, service), data, `${entry.id} goes through ${wish.gateway.id}.${rest}`);
+}
+
+function gatewayText({ standing: { facts }, service }: LeftGateway, routed: Routed, way: 'through' | 'direct'): string {
+  const { deployment, tool } = facts;
+  if (!deployment) throw new Error('what stands has a folder');
+  const { compose, folder, env } = deployment;
+  const file = `${folder}/compose.yaml`;
+  if (way === 'direct') return gatewayWithout(compose, file, service, routed);
+  const text = gatewayWith(compose, file, service, routed, env);
+  return tool?.kind === 'podman-compose' ? outOfPods(text, file) : text;
 }
 
 /** What a rehearsal answers; undefined where it is to be applied. Throws `interrupted.cancelled`. */
@@ -106,21 +124,8 @@ async function reviewed(
   });
 }
 
-async function planAnew(session: Session, world: FlowWorld, { place }: FlowInput, all: Gateway['behind']): Promise<ReadyPlan[]> {
-  const ready: ReadyPlan[] = [];
-  for (const { component, service } of all) {
-    const one = await standing(session, world, place, component);
-    const { deployment } = one.facts;
-    if (!deployment) continue;
-    // Compose refuses a label that reads as a time.
-    const text = joinAnew(deployment.compose, `${deployment.folder}/compose.yaml`, service, `t${Date.now()}`);
-    ready.push(await planComponent(session, world, one.facts, one.answers, { kind: 'change', edited: { 'compose.yaml': text } }));
-  }
-  return ready;
-}
-
 /** What the gateway publishes now is free by then. */
-function freed(ready: ReadyPlan, gateway: string): ReadyPlan {
+function freed(ready: ReadyPlan, gateway: string | undefined): ReadyPlan {
   return {
     ...ready,
     findings: ready.findings.filter(({ id, message }) => !(id.startsWith('port-taken:') && message.endsWith(` is taken by ${gateway}.`))),
@@ -164,15 +169,23 @@ async function applyFreed(session: Session, world: FlowWorld, { input, one, serv
   }
 }
 
-/** It is routed already: the gateway may have been made anew since, and then its network is gone. */
-async function again(session: Session, world: FlowWorld, { input, one, gateway, service }: Wish): Promise<FlowOutcome> {
-  const { id } = one.facts.entry;
+/** It is routed already: the gateway may have been made anew since, and then its network is gone; by another compose program, and then its name is another. */
+async function again(session: Session, world: FlowWorld, wish: Wish, container: string): Promise<FlowOutcome> {
+  const { input, one, gateway, service } = wish;
+  const { entry, deployment } = one.facts;
+  const { id } = entry;
   const data = { component: id, host: input.place, gateway: gateway.id, routed: true };
-  const ready = await planAnew(session, world, input, [{ component: id, service, isRunning: true }]);
-  const rehearsed = await reviewed(session, ready, `Put ${id} into the network of ${gateway.id} anew`, id);
+  const { name } = gateway.container;
+  const renamed =
+    deployment && container !== name ? renameGateway(deployment.compose, `${deployment.folder}/compose.yaml`, service, name) : undefined;
+  const ready =
+    renamed === undefined
+      ? await rejoining(session, world, input.place, { component: id, services: [service] }, gateway.id)
+      : await planComponent(session, world, one.facts, one.answers, { kind: 'change', edited: { 'compose.yaml': renamed } });
+  const rehearsed = await reviewed(session, [ready], `Put ${id} into the network of ${gateway.id} anew`, id);
   if (rehearsed) return { ...rehearsed, data: { ...data, ...rehearsed.data } };
-  await applyPlans(session, world, ready);
-  return proved(await proofOf(session, world, input, { one, gateway }, service), data, `${id} goes through ${gateway.id}.`);
+  await applyPlans(session, world, [ready]);
+  return proved(await proofOf(session, world, input, wish, service), data, `${id} goes through ${gateway.id}.`);
 }
 
 function proved(proof: Proof, data: object, message: string): FlowOutcome {
@@ -188,12 +201,18 @@ function proved(proof: Proof, data: object, message: string): FlowOutcome {
   };
 }
 
-function noted(ready: ReadyPlan, others: readonly string[], way: 'through' | 'direct'): ReadyPlan {
+/** What there is to know stands with the gateway, which comes first. */
+function noted(
+  ready: readonly ReadyPlan[],
+  gateway: string | undefined,
+  others: readonly string[],
+  way: 'through' | 'direct',
+): ReadyPlan[] {
   const notes = [
     ...(way === 'through' ? ['The gateway publishes the ports from now on (R15).'] : []),
-    ...(others.length > 0
-      ? [`It is made anew, and with it what is behind it: ${others.join(', ')}. None of them has a network meanwhile.`]
-      : []),
+    ...(others.length > 0 ? ['None of those behind it has a network meanwhile.'] : []),
   ];
-  return { ...ready, plan: { ...ready.plan, notes: [...notes, ...ready.plan.notes] } };
+  return ready.map((one) =>
+    one.plan.component === gateway ? { ...one, plan: { ...one.plan, notes: [...notes, ...one.plan.notes] } } : one,
+  );
 }

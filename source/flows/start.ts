@@ -4,6 +4,7 @@ import { pauseFor } from '../faults/waits.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow } from './flow.ts';
+import { restartJoined } from './joined-containers.ts';
 import { componentOf, isDown, namesText, type ServiceTarget, serviceTargets } from './service-targets.ts';
 import { exitText, watchContainer } from './watch-container.ts';
 
@@ -68,9 +69,15 @@ export const start: Flow = {
 
     const ends = started.length > 0 ? await settle(session, engine, started) : new Map<ServiceTarget, ContainerDetail>();
     session.progress({ id: 'start', label: `Started ${component.id}`, fraction: 1, done: true });
+    const joined = await restartJoined(
+      session,
+      world,
+      input.place,
+      started.map(({ id }) => id),
+    );
     world.fleet.refresh(component.key);
     if (session.rehearsing) return { message: `Rehearsed: nothing was started.` };
-    return { message: startSentence(component.id, started, already, ends) };
+    return { message: `${startSentence(component.id, started, already, ends)}${joined}` };
   },
 };
 

@@ -1,6 +1,7 @@
 import type { ContainerDetail } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { cutOffSentence } from './joined-containers.ts';
 import { componentOf, isPaused, isUp, namesText, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { serviceFlag } from './start.ts';
 import { watchContainer } from './watch-container.ts';
@@ -79,6 +80,11 @@ export const stop: Flow = {
     if (session.rehearsing) return { message: 'Rehearsed: nothing was stopped.' };
     if (stopped.length === 0) return { message: `${component.id} was stopped already.` };
     const note = killed.length > 0 ? ` ${namesText(killed)} did not end in time and had to be killed.` : '';
-    return { message: sentenceAbout(component.id, stopped, `${stopped.length === 1 ? 'is' : 'are'} stopped.${note}`) };
+    const joined = await cutOffSentence(
+      engine,
+      targets.map(({ id }) => id),
+      session.signal,
+    );
+    return { message: `${sentenceAbout(component.id, stopped, `${stopped.length === 1 ? 'is' : 'are'} stopped.${note}`)}${joined}` };
   },
 };

@@ -4,6 +4,7 @@ import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
 import { Fault } from '../faults/fault.ts';
 import type { ComponentView, StateName } from '../fleet/model.ts';
+import { openLocalHost } from '../hosts/local-host.ts';
 import { up } from './up.ts';
 
 // Flows wait to see what they asked for; in a test they look again at once.
@@ -40,6 +41,7 @@ describe('bringing up what should run, after a power cut', () => {
 
   beforeEach(async () => {
     stage = await FlowStage.open();
+    stage.host = openLocalHost();
     const front = catalogEntry('chat', {}, { uses: [{ component: 'runtime', what: 'api', field: 'URL' }] });
     const proxy = catalogEntry('llm-proxy', {}, { dependsOn: ['runtime'] });
     stage.catalog = { entries: [front, proxy], get: (id) => [front, proxy].find((entry) => entry.id === id), problems: [] };
@@ -55,7 +57,10 @@ describe('bringing up what should run, after a power cut', () => {
       );
     };
   });
-  afterEach(() => stage.close());
+  afterEach(async () => {
+    await stage.host?.close();
+    await stage.close();
+  });
 
   test('who is used comes before who uses it, and is healthy by then', async () => {
     stand(seen('chat', 'failed'), seen('llm-proxy', 'failed'), seen('runtime', 'failed'));

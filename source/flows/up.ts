@@ -1,14 +1,17 @@
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
-import { isMissed, notBack, providersFirst, sealedManagers } from '../fleet/come-back.ts';
+import { isMissed, isStale, notBack, providersFirst, sealedManagers } from '../fleet/come-back.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import { isUpState, startProblem, takenPortIn } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
-import { readDeployment } from '../stack/read-deployment.ts';
+import { listDeployments, readDeployment } from '../stack/read-deployment.ts';
+import { readServices } from '../stack/service-changes.ts';
 import { cleanLine } from '../text/clean.ts';
 import { upAbout } from './about-stack.ts';
+import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
+import { type Joined, joinedTo, rejoining } from './joined-services.ts';
 import { secretValues } from './secret-values.ts';
 import { neededComposeTool } from './stack-facts.ts';
 import { start } from './start.ts';
@@ -24,7 +27,13 @@ export const up: Flow = {
   async run(session, input, world) {
     const { components } = await world.fleet.settle(session.signal, { complete: true });
     const here = components.filter(({ host, deployed }) => host === input.place && deployed);
-    const wanted = providersFirst(meant(here, input.words), (id) => world.catalog.get(id));
+    const asked = meant(here, input.words);
+    const routes = asked.length > 0 ? await routesIn(session, world, input.place, here) : (new Map() as Routes);
+    const wanted = providersFirst(
+      asked,
+      (id) => world.catalog.get(id),
+      (id) => (routes.get(id) ?? []).map(({ gateway }) => gateway),
+    );
     if (wanted.length === 0) {
       const sealed = tellSealed(session, sealedIn(components, input.place));
       return {
@@ -39,7 +48,11 @@ export const up: Flow = {
       const { id } = component;
       session.show({ kind: 'item', id, title: id, state: 'running' });
       try {
-        const word = await bringUp(session, world, input.place, component, input.words.includes(id));
+        const word = await bringUp(session, world, input.place, component, {
+          named: input.words.includes(id),
+          routes,
+          wanted: wanted.map((one) => one.id),
+        });
         back.push(id);
         session.show({ kind: 'item', id, title: id, state: 'ok', evidence: word });
       } catch (thrown) {
@@ -91,19 +104,32 @@ function meant(here: readonly ComponentView[], words: readonly string[]): readon
         remedy: `Those that were: ${here.map(({ id }) => id).join(', ') || 'none'}. "quarterdeck start ${cleanLine(name)}" starts what others made.`,
       });
     }
-    return found.services.some(isDown) ? [found] : [];
+    return found.services.some((service) => isDown(service) || isStale(service)) ? [found] : [];
   });
 }
 
 const isDown = ({ state }: ServiceView) => !isUpState(state) && state !== 'finished' && state !== 'paused';
 
 /** Answers how it is seen afterwards. */
-async function bringUp(session: Session, world: FlowWorld, place: string, component: ComponentView, named: boolean): Promise<string> {
-  const wanted = component.services.filter(named ? isDown : isMissed);
+async function bringUp(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  component: ComponentView,
+  { named, routes, wanted: all }: { named: boolean; routes: Routes; wanted: readonly string[] },
+): Promise<string> {
+  const wanted = component.services.filter((service) => isStale(service) || (named ? isDown(service) : isMissed(service)));
   const sinceMs = Date.now();
   try {
-    if (wanted.some(({ state }) => state === 'missing')) await composeUp(session, world, place, component);
-    else {
+    const joining = (routes.get(component.id) ?? []).find(({ services }) => wanted.some(({ name }) => services.includes(name)));
+    if (joining) await joinAgain(session, world, place, { component: component.id, services: joining.services }, joining.gateway);
+    else if (wanted.some(({ state }) => state === 'missing')) {
+      await composeUp(session, world, place, component);
+      for (const [id, joined] of routes)
+        // Who is to be brought up too has its own turn.
+        for (const { gateway, services } of joined)
+          if (gateway === component.id && !all.includes(id)) await joinAgain(session, world, place, { component: id, services }, gateway);
+    } else {
       // Started together they wait for each other.
       const together = component.services.every((service) => wanted.includes(service) || service.state === 'finished');
       const inputs = together ? [{}] : inOrder(wanted).map(({ name }) => ({ service: name }));
@@ -115,6 +141,28 @@ async function bringUp(session: Session, world: FlowWorld, place: string, compon
   }
   if (session.rehearsing) return 'rehearsed';
   return (await waitUntilHealthy(session, world, place, component.id, { sinceMs })).word;
+}
+
+/** By component: which of its services are in the network of which other component's container (R15). */
+type Routes = ReadonlyMap<string, readonly { gateway: string; services: readonly string[] }[]>;
+
+async function routesIn(session: Session, world: FlowWorld, place: string, here: readonly ComponentView[]): Promise<Routes> {
+  const { signal } = session;
+  const { deployments } = await listDeployments(world.hostOf(place), await world.stackFolderOf(place, signal), signal);
+  const containers = await world.engineOf(place).list(signal);
+  const routes = new Map<string, { gateway: string; services: readonly string[] }[]>();
+  for (const deployment of deployments) {
+    const services = Object.keys(readServices(deployment.compose));
+    const others = deployments.filter(({ component }) => component !== deployment.component && here.some(({ id }) => id === component));
+    for (const joined of joinedTo(deployment, services, others, containers))
+      routes.set(joined.component, [...(routes.get(joined.component) ?? []), { gateway: deployment.component, services: joined.services }]);
+  }
+  return routes;
+}
+
+/** What is in another's network, and has lost it or never found it, is made again: a start alone leads back to the container that it knew. */
+async function joinAgain(session: Session, world: FlowWorld, place: string, joined: Joined, gateway: string): Promise<void> {
+  await applyPlans(session, world, [await rejoining(session, world, place, joined, gateway)]);
 }
 
 /** Who is needed first; circles as they come. */

@@ -9,6 +9,7 @@ import { updateAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import { backUpFirst, backupPlace, offerSnapshots, tellBackup, wantsBackup, withoutBackup, worthSaving } from './backup-first.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { rejoinedSentence, withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
 import { lookAtHost, type StackFacts } from './stack-facts.ts';
@@ -26,13 +27,14 @@ export const update: Flow = {
     const ids = input.component ? [input.component.id] : await deployedIds(session, world, input.place);
     if (ids.length === 0) return { message: 'Nothing was deployed from here: there is nothing to update.', data: { updated: [] } };
     const all = await planUpdates(session, world, input, ids);
-    const ready = all.filter(({ plan }) => !isEmpty(plan));
+    const newer = all.filter(({ plan }) => !isEmpty(plan));
+    const ready = await withJoined(session, world, newer);
     const current = all.flatMap(({ plan }) => (isEmpty(plan) ? [plan.component] : []));
     session.progress({ id: 'look', label: 'Asked for newer images', fraction: 1, done: true });
     const upToDate = current.length > 0 ? `${current.join(', ')}: up to date.` : '';
     if (ready.length === 0) return { message: upToDate, data: { updated: [], current } };
-    const saves = worthSaving(world, ready).length > 0 && backupPlace(input, world) !== undefined && wantsBackup(input);
-    const choice = await session.review(reviewOfUpdate(ready, saves));
+    const saves = worthSaving(world, newer).length > 0 && backupPlace(input, world) !== undefined && wantsBackup(input);
+    const choice = await session.review(reviewOfUpdate(ready, newer.length, saves));
     if (session.rehearsing)
       return {
         message: 'Rehearsed: nothing was changed.',
@@ -41,20 +43,20 @@ export const update: Flow = {
     if (choice !== 'apply' && choice !== withoutBackup) {
       throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was updated.', remedy: 'Start it again whenever you like.' });
     }
-    const backups = saves && choice === 'apply' ? await backUpFirst(session, input, world, ready) : {};
+    const backups = saves && choice === 'apply' ? await backUpFirst(session, input, world, newer) : {};
     let run: string;
     try {
       run = (await applyPlans(session, world, ready, { backups })).run;
     } catch (thrown) {
-      const message = await offerSnapshots(session, input, world, ready, backups, thrown);
+      const message = await offerSnapshots(session, input, world, newer, backups, thrown);
       return { message, data: { updated: [], current, backups } };
     }
-    const steps = ready.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, step]));
+    const steps = newer.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, step]));
     if (steps.length > 0)
       session.show({ kind: 'table', title: 'What an update wants done besides', columns: ['COMPONENT', 'STEP'], rows: steps });
-    const updated = ready.map(({ facts }) => facts.entry.id);
+    const updated = newer.map(({ facts }) => facts.entry.id);
     return {
-      message: [`${updated.join(', ')} was updated.`, upToDate].filter(Boolean).join(' '),
+      message: [`${updated.join(', ')} was updated.`, rejoinedSentence(ready).trim(), upToDate].filter(Boolean).join(' '),
       data: { run, updated, current, backups },
     };
   },
@@ -118,10 +120,10 @@ async function newerServices(
 }
 
 /** Enter takes the backup first; another key leaves it out. */
-function reviewOfUpdate(ready: readonly ReadyPlan[], saves: boolean): Review {
-  const verb = ready.length === 1 ? 'update' : 'update all';
+function reviewOfUpdate(ready: readonly ReadyPlan[], updated: number, saves: boolean): Review {
+  const verb = updated === 1 ? 'update' : 'update all';
   const plain = `U${verb.slice(1)}`;
-  const review = reviewTogether(ready, { title: titleOf(ready), label: saves ? `Back up, then ${verb}` : plain });
+  const review = reviewTogether(ready, { title: titleOf(ready, updated), label: saves ? `Back up, then ${verb}` : plain });
   if (!saves) return review;
   const [apply, ...others] = review.actions;
   const blocked = apply?.blocked;
@@ -129,7 +131,7 @@ function reviewOfUpdate(ready: readonly ReadyPlan[], saves: boolean): Review {
   return { ...review, actions: apply ? [apply, bare, ...others] : others };
 }
 
-function titleOf(ready: readonly ReadyPlan[]): string {
-  const [first] = ready;
-  return first && ready.length === 1 ? `Update ${first.plan.component}` : `Update ${ready.length} components`;
+function titleOf(ready: readonly ReadyPlan[], updated: number): string {
+  const first = ready.find(({ plan }) => plan.kind !== 'rejoin');
+  return first && updated === 1 ? `Update ${first.plan.component}` : `Update ${updated} components`;
 }

@@ -88,7 +88,7 @@ async function waitForLock(host: Host, stackFolder: string, run: string, signal:
 }
 
 function eventOf(transaction: Transaction, { step, state }: JournalEntry): ApplyEvent {
-  const component = /^(?:undo:)?(?:(?:place|up|down|record):)?(.+)$/.exec(step)?.[1];
+  const component = /^(?:undo:)?(?:(?:place|up|down|record|part|undo-part):)?(.+)$/.exec(step)?.[1];
   const known = transaction.plans.some((plan) => plan.component === component);
   return { kind: 'step', component: known ? component : undefined, step, state, label: doing(transaction, step) };
 }

@@ -11,7 +11,7 @@ export function recordOf(
   before: DeployRecord | undefined,
   images: Readonly<Record<string, ImagePin>>,
 ): DeployRecord | undefined {
-  if (plan.kind === 'remove') return undefined;
+  if (plan.kind === 'remove' || plan.kind === 'rejoin') return undefined;
   const files: Record<string, string> = { ...before?.files };
   for (const { path, after } of plan.files) {
     if (after === undefined) delete files[path];

@@ -99,7 +99,8 @@ export const filesScript = `
 # qd_folder_at PATH MODE: relative to the stack; one that is there stays as it is.
 qd_folder_at() {
   [ -d "$qd_stack/$1" ] && return 0
-  mkdir "$qd_stack/$1" && chmod "$2" "$qd_stack/$1"
+  # At once: who is killed in between leaves one that nobody sets right any more.
+  mkdir -m "$2" "$qd_stack/$1"
 }
 
 # qd_write FILE MODE TEXT: whole or not at all. Through cat, which says why something cannot be written; some shells only say that it cannot.

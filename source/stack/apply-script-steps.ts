@@ -4,7 +4,7 @@ import { Fault } from '../faults/fault.ts';
 import type { ScriptOptions } from './apply-script.ts';
 import { plainName, shellCommand, shellWord, stackPath, variableName } from './apply-shell.ts';
 import { secretFilesOf } from './compose-editor.ts';
-import type { FileChange, Plan, PlannedService } from './model.ts';
+import type { FileChange, Plan } from './model.ts';
 
 /** How often a program in a container is tried that this run has only just started. */
 const triesWhenNew = 10;
@@ -71,8 +71,21 @@ qd_down_${index}() {
 [ -f "$qd_stack/"${shellWord(component)}/compose.yaml ] || return 0
 qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellWord(plan.project)} down${tool.kind === 'podman-compose' ? '' : ' --remove-orphans'}
 }
-${placeFunction(`qd_record_${index}`, [{ path: recordPath(component), after: record, mode: 0o600 }])}
+${plan.joins ? partFunction(plan, plan.joins.services, index, number, tool) : ''}${placeFunction(`qd_record_${index}`, [{ path: recordPath(component), after: record, mode: 0o600 }])}
 ${tool.kind === 'podman-compose' ? envFilesFunction(plan, index, options) : ''}`;
+}
+
+/** Takes away what is in another's network. Where there is no such network any more the old docker-compose does nothing at all, and nothing is in the way. */
+function partFunction({ component, project }: Plan, services: readonly string[], index: number, number: number, tool: ComposeTool): string {
+  const removed =
+    tool.kind === 'podman-compose'
+      ? services.map((service) => removedByPodman(project, service)).join('\n')
+      : `qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellCommand([project, 'rm', '-s', '-f', ...services])} || :`;
+  return `qd_part_${index}() {
+[ -f "$qd_stack/"${shellWord(component)}/compose.yaml ] || return 0
+${removed}
+}
+`;
 }
 
 /** Everything beside its target first: what does not fit on the disk leaves the old files as they are. */
@@ -102,6 +115,7 @@ function foldersOf(paths: readonly string[]): string[] {
 
 /** Before anything changes: what was there, and what is to be there. */
 export function stageLines(plan: Plan, { records }: ScriptOptions): string[] {
+  if (plan.kind === 'rejoin') return [];
   const record = { path: recordPath(plain(plan)), after: records[plan.component] };
   // Somebody's own editor knows of no lock. What is no text was not read as it is, and cannot be compared.
   const unchanged = plan.files
@@ -123,8 +137,7 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
   const compose = (prepare: string, args: readonly string[]) =>
     `qd_compose ${component} ${prepare}_${number} -p ${shellCommand([plan.project, ...args])}`;
   const lines: string[] = [];
-  // What is restored gets its data before it runs.
-  const up = ['up', plan.kind === 'restore' && options.mode === 'apply' ? '--no-start' : '-d', '--remove-orphans'];
+  const up = ['up', startsLater(plan, options) ? '--no-start' : '-d', '--remove-orphans'];
   const podman = tool.kind === 'podman-compose';
   const project = shellWord(plan.project);
   let anew = false;
@@ -148,7 +161,7 @@ fi`,
   }
   if (podman) lines.push('qd_drop_secrets');
   lines.push('[ "$qd_status" = 0 ] || return "$qd_status"');
-  if (podman && options.mode === 'apply') lines.push(...podmanLines(plan));
+  if (podman && options.mode === 'apply') lines.push(...podmanLines(plan, startsLater(plan, options)));
   // compose sees no difference in a mounted file.
   const restarted = plan.services.filter(({ change }) => change === 'restart').map(({ name }) => name);
   if (restarted.length > 0) lines.push(`${compose('qd_bare', ['restart', ...restarted])} || return`);
@@ -156,16 +169,32 @@ fi`,
 }
 
 /** podman-compose 1.0 says that all is well whatever happened, and leaves services that are no longer in the file. */
-function podmanLines({ project, services, kind }: Plan): string[] {
-  const notYet = kind === 'restore' ? "''" : "'' | [Cc]reated* | [Cc]onfigured*";
-  const failure = `was not ${kind === 'restore' ? 'made' : 'started'}`;
-  const of = ({ name }: PlannedService) =>
-    shellCommand(['--filter', `label=io.podman.compose.project=${project}`, '--filter', `label=com.docker.compose.service=${name}`]);
-  return services.map((service) =>
-    service.change === 'remove'
-      ? `( qd_reach; for qd_id in $(podman ps -aq ${of(service)}); do podman rm -f "$qd_id" || exit 1; done ) </dev/null || return 1`
-      : `case $( ( qd_reach; podman ps -a --format '{{.State}}' ${of(service)} ) </dev/null | head -n 1) in ${notYet}) printf '%s ${failure}\\n' ${shellWord(service.name)}; return 1 ;; esac`,
+function podmanLines({ project, services }: Plan, later: boolean): string[] {
+  const notYet = later ? "''" : "'' | [Cc]reated* | [Cc]onfigured*";
+  const failure = `was not ${later ? 'made' : 'started'}`;
+  return services.map(({ name, change }) =>
+    change === 'remove'
+      ? removedByPodman(project, name)
+      : `case $( ( qd_reach; podman ps -a --format '{{.State}}' ${podmanFilter(project, name)} ) </dev/null | head -n 1) in ${notYet}) printf '%s ${failure}\\n' ${shellWord(name)}; return 1 ;; esac`,
   );
+}
+
+function removedByPodman(project: string, service: string): string {
+  return `( qd_reach; for qd_id in $(podman ps -aq ${podmanFilter(project, service)}); do podman rm -f "$qd_id" || exit 1; done ) </dev/null || return 1`;
+}
+
+function podmanFilter(project: string, service: string): string {
+  return shellCommand([
+    '--filter',
+    `label=io.podman.compose.project=${project}`,
+    '--filter',
+    `label=com.docker.compose.service=${service}`,
+  ]);
+}
+
+/** What is restored gets its data before it runs, and what did not run does not run afterwards. */
+function startsLater({ kind, joins }: Plan, { mode }: ScriptOptions): boolean {
+  return (kind === 'restore' && mode === 'apply') || joins?.starts === false;
 }
 
 /** The env files that the compose file names, for as long as it runs. */
@@ -185,26 +214,42 @@ ${lines.join('\n')}
 
 export function applySteps(plans: readonly Plan[], number: NumberOf): string[] {
   return [
-    ...plans.flatMap(({ component, kind }, index) => [
-      ...(kind === 'remove' ? [`qd_step down:${component} qd_down_${index}`] : []),
-      `qd_step place:${component} qd_quietly qd_place_${index}`,
-      ...(kind === 'remove' ? [] : [`qd_step up:${component} qd_up_${index}`]),
-      `qd_step record:${component} qd_quietly qd_record_${index}`,
-    ]),
+    ...partSteps(plans, 'part'),
+    ...plans.flatMap(({ component, kind }, index) => {
+      if (kind === 'rejoin') return [`qd_step up:${component} qd_up_${index}`];
+      return [
+        ...(kind === 'remove' ? [`qd_step down:${component} qd_down_${index}`] : []),
+        `qd_step place:${component} qd_quietly qd_place_${index}`,
+        ...(kind === 'remove' ? [] : [`qd_step up:${component} qd_up_${index}`]),
+        `qd_step record:${component} qd_quietly qd_record_${index}`,
+      ];
+    }),
     ...afterPrograms(plans).map(({ step, ...program }) => `qd_step ${step} ${execOf(program, plans, number)}`),
     'qd_step all :',
   ];
 }
 
-/** Backwards: what came last goes first. */
+function partSteps(plans: readonly Plan[], step: 'part' | 'undo-part'): string[] {
+  return plans.flatMap(({ component, joins }, index) => (joins ? [`qd_step ${step}:${component} qd_part_${index}`] : []));
+}
+
+/** Backwards: what came last goes first. But who is in another's network comes after it here too. */
 export function undoSteps(plans: readonly Plan[], number: NumberOf, { undo }: ScriptOptions): string[] {
   const begun = afterPrograms(plans).filter(({ component }) =>
     plans.every((plan) => plan.component !== component || plan.kind === 'remove' || !isNew(plan)),
   );
+  const steps = (joins: boolean) =>
+    plans
+      .flatMap((plan, index) =>
+        undo?.touched.has(plan.component) && (plan.joins !== undefined) === joins
+          ? [`qd_step undo:${plan.component} qd_undo_${index}`]
+          : [],
+      )
+      .toReversed();
   return [
-    ...plans
-      .flatMap(({ component }, index) => (undo?.touched.has(component) ? [`qd_step undo:${component} qd_undo_${index}`] : []))
-      .toReversed(),
+    ...(undo && undo.started.size > 0 ? partSteps(plans, 'undo-part') : []),
+    ...steps(false),
+    ...steps(true),
     ...(undo && undo.started.size > 0 ? begun.map(({ step, ...program }) => `qd_step undo:${step} ${execOf(program, plans, number)}`) : []),
     'qd_step undone :',
   ];
@@ -245,7 +290,7 @@ export function isNew(plan: Plan): boolean {
 
 function restoreFunction(plan: Plan, index: number, { undo }: ScriptOptions): string {
   const pinned = undo?.pinned[plan.component];
-  const paths = [...plan.files.map(({ path }) => stackPath(path)), recordPath(plan.component)];
+  const paths = plan.kind === 'rejoin' ? [] : [...plan.files.map(({ path }) => stackPath(path)), recordPath(plan.component)];
   const started = undo?.started.has(plan.component) ?? false;
   const restore = paths.map((path) => {
     const word = shellWord(path);
@@ -253,6 +298,7 @@ function restoreFunction(plan: Plan, index: number, { undo }: ScriptOptions): st
 else qd_target ${word} && rm -f "$qd_beside_" && qd_delete ${word} || return 1; fi`;
   });
   return `qd_restore_${index}() {
+:
 ${restore.join('\n')}
 ${pinned === undefined ? '' : `qd_write "$qd_stack/"${shellWord(`${plan.component}/compose.yaml`)} 644 ${shellWord(pinned)} || return 1`}
 }

@@ -211,9 +211,15 @@ export class ComposeEditor {
 
   /**
    * What podman-compose 1.0 takes otherwise: it leaves `${NAME:-}` as it stands (without a default it becomes nothing, which is the same), reads the networks
-   * of a service as a list of names, and knows no aliases. Podman finds containers by their own names too.
+   * of a service as a list of names, and knows no aliases. Podman finds containers by their own names too. From 1.1 on it puts each project into a pod, whose
+   * members Podman lets into no network of a container outside.
    */
   spellForPodmanCompose(): void {
+    const joins = this.#services().some(([, service]) => String(service.get('network_mode') ?? '').startsWith('container:'));
+    if (joins && this.#document.getIn(['x-podman', 'in_pod']) !== false) {
+      this.#document.setIn(['x-podman', 'in_pod'], false);
+      this.#changed = true;
+    }
     for (const [, service] of this.#services()) {
       const networks = service.get('networks');
       if (!isMap(networks)) continue;

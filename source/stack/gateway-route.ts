@@ -9,7 +9,6 @@ import { composeDocument } from './compose-document.ts';
  */
 
 const keptKey = 'x-quarterdeck-direct';
-const joinedLabel = 'quarterdeck.joined';
 
 /** Of a service that publishes for itself. */
 interface Direct {
@@ -71,37 +70,29 @@ export function routeDirectly(text: string, file: string, service: string, value
       if (!document.hasIn(['networks', name]))
         document.setIn(['networks', name], document.createNode(name === 'default' ? {} : { external: true }));
   }
-  const labels = found.get('labels');
-  if (isMap(labels)) {
-    labels.delete(joinedLabel);
-    if (labels.items.length === 0) found.delete('labels');
-  }
   document.deleteIn([keptKey, service]);
   const rest = document.get(keptKey);
-  if (isMap(rest) && rest.items.length === 0) document.delete(keptKey);
+  if (isMap(rest) && rest.items.length === 0) {
+    document.delete(keptKey);
+    // Set where podman-compose brings it up: see ComposeEditor.spellForPodmanCompose.
+    if (JSON.stringify(document.toJSON()['x-podman']) === '{"in_pod":false}') document.delete('x-podman');
+  }
   return { text: textOf(document), ports: ports.map((port) => interpolate(port, values)), networks: networksOf(found) };
 }
 
-/**
- * A container that is made anew has a network of its own, and who was in the old one has none: the label has compose make this one anew as well, which finds the
- * new network.
- */
-export function joinAnew(text: string, file: string, service: string, stamp: string): string {
+/** Puts it into the network of a container that has another name by now: compose programs name them differently. */
+export function renameGateway(text: string, file: string, service: string, container: string): string {
   const document = read(text, file);
-  const found = serviceOf(document, service, file);
-  const labels = found.get('labels');
-  const kept = isSeq(labels)
-    ? Object.fromEntries(
-        listOf(labels).map((one) => {
-          const [name = '', ...value] = String(one).split('=');
-          return [name, value.join('=')];
-        }),
-      )
-    : isMap(labels)
-      ? (labels.toJSON() as Record<string, unknown>)
-      : {};
-  found.set('labels', document.createNode({ ...kept, [joinedLabel]: stamp }));
+  serviceOf(document, service, file).set('network_mode', `container:${container}`);
   return textOf(document);
+}
+
+/** The names that a service's container may have, as the compose programs give them. */
+export function containerNames(compose: string, project: string, service: string): string[] {
+  const own = (composeDocument(compose).value as { services?: Record<string, { container_name?: unknown } | null> } | null)?.services?.[
+    service
+  ]?.container_name;
+  return [...(typeof own === 'string' ? [own] : []), `${project}-${service}-1`, `${project}_${service}_1`];
 }
 
 /** Which service of this compose file is in which container's network. */
@@ -141,6 +132,13 @@ export function gatewayWith(
   const wanted = [...before, ...ports.filter((port) => !before.includes(port))];
   if (wanted.length !== before.length) found.set('ports', document.createNode(wanted));
   for (const [name, aliases] of Object.entries(networks)) join(document, found, name, aliases);
+  return textOf(document);
+}
+
+/** podman-compose puts each project into a pod, and Podman joins nobody outside to a container inside one. */
+export function outOfPods(text: string, file: string): string {
+  const document = read(text, file);
+  document.setIn(['x-podman', 'in_pod'], false);
   return textOf(document);
 }
 

@@ -118,7 +118,8 @@ export interface PlannedSecret {
   version: string | undefined;
 }
 
-export type PlanKind = 'deploy' | 'change' | 'update' | 'rollback' | 'restore' | 'remove' | 'adopt';
+/** `rejoin`: made again as it is, in the network of another component's container that was made anew. Its files and its record stay. */
+export type PlanKind = 'deploy' | 'change' | 'update' | 'rollback' | 'restore' | 'remove' | 'adopt' | 'rejoin';
 
 /** The exact changes that applying would make. Holds no secret: it is shown, journaled and written to the host. */
 export interface Plan {
@@ -141,6 +142,11 @@ export interface Plan {
   after: readonly { component: string; service: string; argv: readonly string[]; why: string }[];
   /** What to know, a sentence each. */
   notes: readonly string[];
+  /**
+   * Services in the network of another component's container that the same run makes anew (R15). Their own containers are taken away before anything else: Podman
+   * removes none whose network others are in, and what stays has no network. `starts`: false where they did not run.
+   */
+  joins?: { gateway: string; services: readonly string[]; starts: boolean };
   /** Does the catalog say that going back is harmless (R-less: `upgrade.rollback`)? */
   rollback: 'safe' | 'unsafe';
 }

@@ -27,6 +27,7 @@ const titles: Readonly<Record<Plan['kind'], string>> = {
   restore: 'Restore',
   remove: 'Remove',
   adopt: 'Adopt',
+  rejoin: 'Join again',
 };
 
 /** A plan to be looked at: what happens, then each file as a diff. Actions are `apply`, `edit` where there is a form, and `cancel`. */

@@ -38,17 +38,19 @@ async function checkLowPorts({ facts, host, plan, entry, project, signal }: Pref
 }
 
 function checkHostNetwork({ facts, project, entry, composeTool }: PreflightContext): Finding[] {
-  const [service] = project.services.filter(({ networkMode }) => networkMode === 'host');
+  const [service] = project.services.filter(({ networkMode }) => networkMode === 'host' || networkMode.startsWith('container:'));
   if (!service) return [];
+  const isHost = service.networkMode === 'host';
   // Up to 1.0.3 it asks Podman for its own network as well, which Podman refuses (containers/podman-compose#397).
   if (composeTool?.kind === 'podman-compose' && /^(?:0\.|1\.0\.[0-3](?!\d))/.test(composeTool.version))
     return [
       blocking(
-        'host-network',
-        `${entry.id} wants the network of the host, which podman-compose ${composeTool.version} cannot give it.`,
+        isHost ? 'host-network' : 'joined-network',
+        `${entry.id} wants ${isHost ? 'the network of the host' : "the network of another component's container"}, which podman-compose ${composeTool.version} cannot give it.`,
         'Install docker-compose 2, which works with Podman too, or podman-compose from 1.0.6 on.',
       ),
     ];
+  if (!isHost) return [];
   if (!facts.rootless || facts.kind !== 'docker') return [];
   return [
     warning(

@@ -85,6 +85,8 @@ export async function undoRun(
   for (const plan of plans) {
     if (isNew(plan) || !started.has(plan.component)) continue;
     const compose = await composeBefore(host, plan, grant.signal);
+    composeTexts[plan.component] = compose;
+    if (plan.kind === 'rejoin') continue;
     const text = await pinImages(grant, options.engine, plan, compose, tell);
     if (text !== compose) pinned[plan.component] = text;
     composeTexts[plan.component] = text;
@@ -167,13 +169,14 @@ async function isLockLeft(grant: Grant, host: Host, { plans }: Transaction): Pro
 
 /** What came later stands on what this run left: its files would be lost. */
 async function refuseWhenSuperseded(grant: Grant, host: Host, { transaction }: RunOnHost): Promise<void> {
-  const mine = new Set(transaction.plans.flatMap(({ component, files }) => [component, ...files.map(({ path }) => path)]));
+  const changes = ({ kind }: Plan) => kind !== 'rejoin';
+  const mine = new Set(transaction.plans.filter(changes).flatMap(({ component, files }) => [component, ...files.map(({ path }) => path)]));
   const later = (await readRuns(host, stackFolderOf(transaction.plans), grant.signal)).find(
     (run) =>
       run.transaction.run > transaction.run &&
       run.state !== 'staged' &&
       run.state !== 'undone' &&
-      run.transaction.plans.some(({ component, files }) => mine.has(component) || files.some(({ path }) => mine.has(path))),
+      run.transaction.plans.some((plan) => changes(plan) && (mine.has(plan.component) || plan.files.some(({ path }) => mine.has(path)))),
   );
   if (!later) return;
   throw new Fault({
@@ -185,17 +188,17 @@ async function refuseWhenSuperseded(grant: Grant, host: Host, { transaction }: R
 
 /** Components whose files this run has changed, or may have. */
 function touchedComponents(entries: readonly JournalEntry[]): ReadonlySet<string> {
-  return new Set(entries.flatMap(({ step }) => /^(?:place|down):(.*)$/s.exec(step)?.[1] ?? []));
+  return new Set(entries.flatMap(({ step }) => /^(?:place|down|part):(.*)$/s.exec(step)?.[1] ?? []));
 }
 
 /** Components whose containers this run has touched, or may have. */
 export function startedComponents(entries: readonly JournalEntry[]): ReadonlySet<string> {
-  return new Set(entries.flatMap(({ step }) => /^(?:up|down):(.*)$/s.exec(step)?.[1] ?? []));
+  return new Set(entries.flatMap(({ step }) => /^(?:up|down|part):(.*)$/s.exec(step)?.[1] ?? []));
 }
 
 /** A sentence for each service whose new image has run, where the catalog does not say that going back is harmless. */
 export async function reasonsAgainstUndo(engine: Engine, plans: readonly Plan[], signal: AbortSignal): Promise<string[]> {
-  const doubtful = plans.filter(({ rollback, kind }) => rollback !== 'safe' && kind !== 'remove');
+  const doubtful = plans.filter(({ rollback, kind }) => rollback !== 'safe' && kind !== 'remove' && kind !== 'rejoin');
   if (doubtful.length === 0) return [];
   const containers = await engine.list(signal);
   const reasons: string[] = [];

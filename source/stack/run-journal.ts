@@ -175,9 +175,12 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
 
 /** What a step does, to be read behind "while" and "after". */
 export function doing({ plans }: Transaction, step: string): string {
-  const [, back, kind, component = ''] = /^(undo:)?(?:(\w+):)?(.*)$/s.exec(step) ?? [];
+  const [, back, kind, component = ''] = /^(undo:)?(?:([\w-]+):)?(.*)$/s.exec(step) ?? [];
   const plan = plans.find((candidate) => candidate.component === component);
   switch (kind) {
+    case 'part':
+    case 'undo-part':
+      return `${component} was taken out of the network of ${plan?.joins?.gateway ?? 'another'}`;
     case 'place':
       return `the files of ${component} were written`;
     case 'up':

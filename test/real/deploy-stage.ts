@@ -85,16 +85,20 @@ ${more}`,
   );
 }
 
-const programs: Record<Composer, () => { name: string; target: string }> = {
+/** On Podman also the podman-compose that the images are made with, which knows pods. */
+export type DeployComposer = Composer | 'podman-compose-1.3';
+
+const programs: Record<DeployComposer, () => { name: string; target: string }> = {
   'compose-2': () => ({ name: 'docker-compose', target: join(inject('composeFolder'), 'docker-compose') }),
   'compose-1': () => ({ name: 'docker-compose', target: '/usr/bin/docker-compose' }),
   'podman-compose': () => ({ name: 'podman-compose', target: '/usr/bin/podman-compose' }),
+  'podman-compose-1.3': () => ({ name: 'podman-compose', target: join(inject('composeFolder'), 'podman-compose') }),
 };
 
 /** @param more for the environment of its operators */
 export async function setStage(
   engine: RealEngine,
-  composer: Composer = 'compose-2',
+  composer: DeployComposer = 'compose-2',
   more: Readonly<Record<string, string>> = {},
 ): Promise<DeployStage> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-deploy-'));
@@ -112,7 +116,7 @@ export async function setStage(
 case " $* " in
   *' up '*) if [ -e '${hold}' ]; then : >'${reached}'; while [ -e '${hold}' ]; do sleep 0.05; done; fi ;;
 esac
-exec '${target}' "$@"
+exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' "$@"
 `,
   );
   // No other compose than the one that is meant, and no plugin of the docker command.
@@ -201,8 +205,11 @@ exec '${target}' "$@"
     async leave() {
       await rm(hold, { force: true });
       for (const end of endHealthChecks) await end();
+      // Podman removes no container in whose network others are: those go in the first round.
+      for (const _ of [1, 2])
+        for (const project of projects)
+          for (const { Id } of await listed(project)) await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE' });
       for (const project of projects) {
-        for (const { Id } of await listed(project)) await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE' });
         const filters = encodeURIComponent(JSON.stringify({ label: [`com.docker.compose.project=${project}`] }));
         const { Volumes } = JSON.parse((await ask(engine, `/volumes?filters=${filters}`)).body) as { Volumes: { Name: string }[] | null };
         for (const { Name } of Volumes ?? []) await ask(engine, `/volumes/${Name}?force=true`, { method: 'DELETE' });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
-import { componentFiles, type DeployStage, setStage, webFiles } from './deploy-stage.ts';
-import { describeReal } from './real-engines.ts';
+import { componentFiles, type DeployComposer, type DeployStage, pageAt, setStage, webFiles } from './deploy-stage.ts';
+import { describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
 import { findFreePort } from './stack.ts';
 import { makeStandIn } from './stand-ins.ts';
 
@@ -20,12 +20,14 @@ function gatewayFiles(port: number): Record<string, string> {
     command: ["sh", "-c", "mkdir -p /www/v1/publicip; echo '{\\"public_ip\\":\\"198.51.100.7\\",\\"country\\":\\"Sweden\\"}' >/www/v1/publicip/ip; trap 'exit 0' TERM; httpd -f -p 8000 -h /www & wait"]
     environment:
       CONTROL_API_KEY: "\${CONTROL_API_KEY:?kept in the keychain, use quarterdeck compose}"
+      COUNTRY: "\${COUNTRY:-Sweden}"
     ports:
       - "\${CONTROL_BIND:-127.0.0.1}:\${CONTROL_PORT:-${port}}:8000/tcp"
 `,
     `ports: {control: {role: control server, exposure: loopback}}
 fields:
   - {name: control API key, type: secret-string, secret: true, required: true, goes: environment, env: CONTROL_API_KEY, generator: "alphanumeric:32"}
+  - {name: country, type: string, goes: environment, env: COUNTRY, default: Sweden}
 speaks: {api: gluetun, port: control}
 calls:
   publicaddress:
@@ -39,104 +41,206 @@ calls:
 }
 
 interface Answered {
+  State: { Running: boolean };
+  Config: { Env: string[] };
   HostConfig: { NetworkMode: string };
   NetworkSettings: { Ports: Record<string, { HostPort: string }[] | null> };
   Id: string;
 }
 
-describeReal('docker', 'a component behind a VPN gateway', (engine) => {
-  let stage: DeployStage;
-  let port: number;
-  const run = async (...args: string[]) => {
-    const outcome = await stage.operator.run(args);
-    return { ...outcome, said: outcome.stdout + outcome.stderr };
+/** A gateway, and two components that listen inside on 8081 and 8082. */
+interface RoutedStage extends DeployStage {
+  port: number;
+  said(...args: string[]): Promise<{ code: number; said: string }>;
+  answered(id: string, service: string): Promise<Answered>;
+  page(): Promise<string>;
+}
+
+async function setRoutedStage(engine: RealEngine, composer: DeployComposer): Promise<RoutedStage> {
+  const stage = await setStage(engine, composer);
+  for (const name of [gateway, client, other])
+    await makeStandIn(engine, { name: `local/${name}`, tag: 'latest', from: 'busybox:latest', files: {}, changes: [] });
+  const [port, otherPort, controlPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const web = (id: string, at: number, inside: string) =>
+    Object.fromEntries(
+      Object.entries(webFiles(id, { image: `local/${id}:latest`, port: at })).map(([path, text]) => [
+        path,
+        text.replaceAll('-p 80 ', `-p ${inside} `).replaceAll(':80/tcp', `:${inside}/tcp`),
+      ]),
+    );
+  await stage.catalog({ ...gatewayFiles(controlPort), ...web(client, port, '8081'), ...web(other, otherPort, '8082') });
+  return {
+    ...stage,
+    port,
+    async said(...args) {
+      const { code, stdout, stderr } = await stage.operator.run(args);
+      return { code, said: stdout + stderr };
+    },
+    answered: async (id, service) => (await stage.container(id, service)) as unknown as Answered,
+    page: () => pageAt(port),
   };
-  const containerOf = async (id: string, service: string) => (await stage.container(id, service)) as unknown as Answered;
-  const page = async () => (await fetch(`http://127.0.0.1:${port}/`)).text();
+}
+
+describeReal('docker', 'a component behind a VPN gateway', (engine) => {
+  let stage: RoutedStage;
+  const run = (...args: string[]) => stage.said(...args);
+  const done = async (...args: string[]) => {
+    const { code, said } = await run(...args);
+    expect(code, said).toBe(0);
+    return said;
+  };
 
   beforeAll(async () => {
-    stage = await setStage(engine);
-    for (const name of [gateway, client, other])
-      await makeStandIn(engine, { name: `local/${name}`, tag: 'latest', from: 'busybox:latest', files: {}, changes: [] });
-    port = await findFreePort();
-    const otherPort = await findFreePort();
-    const web = (id: string, at: number, inside: string) =>
-      Object.fromEntries(
-        Object.entries(webFiles(id, { image: `local/${id}:latest`, port: at })).map(([path, text]) => [
-          path,
-          text.replaceAll('-p 80 ', `-p ${inside} `).replaceAll(':80/tcp', `:${inside}/tcp`),
-        ]),
-      );
-    await stage.catalog({ ...gatewayFiles(await findFreePort()), ...web(client, port, '8081'), ...web(other, otherPort, '8082') });
-    for (const id of [gateway, client, other]) {
-      const { code, said } = await run('deploy', id, '--yes');
-      expect(code, said).toBe(0);
-    }
+    stage = await setRoutedStage(engine, 'compose-1');
+    for (const id of [gateway, client, other]) await done('deploy', id, '--yes');
   });
   afterAll(() => stage?.leave());
 
-  it('is refused without a gateway of that name, and for what is not there', async () => {
+  it('is refused without a gateway of that name, and for what is not there; rehearsed, both plans are shown', async () => {
     expect(await run('route', client, '--through', 'nowhere')).toMatchObject({
       code: 4,
       said: expect.stringMatching(/no VPN gateway "nowhere"/),
     });
-    expect(await run('route', client, '--direct')).toMatchObject({ code: 0, said: expect.stringMatching(/network of its own already/) });
-  });
-
-  it('rehearsed, shows both plans and changes nothing', async () => {
-    const { code, said } = await run('route', client, '--rehearse');
-    expect(code, said).toBe(0);
-    expect(said).toMatch(/routing-gateway: /);
-    expect((await containerOf(client, 'web')).HostConfig.NetworkMode).not.toMatch(/^container:/);
+    expect(await done('route', client, '--direct')).toMatch(/network of its own already/);
+    expect(await done('route', client, '--rehearse')).toMatch(/routing-gateway: /);
+    expect((await stage.answered(client, 'web')).HostConfig.NetworkMode).not.toMatch(/^container:/);
   });
 
   it("its ports are published on the gateway, its network is the gateway's, and the address that it leaves at is proved (R15)", async () => {
-    const { code, said } = await run('route', client, '--yes');
-    expect(code, said).toBe(0);
-    expect(said).toMatch(/It leaves at 198\.51\.100\.7 \(Sweden\)/);
-    const [front, back] = [await containerOf(gateway, 'front'), await containerOf(client, 'web')];
-    expect(back.HostConfig.NetworkMode).toContain('container:');
+    expect(await done('route', client, '--yes')).toMatch(/It leaves at 198\.51\.100\.7 \(Sweden\)/);
+    const [front, back] = [await stage.answered(gateway, 'front'), await stage.answered(client, 'web')];
+    expect(back.HostConfig.NetworkMode).toBe(`container:${front.Id}`);
     expect(back.NetworkSettings.Ports).toEqual({});
-    expect(front.NetworkSettings.Ports['8081/tcp']?.map(({ HostPort }) => HostPort)).toEqual([String(port)]);
-    expect(await page()).toBe('good morning\n');
-    const { stdout } = await run('ports', '--json');
-    const row = (JSON.parse(stdout) as { ports: { port: number; owner: string; component?: string }[] }).ports.find(
-      (one) => one.port === port,
-    );
-    expect(row).toMatchObject({ component: gateway });
-    const seen = await run('status', client, '--json');
-    expect(seen.said).not.toMatch(/conflict/);
+    expect(front.NetworkSettings.Ports['8081/tcp']?.map(({ HostPort }) => HostPort)).toEqual([String(stage.port)]);
+    expect(await stage.page()).toBe('good morning');
+    const { ports } = JSON.parse((await stage.operator.run(['ports', '--json'])).stdout) as {
+      ports: { port: number; component?: string; conflictWith?: unknown }[];
+    };
+    expect(ports.filter((one) => one.port === stage.port)).toEqual([expect.objectContaining({ component: gateway })]);
   });
 
-  it('a second one behind it: the first, which loses its network with the old container, is made anew', async () => {
-    const { code, said } = await run('route', other, '--yes');
-    expect(code, said).toBe(0);
-    expect(said).toMatch(new RegExp(`Made anew, since they are behind it too: ${client}`));
-    expect(await page()).toBe('good morning\n');
+  it('a second one behind it: the first is made again with the gateway, in the same run', async () => {
+    const said = await done('route', other, '--yes');
+    expect(said).toMatch(new RegExp(`Made again, since they are behind it too: ${client}`));
+    expect(said).toMatch(new RegExp(`Taking ${client} out of the network`));
+    expect(await stage.page()).toBe('good morning');
   });
 
-  it('a gateway that was made anew by somebody else: run again, it joins the new one', async () => {
-    const id = (await containerOf(gateway, 'front')).Id;
-    expect((await ask(engine, `/containers/${id}/restart?t=1`, { method: 'POST' })).status).toBe(204);
-    const { code, said } = await run('route', client, '--yes');
-    expect(code, said).toBe(0);
-    expect(said).toMatch(/goes through routing-gateway\. It leaves at/);
-    expect(await page()).toBe('good morning\n');
+  it('a restart of the gateway takes those behind it along (R15)', async () => {
+    expect(await done('restart', gateway)).toMatch(/Restarted too, since they are in its network: routed-/);
+    expect(await stage.page()).toBe('good morning');
   });
 
-  it('a change of its fields leaves it where it is', async () => {
-    const { code, said } = await run('deploy', client, '--set', 'GREETING=good evening', '--yes');
-    expect(code, said).toBe(0);
-    expect((await containerOf(client, 'web')).HostConfig.NetworkMode).toContain('container:');
-    expect(await page()).toBe('good evening\n');
+  it('a change of the gateway makes those behind it again, and leaves one stopped that was; the rollback too (R15)', async () => {
+    await done('stop', other);
+    const before = await stage.answered(client, 'web');
+    expect(await done('deploy', gateway, '--set', 'COUNTRY=Norway', '--yes')).toMatch(/Changed with it: .*routed-client/);
+    expect((await stage.answered(client, 'web')).Id).not.toBe(before.Id);
+    expect((await stage.answered(other, 'web')).State.Running).toBe(false);
+    expect(await stage.page()).toBe('good morning');
+    await done('start', other);
+    // What was only made again has nothing to go back to.
+    expect(await done('rollback', gateway, '--yes')).toMatch(new RegExp(`^${gateway}: as before`, 'm'));
+    expect(await stage.page()).toBe('good morning');
+    expect((await stage.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Sweden');
+  });
+
+  it('another image under its tag too, which Docker lists without a name by then (R15)', async () => {
+    const files = { 'etc/newer': 'yes' };
+    await makeStandIn(engine, { name: `local/${gateway}`, tag: 'latest', from: 'busybox:latest', files, changes: [] });
+    const before = await stage.answered(gateway, 'front');
+    expect(await done('deploy', gateway, '--yes')).toMatch(/Changed with it: .*routed-client/);
+    expect((await stage.answered(gateway, 'front')).Id).not.toBe(before.Id);
+    expect(await stage.page()).toBe('good morning');
+  });
+
+  it('a gateway that somebody else took away: what is behind it is said to have no network, and up brings back both', async () => {
+    const { Id } = await stage.answered(gateway, 'front');
+    expect((await ask(engine, `/containers/${Id}?force=true`, { method: 'DELETE' })).status).toBe(204);
+    expect((await run('status', client)).said).toMatch(/no network/);
+    const said = await done('up');
+    expect(said).toMatch(new RegExp(`Came back: ${gateway}, ${client}`));
+    expect(await stage.page()).toBe('good morning');
+    expect((await run('status', client)).said).not.toMatch(/no network/);
+  });
+
+  it('one that somebody restarted: the same, and route puts it right as well', async () => {
+    const { Id } = await stage.answered(gateway, 'front');
+    expect((await ask(engine, `/containers/${Id}/restart?t=1`, { method: 'POST' })).status).toBe(204);
+    expect((await run('status', client)).said).toMatch(/no network/);
+    expect(await done('route', client, '--yes')).toMatch(/goes through routing-gateway\. It leaves at/);
+    expect(await done('up')).toMatch(new RegExp(`Came back: ${other}`));
+    expect(await stage.page()).toBe('good morning');
+  });
+
+  it('a gateway with somebody behind it is not removed', async () => {
+    expect(await run('remove', gateway, '--yes')).toMatchObject({
+      code: 4,
+      said: expect.stringMatching(/routed-client, routed-other are in its network/),
+    });
   });
 
   it('and back: it publishes for itself, and the gateway no longer does', async () => {
-    const { code, said } = await run('route', client, '--direct', '--yes');
-    expect(code, said).toBe(0);
-    const [front, back] = [await containerOf(gateway, 'front'), await containerOf(client, 'web')];
-    expect(back.NetworkSettings.Ports['8081/tcp']?.map(({ HostPort }) => HostPort)).toEqual([String(port)]);
+    await done('route', client, '--direct', '--yes');
+    const [front, back] = [await stage.answered(gateway, 'front'), await stage.answered(client, 'web')];
+    expect(back.NetworkSettings.Ports['8081/tcp']?.map(({ HostPort }) => HostPort)).toEqual([String(stage.port)]);
     expect(front.NetworkSettings.Ports['8081/tcp']).toBeUndefined();
-    expect(await page()).toBe('good evening\n');
+    expect(await stage.page()).toBe('good morning');
+  });
+});
+
+const onPodman: readonly { kind: RealEngineKind; composer: DeployComposer }[] = [
+  { kind: 'podman', composer: 'compose-2' },
+  { kind: 'podman', composer: 'podman-compose-1.3' },
+];
+
+for (const { kind, composer } of onPodman)
+  describeReal(kind, `behind a VPN gateway with ${composer}`, (engine) => {
+    let stage: RoutedStage;
+    const done = async (...args: string[]) => {
+      const { code, said } = await stage.said(...args);
+      expect(code, said).toBe(0);
+      return said;
+    };
+    beforeAll(async () => {
+      stage = await setRoutedStage(engine, composer);
+      for (const id of [gateway, client]) await done('deploy', id, '--yes');
+    });
+    afterAll(() => stage?.leave());
+
+    it('Podman, which removes no container that others are joined to, takes the change of the gateway all the same (R15)', async () => {
+      await done('route', client, '--yes');
+      expect(await stage.page()).toBe('good morning');
+      const { ports } = JSON.parse((await stage.operator.run(['ports', '--json'])).stdout) as {
+        ports: { port: number; component?: string }[];
+      };
+      expect(ports.filter((one) => one.port === stage.port)).toEqual([expect.objectContaining({ component: gateway })]);
+      expect(await done('deploy', gateway, '--set', 'COUNTRY=Norway', '--yes')).toMatch(new RegExp(`Changed with it: ${client}`));
+      expect((await stage.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Norway');
+      expect(await stage.page()).toBe('good morning');
+      expect(await done('restart', gateway)).toMatch(/Restarted too/);
+      expect(await stage.page()).toBe('good morning');
+      await done('rollback', gateway, '--yes');
+      expect((await stage.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Sweden');
+      expect(await stage.page()).toBe('good morning');
+      await done('route', client, '--direct', '--yes');
+      expect(await stage.page()).toBe('good morning');
+    });
+  });
+
+describeReal('podman', 'behind a VPN gateway with podman-compose 1.0', (engine) => {
+  let stage: RoutedStage;
+  beforeAll(async () => {
+    stage = await setRoutedStage(engine, 'podman-compose');
+    for (const id of [gateway, client]) expect(await stage.said('deploy', id, '--yes')).toMatchObject({ code: 0 });
+  });
+  afterAll(() => stage?.leave());
+
+  it('is refused before anything changes, since that compose cannot do it', async () => {
+    expect(await stage.said('route', client, '--yes')).toMatchObject({
+      code: 4,
+      said: expect.stringMatching(/podman-compose 1\.0\.\d cannot give it/),
+    });
+    expect(await stage.page()).toBe('good morning');
   });
 });
