@@ -8,6 +8,8 @@ import { waitUntilHealthy } from './wait-until-healthy.ts';
 const session = { signal: new AbortController().signal, show: () => {}, progress: () => {} } as unknown as Session;
 let look: (elapsedMs: number) => Partial<ComponentView>;
 let world: FlowWorld;
+/** Does the catalog declare a probe for it? */
+let probed: boolean;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -27,7 +29,9 @@ beforeEach(() => {
     ...fleet.current,
     components: [componentView('box', { project: 'box', ...look(Date.now() - beganMs) })],
   });
-  world = { fleet, engineOf: () => ({ async *logs() {} }) } as unknown as FlowWorld;
+  probed = false;
+  const catalog = { get: () => (probed ? { probe: { call: 'front' } } : undefined) };
+  world = { fleet, catalog, engineOf: () => ({ async *logs() {} }) } as unknown as FlowWorld;
 });
 afterEach(() => vi.useRealTimers());
 
@@ -48,6 +52,22 @@ async function told(promise: Promise<unknown>, stepMs: number, limitMs: number):
   }
   return { afterMs: -1, says };
 }
+
+it.each([
+  ['without a probe it counts after three seconds', false, 3_000],
+  ['with one its word is waited for, though asking takes long', true, 12_000],
+])('what runs is not healthy by that alone: %s', async (_, isProbed, expectedMs) => {
+  probed = isProbed;
+  const beganMs = Date.now();
+  const good = { word: 'healthy', tone: 'good', atMs: beganMs + 12_000, detail: '', failure: undefined, version: undefined } as const;
+  look = (elapsedMs) => ({
+    services: [serviceView('box', { state: 'running', sinceMs: beganMs, main: true })],
+    probe: isProbed && elapsedMs >= 12_000 ? good : undefined,
+  });
+  const { afterMs, says } = await told(waitUntilHealthy(session, world, 'local', 'box'), 1_000, 60_000);
+  expect(says).toBe('healthy');
+  expect(afterMs).toBeGreaterThanOrEqual(expectedMs);
+});
 
 it('what ends and is started again at once fails after half a minute, though it is mostly seen running', async () => {
   const restarted = () => serviceView('box', { state: 'running', restarts: 7, sinceMs: Date.now() - 200, main: true });

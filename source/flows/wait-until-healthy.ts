@@ -10,20 +10,25 @@ const healthyLimitMs = 180_000;
 const failingLimitMs = 30_000;
 /** So long a program runs before its running counts. */
 const settledMs = 3_000;
+/** Where a probe is declared its word is waited for; asking what hangs takes as long as its call may. */
+const unaskedMs = 60_000;
 const refreshEveryMs = 2_000;
 const shownLines = 15;
 
 /** What is seen of a component, as far as waiting for it goes. */
 type Seen = 'healthy' | 'waiting' | 'failing';
 
-function seenOf(component: ComponentView, sinceMs: number): Seen {
+function seenOf(component: ComponentView, sinceMs: number, isProbed: boolean): Seen {
   const { services, probe } = component;
   if (services.some(({ state }) => state === 'failed' || state === 'restarting' || state === 'unhealthy')) return 'failing';
   // Podman starts again at once what ends: it is mostly seen running, for a moment.
   if (services.some((service) => service.restarts > 0 && hasJustBegun(service))) return 'failing';
   if (!services.every(({ state }) => isUpState(state) || state === 'finished')) return 'waiting';
   // An engine first looks after a whole interval, and Podman without systemd never: the probe has looked by then.
-  if (!probe) return services.some((service) => service.state === 'starting' || hasJustBegun(service)) ? 'waiting' : 'healthy';
+  if (!probe) {
+    const enoughMs = isProbed ? unaskedMs : settledMs;
+    return services.some((service) => service.state === 'starting' || hasJustBegun(service, enoughMs)) ? 'waiting' : 'healthy';
+  }
   if (probe.atMs < sinceMs) return 'waiting';
   if (probe.failure !== undefined || probe.word === 'starting') return 'waiting';
   // What is sealed, loads its feeds or wants its first admin has started as well as it can by itself.
@@ -31,8 +36,8 @@ function seenOf(component: ComponentView, sinceMs: number): Seen {
 }
 
 /** Nothing vouches for it but that it runs: what ends at once is seen running too, between two restarts. */
-function hasJustBegun({ state, sinceMs }: ServiceView): boolean {
-  return state === 'running' && sinceMs !== undefined && Date.now() - sinceMs < settledMs;
+function hasJustBegun({ state, sinceMs }: ServiceView, enoughMs = settledMs): boolean {
+  return state === 'running' && sinceMs !== undefined && Date.now() - sinceMs < enoughMs;
 }
 
 /**
@@ -48,6 +53,7 @@ export async function waitUntilHealthy(
 ): Promise<ComponentView> {
   const { fleet } = world;
   const { signal } = session;
+  const isProbed = world.catalog.get(id)?.probe !== undefined;
   const find = () =>
     fleet.snapshot().components.find((component) => component.host === place && component.id === id && component.project === id);
   const waiting = { kind: 'item', id: `wait ${id}`, title: `Waiting until ${id} is healthy` } as const;
@@ -57,7 +63,7 @@ export async function waitUntilHealthy(
   const outcome = await untilSeen(fleet, signal, limitMs, (): ComponentView | 'failing' | undefined => {
     last = find();
     session.progress({ id: `healthy ${id}`, label: last ? `${id}: ${last.word}` : `${id}: waiting for its containers` });
-    const seen = last && seenOf(last, sinceMs);
+    const seen = last && seenOf(last, sinceMs, isProbed);
     if (seen === 'healthy') return last;
     failingSinceMs = seen === 'failing' ? (failingSinceMs ?? performance.now()) : undefined;
     return failingSinceMs !== undefined && performance.now() - failingSinceMs >= failingLimitMs ? 'failing' : undefined;
