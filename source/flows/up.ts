@@ -244,12 +244,13 @@ function outcomeOf(session: Session, back: readonly string[], down: readonly Fai
   throw new Fault({
     code: 'failed.up',
     message: [
-      `Did not come back: ${down.map(({ component, why }) => `${component} (${why.replace(/\.$/, '')})`).join('; ')}.`,
+      // Of several the list above says why.
+      `Did not come back: ${down.map(({ component, why }) => (down.length > 1 ? component : `${component} (${why.replace(/\.$/, '')})`)).join(', ')}.`,
       came,
       sealed.sentence.trim(),
     ]
       .filter(Boolean)
       .join(' '),
-    remedy: `Its log says more: ${names.map((name) => `quarterdeck logs ${name}`).join(', ')}.`,
+    remedy: `${names.length === 1 ? 'Its log says' : 'Their logs say'} more: quarterdeck logs ${names[0]}${names.length > 1 ? `, and so on for ${names.slice(1).join(', ')}` : ''}.`,
   });
 }
