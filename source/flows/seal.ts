@@ -9,7 +9,7 @@ export const seal: Flow = {
   async run(session, input, world) {
     const component = componentOf(input);
     const manager = await secretsManagerOf(world, component, session.signal);
-    const { sealed, initialized, threshold, shares } = await manager.seal(session.signal);
+    const { sealed, initialized, threshold, shares, recoverySeal, type } = await manager.seal(session.signal);
     if (sealed) return { message: `${component.id} is ${initialized ? 'sealed' : 'not initialised, and sealed'} already.` };
     const target = { host: input.place, component: component.id };
     const { token } = session.rehearsing ? { token: '' } : await tokenFor(session, world, target, { may: 'sudo on sys/seal' });
@@ -21,7 +21,9 @@ export const seal: Flow = {
       target,
       consequences: [
         'Nobody reads or writes a secret there until it is unsealed.',
-        `Unsealing takes ${threshold} of the ${shares} key shares: have their holders at hand.`,
+        recoverySeal
+          ? `It stays sealed until it is restarted (it opens itself, ${type}), or ${threshold} of the ${shares} recovery shares are given.`
+          : `Unsealing takes ${threshold} of the ${shares} key shares: have their holders at hand.`,
       ],
       done: async () => (await manager.seal(session.signal)).sealed,
       run: (grant) => manager.close(grant, token),

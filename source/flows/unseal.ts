@@ -8,6 +8,7 @@ import { unsealAbout } from './about-vault.ts';
 import type { Flow, FlowOutcome } from './flow.ts';
 import { componentOf } from './service-targets.ts';
 import { chooseNodes, type NodeOutcome, openNode } from './unseal-nodes.ts';
+import { chooseRecovery } from './unseal-recovery.ts';
 import { secretsManagerOf } from './vault-target.ts';
 
 /** A node that joins a cluster says "sealed" for a moment after its last share. */
@@ -38,6 +39,7 @@ export const unseal: Flow = {
     throwIfNot(first, component.id);
     if (!first.sealed) return { message: `${component.id} is unsealed already.`, data: dataOf(first) };
     if (session.rehearsing) return rehearsed(session, first, component.id);
+    await chooseRecovery(session, first, component.id);
     const nodes = await chooseNodes(session, input, world, first);
     const attempt: Attempt = {
       session,
@@ -74,19 +76,12 @@ function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[])
   return { message: `${opened}${parts.join('')}`, data };
 }
 
-function throwIfNot({ initialized, recoverySeal, migration, type }: SealStatus, id: string): void {
+function throwIfNot({ initialized }: SealStatus, id: string): void {
   if (!initialized) {
     throw new Fault({
       code: 'refused.notInitialised',
       message: `${id} is not initialised: there are no key shares yet.`,
       remedy: 'Initialise it: that makes the shares, and shows them once.',
-    });
-  }
-  if (recoverySeal && !migration) {
-    throw new Fault({
-      code: 'refused.autoUnseal',
-      message: `${id} opens by itself (${type}), and its shares are for recovery alone.`,
-      remedy: 'Look at its log: what opens it may be away.',
     });
   }
 }
@@ -151,11 +146,11 @@ async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStat
 
 /** Undefined where nobody is there to ask and those that were given in advance are through. */
 async function askShare({ session, component, given, sent }: Attempt, status: SealStatus): Promise<string | undefined> {
-  const { progress, threshold, shares } = status;
+  const { progress, threshold, shares, recoverySeal } = status;
   try {
     const share = await session.ask.secret({
       id: 'share',
-      label: `Key share ${progress + 1} of ${threshold}`,
+      label: `${recoverySeal ? 'Recovery' : 'Key'} share ${progress + 1} of ${threshold}`,
       help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share shows only when all are together.`,
       check: (text) => shareProblem(text, status, given),
     });
@@ -289,9 +284,13 @@ function tell(session: Session, text: string): void {
   session.show({ kind: 'text', text });
 }
 
-function progressOf({ progress, threshold, sealed }: SealStatus): { id: string; label: string; fraction: number } {
+function progressOf({ progress, threshold, sealed, recoverySeal }: SealStatus): { id: string; label: string; fraction: number } {
   const given = sealed ? progress : threshold;
-  return { id: 'unseal', label: `${given} of ${threshold} key shares accepted`, fraction: threshold === 0 ? 0 : given / threshold };
+  return {
+    id: 'unseal',
+    label: `${given} of ${threshold} ${recoverySeal ? 'recovery' : 'key'} shares accepted`,
+    fraction: threshold === 0 ? 0 : given / threshold,
+  };
 }
 
 function dataOf({ sealed, progress, threshold, shares, version, type }: SealStatus): object {

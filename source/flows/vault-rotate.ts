@@ -26,7 +26,7 @@ export const vaultRotate: Flow = {
     const rotation = await ShareRotation.open(place, { token, recovery }, session.signal);
     const begun = await beginRotation(session, rotation, vault);
     if (begun === 'in force') return inForceAlready(component.id, status);
-    if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal));
+    if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal), recovery);
     const made = await collectShares(
       {
         session,
@@ -41,7 +41,7 @@ export const vaultRotate: Flow = {
     await giveOut(session, rotation, vault, made, counts);
     await session.note(provingStep, made.verificationNonce);
     if (made.verificationNonce !== '') await proveShares(session, rotation, target, made, counts);
-    return outcomeOf(component.id, counts);
+    return outcomeOf(component.id, counts, recovery);
   },
 };
 
@@ -212,9 +212,11 @@ function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOut
   };
 }
 
-function outcomeOf(id: string, { shares, threshold }: ShareCounts): FlowOutcome {
+function outcomeOf(id: string, { shares, threshold }: ShareCounts, recovery: boolean): FlowOutcome {
   return {
-    message: `${id} has new key shares: ${threshold} of ${shares} open it. Those of before open nothing any more.`,
+    message: recovery
+      ? `${id} has new recovery shares: ${threshold} of ${shares} are enough. Those of before are worth nothing any more.`
+      : `${id} has new key shares: ${threshold} of ${shares} open it. Those of before open nothing any more.`,
     data: { shares, threshold },
     todo: {
       component: id,

@@ -54,7 +54,7 @@ export const vaultSnapshot: Flow = {
         remedy: 'Look at the disk, and take it again.',
       });
     return {
-      message: `${shown}: ${bytesText(taken.sizeBytes)}, whole, as of index ${taken.index}. What is in it is encrypted: going back to it takes ${status.threshold} of the ${status.shares} key shares of now.`,
+      message: `${shown}: ${bytesText(taken.sizeBytes)}, whole, as of index ${taken.index}. What is in it is encrypted: going back to it takes ${status.recoverySeal ? `what opens it now (${status.type})` : `${status.threshold} of the ${status.shares} key shares of now`}.`,
       data: { file: path, ...taken, threshold: status.threshold, shares: status.shares },
     };
   },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,19 +14,31 @@ export interface RealOpenBao {
   close(): Promise<void>;
 }
 
-/** @param joins a node whose cluster it is to join */
-export async function startOpenBao(program: string, joins?: { url: string }): Promise<RealOpenBao> {
+interface Kind {
+  /** A node whose cluster it is to join. */
+  joins?: { url: string } | undefined;
+  /** It opens itself, with a key in a file. */
+  opensItself?: boolean;
+}
+
+export async function startOpenBao(program: string, { joins, opensItself = false }: Kind = {}): Promise<RealOpenBao> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-openbao-'));
   const [port, clusterPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   await mkdir(join(folder, 'data'));
+  if (opensItself) await writeFile(join(folder, 'seal.key'), randomBytes(32));
+  const seal = `seal "static" {
+  current_key_id = "one"
+  current_key    = "file://${folder}/seal.key"
+}
+`;
   await writeFile(
     join(folder, 'server.hcl'),
     `storage "raft" {
   path    = "${folder}/data"
   node_id = "node-${port}"
 ${joins ? `  retry_join {\n    leader_api_addr = "${joins.url}"\n  }\n` : ''}}
-listener "tcp" {
+${opensItself ? seal : ''}listener "tcp" {
   address     = "127.0.0.1:${port}"
   cluster_address = "127.0.0.1:${clusterPort}"
   tls_disable = true

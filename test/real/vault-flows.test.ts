@@ -12,10 +12,12 @@ import { vaultApprole } from '../../source/flows/vault-approle.ts';
 import { vaultLogin, vaultToken } from '../../source/flows/vault-login.ts';
 import { vaultPolicy } from '../../source/flows/vault-policy.ts';
 import { vaultList, vaultRead } from '../../source/flows/vault-read.ts';
+import { vaultRestore } from '../../source/flows/vault-restore.ts';
 import { vaultRevokeRoot } from '../../source/flows/vault-revoke-root.ts';
 import { vaultRoot } from '../../source/flows/vault-root.ts';
 import { vaultRotate } from '../../source/flows/vault-rotate.ts';
 import { vaultSnapshot } from '../../source/flows/vault-snapshot.ts';
+import { vaultDelete, vaultDestroy, vaultUndelete, vaultVersions } from '../../source/flows/vault-versions.ts';
 import { vaultWrite } from '../../source/flows/vault-write.ts';
 import { Holders, VaultStage, walkAway } from '../doubles/vault-stage.ts';
 import { type RealOpenBao, startOpenBao } from './openbao.ts';
@@ -144,6 +146,35 @@ describe.skipIf(missing)(`the procedures of the secrets manager on a real OpenBa
     });
   });
 
+  test('versions are deleted, come back and are destroyed; an engine without them loses the path', async () => {
+    const told = (answers = {}) => new Holders({ ...root(), ...answers });
+    const words = ['secret/apps/web'];
+    const [newest] = ((await stage.run(vaultVersions, told(), { words })).data as { versions: { version: number }[] }).versions;
+    await stage.run(vaultDelete, told(), { words });
+    expect((await stage.ask('GET', 'secret/data/apps/web')).status).toBe(404);
+    expect((await stage.run(vaultUndelete, told(), { words })).message).toBe(
+      `Version ${newest?.version} of secret/apps/web is there again.`,
+    );
+    await stage.run(vaultDestroy, told({ versions: [['1']] }), { words });
+    await expect(stage.run(vaultUndelete, told(), { words, options: { version: '1' } })).rejects.toMatchObject({
+      code: 'refused.versions',
+    });
+    await stage.run(vaultDelete, told(), { words: ['legacy/web'] });
+    expect((await stage.ask('GET', 'legacy/web')).status).toBe(404);
+  });
+
+  test('going back to a snapshot: what was written since is gone, and what was there is saved first', async () => {
+    const [file, before] = ['back.snap', 'before.snap'].map((name) => join(stage.stage.folder, name)) as [string, string];
+    await stage.ask('PUT', 'legacy/router', { password: 'of the snapshot' });
+    await stage.run(vaultSnapshot, new Holders(root()), { words: [file] });
+    await stage.ask('PUT', 'legacy/router', { password: 'written since' });
+    expect((await stage.run(vaultRestore, new Holders(root()), { words: [file], options: { before } })).message).toContain('It is open.');
+    await leads();
+    expect((await stage.ask('GET', 'legacy/router'))['data']).toEqual({ password: 'of the snapshot' });
+    expect((await stat(before)).mode & 0o777).toBe(0o600);
+    await Promise.all([file, before].map((each) => rm(each)));
+  });
+
   test('a snapshot is whole, and only its owner may read it', async () => {
     const file = join(stage.stage.folder, 'real.snap');
     const { message } = await stage.run(vaultSnapshot, new Holders(root()), { words: [file] });
@@ -203,7 +234,7 @@ describe.skipIf(missing)(`the procedures of the secrets manager on a real OpenBa
   });
 
   test('a second node joins, and both open with the same shares, typed once', async () => {
-    const second = await startOpenBao(program ?? '', { url: server.url });
+    const second = await startOpenBao(program ?? '', { joins: { url: server.url } });
     try {
       stage.addNode('nas2', second.url);
       const node = async () => (await fetch(`${second.url}/v1/sys/seal-status`)).json() as Promise<Record<string, unknown>>;
@@ -286,5 +317,31 @@ describe.skipIf(missing || !existsSync(gpg))('shares sealed with PGP on a real O
       message: expect.stringContaining('sealed with PGP for its holder'),
     });
     expect((await stage.run(unseal, new Holders({ share: opened }), {}, 'sealed')).message).toBe('vault is unsealed.');
+  });
+});
+
+describe.skipIf(missing)('a real OpenBao that opens itself', () => {
+  let stage: VaultStage;
+  beforeAll(async () => {
+    stage = await VaultStage.over(await startOpenBao(program ?? '', { opensItself: true }));
+  });
+  afterAll(() => stage?.close());
+
+  test('recovery shares are handed out; sealed by hand it is opened with them, and by a restart', async () => {
+    const holders = new Holders({ shares: '3', threshold: '2' });
+    expect((await stage.run(initialise, holders, {}, 'not initialised')).message).toContain('It is open.');
+    const { 'Root token': token = '', ...made } = holders.seen;
+    expect(Object.keys(made)).toEqual([1, 2, 3].map((number) => `Recovery share ${number} of 3`));
+    const leads = () => expect.poll(async () => (await stage.ask('GET', 'sys/health')).status, { timeout: 60_000 }).toBe(200);
+    await leads();
+    await stage.run(seal, new Holders({ token }));
+    const given = new Holders({ recovery: 'shares', share: Object.values(made).slice(1) });
+    expect((await stage.run(unseal, given, {}, 'sealed')).message).toBe('vault is unsealed.');
+    await leads();
+    stage.token = token;
+    const rotated = new Holders({ token, share: Object.values(made), shares: '2', threshold: '2' });
+    expect((await stage.run(vaultRotate, rotated)).message).toContain('has new recovery shares: 2 of 2 are enough');
+    await stage.server.restart();
+    await leads();
   });
 });

@@ -103,7 +103,7 @@ export class Ceremonies {
     if (rotation.given.length < (this.#core.config?.threshold ?? 0)) return this.rotationStatus();
     const given = rotation.given;
     rotation.given = [];
-    if (!this.#core.barrier.opensWith(await combineShares(given))) {
+    if (!this.#core.isKey(await combineShares(given))) {
       throw new Refusal(400, 'failed to read root key: failed to decrypt keys from storage: cipher: message authentication failed');
     }
     const key = randomBytes(32);
@@ -166,7 +166,7 @@ export class Ceremonies {
   }
 
   #putInForce(key: Buffer, wanted: SealConfig): void {
-    this.#core.barrier.rekey(key);
+    this.#core.rekey(key);
     this.#core.config = wanted;
     this.#rotation = undefined;
     this.#core.log('INFO', `core: rotation finished: stored=1 shares=${wanted.shares} threshold=${wanted.threshold}`);
@@ -225,7 +225,7 @@ export class Ceremonies {
     if (generation.given.length < required) return status;
     const given = generation.given;
     generation.given = [];
-    if (!this.#core.barrier.opensWith(await combineShares(given))) {
+    if (!this.#core.isKey(await combineShares(given))) {
       throw new Refusal(
         500,
         oneError('unable to authenticate: failed to decrypt keys from storage: cipher: message authentication failed'),

@@ -37,7 +37,12 @@ export class Core {
   whenUnsealed: () => void = () => {};
   whenSealed: () => void = () => {};
 
-  constructor(dialect: Dialect, now: () => number) {
+  /** Opens it at each start, without anybody: then the shares are for recovery. */
+  readonly #ownKey: Buffer | undefined;
+  #recoveryKey: Buffer | undefined;
+
+  constructor(dialect: Dialect, now: () => number, autoUnseal = false) {
+    this.#ownKey = autoUnseal ? randomBytes(32) : undefined;
     this.dialect = dialect;
     this.#now = now;
   }
@@ -57,14 +62,15 @@ export class Core {
   status(): Record<string, unknown> {
     const dated = isOpenbaoFrom(this.dialect, 6) ? 'commit_date' : 'build_date';
     return {
-      type: 'shamir',
+      type: this.opensItself ? 'static' : 'shamir',
       initialized: this.barrier.initialised,
       sealed: this.sealed,
       t: this.config?.threshold ?? 0,
       n: this.config?.shares ?? 0,
       progress: this.#given.length,
       nonce: this.#nonce,
-      recovery_seal: false,
+      recovery_seal: this.opensItself,
+      ...(this.opensItself && isOpenbaoFrom(this.dialect, 6) ? { recovery_seal_type: 'shamir' } : {}),
       version: this.dialect.version,
       [dated]: '2026-08-18T14:05:11Z',
       migration: false,
@@ -74,12 +80,36 @@ export class Core {
     };
   }
 
-  /** Makes keys, and leaves it sealed. */
+  get opensItself(): boolean {
+    return this.#ownKey !== undefined;
+  }
+
+  /** What a start does where it needs nobody. */
+  openItself(): void {
+    if (!this.#ownKey || !this.barrier.initialised || !this.sealed) return;
+    this.barrier.unseal(this.#ownKey);
+    this.activeSince = this.time();
+    this.whenUnsealed();
+  }
+
+  /** Whether shares make the key that they were split from. */
+  isKey(key: Buffer): boolean {
+    return this.#ownKey ? this.#recoveryKey?.equals(key) === true : this.barrier.opensWith(key);
+  }
+
+  /** From now on other shares are those. */
+  rekey(key: Buffer): void {
+    if (this.#ownKey) this.#recoveryKey = key;
+    else this.barrier.rekey(key);
+  }
+
+  /** Makes keys, and leaves it sealed, where shares open it. */
   async initialise(config: SealConfig): Promise<{ shares: Buffer[] }> {
     const key = randomBytes(32);
     const shares = await splitKey(key, config.shares, config.threshold);
     this.config = config;
-    this.barrier.initialise(key, this.time());
+    if (this.#ownKey) this.#recoveryKey = key;
+    this.barrier.initialise(this.#ownKey ?? key, this.time());
     this.log('INFO', `core: security barrier initialized: shares=${config.shares} threshold=${config.threshold}`);
     return { shares };
   }
@@ -109,8 +139,8 @@ export class Core {
     if (![16, 24, 32].includes(key.length)) {
       throw new Refusal(400, `invalid key: failed to setup unseal key: crypto/aes: invalid key size ${key.length}`);
     }
-    if (!this.barrier.opensWith(key)) throw this.#wrong();
-    this.barrier.unseal(key);
+    if (!this.isKey(key)) throw this.#wrong();
+    this.barrier.unseal(this.#ownKey ?? key);
     this.activeSince = this.time();
     this.whenUnsealed();
     return this.status();
@@ -118,6 +148,7 @@ export class Core {
 
   /** OpenBao calls it the caller's fault from 2.6 on (read from a running 2.6.2); before, and in Vault, it is the server's. */
   #wrong(): Refusal {
+    if (this.#ownKey) return new Refusal(400, 'invalid key: failed to verify recovery key: recovery key does not match submitted values');
     return isOpenbaoFrom(this.dialect, 6)
       ? new Refusal(400, `unable to retrieve stored keys: invalid key: ${wrongKey}`)
       : new Refusal(500, `unable to retrieve stored keys: ${wrongKey}`);

@@ -16,6 +16,8 @@ export interface SecretsManagerOptions {
   shares?: number;
   /** 3 where nothing is said. */
   threshold?: number;
+  /** It opens itself, with a key that it has at hand; the shares are for recovery. */
+  autoUnseal?: boolean;
   /** No keys exist yet: for practising `init`. */
   uninitialised?: boolean;
 }
@@ -41,7 +43,7 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
   let housekeeping: NodeJS.Timeout | undefined;
   const now = () => surroundings?.now() ?? Date.now();
   const { dialect = openbao, shares: count = 5, threshold = 3 } = options;
-  const core = new Core(dialect, now);
+  const core = new Core(dialect, now, options.autoUnseal);
   const tokens = new Tokens(core);
   const mounts = new Mounts(core);
   const ceremonies = new Ceremonies(core, tokens);
@@ -75,6 +77,7 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
       surroundings = given;
       core.dropAttempt();
       startServing(given.startedMs);
+      core.openItself();
       housekeeping = setInterval(() => {
         if (!core.sealed) core.log('INFO', `expiration: revoked lease: lease_id=auth/approle/login/h${randomBytes(32).toString('hex')}`);
       }, housekeepingMs);
@@ -128,8 +131,11 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
 
 /** Initialises it, puts in what a household keeps there, and leaves it sealed. */
 async function furnish(server: Server, secret_shares: number, secret_threshold: number): Promise<{ shares: string[]; rootToken: string }> {
-  const made = await server.initialise({ secret_shares, secret_threshold });
-  const shares = made['keys'] as string[];
+  const isOwn = server.core.opensItself;
+  const made = await server.initialise(
+    isOwn ? { recovery_shares: secret_shares, recovery_threshold: secret_threshold } : { secret_shares, secret_threshold },
+  );
+  const shares = made[isOwn ? 'recovery_keys' : 'keys'] as string[];
   const rootToken = made['root_token'] as string;
   for (const key of shares.slice(0, secret_threshold)) await server.core.unseal({ key });
   const put = async (path: string, body: unknown) => {

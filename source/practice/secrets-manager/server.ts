@@ -180,10 +180,16 @@ export class Server {
       const text = `json: cannot unmarshal ${typeof body[name]} into Go struct field InitRequest.${name} of type int`;
       throw new Refusal(400, `failed to decode JSON input: ${text}`);
     }
-    const foreign = ['recovery_shares', 'recovery_threshold', 'recovery_pgp_keys'].filter((name) => body[name]);
-    if (foreign.length > 0) throw new Refusal(400, `parameters ${foreign.join(',')} not applicable to seal type shamir`);
+    const { opensItself } = core;
+    const kinds = opensItself
+      ? ['secret_shares', 'secret_threshold', 'pgp_keys']
+      : ['recovery_shares', 'recovery_threshold', 'recovery_pgp_keys'];
+    const foreign = kinds.filter((name) => body[name]);
+    if (foreign.length > 0)
+      throw new Refusal(400, `parameters ${foreign.join(',')} not applicable to seal type ${opensItself ? 'static' : 'shamir'}`);
     const prefix = 'invalid seal configuration';
-    const config = sealConfigOf(body, prefix);
+    const counts = opensItself ? { secret_shares: body['recovery_shares'], secret_threshold: body['recovery_threshold'] } : body;
+    const config = sealConfigOf(counts, prefix);
     const pgpKeys = body['pgp_keys'];
     if (Array.isArray(pgpKeys) && pgpKeys.length > 0) {
       if (pgpKeys.length !== config.shares) {
@@ -196,12 +202,11 @@ export class Server {
     this.mounts.addDefaults();
     const root = this.tokens.root();
     core.log('INFO', 'core: root token generated');
+    const made = { keys: shares.map((share) => share.toString('hex')), keys_base64: shares.map((share) => share.toString('base64')) };
+    if (opensItself)
+      return { keys: [], keys_base64: [], recovery_keys: made.keys, recovery_keys_base64: made.keys_base64, root_token: root.id };
     core.seal();
-    return {
-      keys: shares.map((share) => share.toString('hex')),
-      keys_base64: shares.map((share) => share.toString('base64')),
-      root_token: root.id,
-    };
+    return { ...made, root_token: root.id };
   }
 
   async #behindSeal(path: string, url: URL, call: Call): Promise<Answer> {

@@ -193,8 +193,8 @@ async function answerRotate({ core, ceremonies }: Parts, rest: readonly string[]
     return done;
   }
   if (!isOpenbaoFrom(core.dialect, 4)) throw unsupportedPath();
-  if (what === 'recovery') throw new Refusal(400, 'recovery keys are not supported by this seal');
-  if (what !== 'root') throw unsupportedPath();
+  if (what === 'recovery' && !core.opensItself) throw new Refusal(400, 'recovery keys are not supported by this seal');
+  if (what !== 'root' && what !== 'recovery') throw unsupportedPath();
   return answerRotation(ceremonies, step, request);
 }
 
