@@ -1,6 +1,8 @@
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import { Fault } from '../faults/fault.ts';
 import { type HttpPlace, httpPlaceOf } from '../products/component-http.ts';
 import { Directory } from '../products/directory.ts';
+import type { SecretName } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
@@ -11,6 +13,10 @@ import { unlessLeft } from './left-early.ts';
 import { askNewPassword, showMadeUp } from './new-password.ts';
 import { targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
+import { secretName } from './stack-facts.ts';
+
+/** Of what the administrator logs in with at first. */
+const passwordVariable = 'LLDAP_LDAP_USER_PASS';
 
 export const ldapUsers: Flow = {
   ...ldapUsersAbout,
@@ -111,8 +117,8 @@ async function openDirectory(session: Session, input: FlowInput, world: FlowWorl
   const place = httpPlaceOf(target, entry.speaks.port ?? 'ldap');
   const directory = await Directory.open(place, session.signal);
   try {
-    const said = [...target.containers.values()].flatMap(({ env }) => env).find(([name]) => name === 'LLDAP_LDAP_BASE_DN')?.[1];
-    const base = said ?? (await directory.base());
+    const env = new Map([...target.containers.values()].flatMap((container) => container.env));
+    const base = env.get('LLDAP_LDAP_BASE_DN') ?? (await directory.base());
     if (base === undefined) {
       throw new Fault({
         code: 'failed.directory',
@@ -120,19 +126,17 @@ async function openDirectory(session: Session, input: FlowInput, world: FlowWorl
         remedy: 'Set the base DN of the component.',
       });
     }
-    const dn = bind ?? `uid=admin,ou=people,${base}`;
+    const admin = `uid=${env.get('LLDAP_LDAP_USER_DN') ?? 'admin'},ou=people,${base}`;
+    const dn = bind ?? admin;
     if (session.rehearsing) return { id, place, directory, base };
-    const password = await session.ask.secret({
-      id: 'bind-password',
-      label: `Password of ${cleanLine(dn)}`,
-      help: `Of whoever may do this; --bind names somebody else. The first one is kept: quarterdeck secrets reveal ${id}`,
-      check: (text) => (text === '' ? 'Type it, or leave with Esc.' : undefined),
-    });
+    const { password, isKept } = await askBindPassword(session, world, { dn, name: dn === admin ? keptName(input, entry) : undefined });
     if (!(await directory.logIn(dn, password))) {
       throw new Fault({
         code: 'refused.login',
-        message: `${id} does not let ${cleanLine(dn)} in with that password.`,
-        remedy: 'Directories lock accounts after a few tries: look the password up before the next one.',
+        message: `${id} does not let ${cleanLine(dn)} in with ${isKept ? 'the password that is kept: it was changed since' : 'that password'}.`,
+        remedy: isKept
+          ? 'Type the one of now; the kept one is what the directory was first started with.'
+          : 'Directories lock accounts after a few tries: look the password up before the next one.',
       });
     }
     return { id, place, directory, base };
@@ -140,6 +144,36 @@ async function openDirectory(session: Session, input: FlowInput, world: FlowWorl
     await directory.close();
     throw thrown;
   }
+}
+
+/** The administrator's password, as it was given to the component. */
+function keptName(input: FlowInput, { id, fields }: CatalogEntry): SecretName | undefined {
+  return fields.some(({ env, secret }) => env === passwordVariable && secret) ? secretName(input.place, id, passwordVariable) : undefined;
+}
+
+/** Typed, or, where nothing is typed, the one that is kept. Throws `usage.answer` where none is. */
+async function askBindPassword(
+  session: Session,
+  world: FlowWorld,
+  { dn, name }: { dn: string; name: SecretName | undefined },
+): Promise<{ password: string; isKept: boolean }> {
+  const typed = await session.ask.secret({
+    id: 'bind-password',
+    label: `Password of ${cleanLine(dn)}`,
+    help: name === undefined ? 'Of whoever may do this.' : 'Empty takes the one that is kept with the secrets. --bind names somebody else.',
+    check: (text) => (text === '' && name === undefined ? 'Type it, or leave with Esc.' : undefined),
+  });
+  if (typed !== '' || name === undefined) return { password: typed, isKept: false };
+  const kept = await (await world.vault(session)).read(name, session.signal);
+  if (kept !== undefined && kept !== '') {
+    session.hide(kept);
+    return { password: kept, isKept: true };
+  }
+  throw new Fault({
+    code: 'usage.answer',
+    message: `No password of ${cleanLine(dn)} is kept.`,
+    remedy: 'Type it, or take it over from the container: quarterdeck secrets import',
+  });
 }
 
 interface AskedPerson {

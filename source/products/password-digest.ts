@@ -37,13 +37,13 @@ function readDigest(digest: string): Digest | undefined {
   return { cost: { memoryKiB: Number(memoryKiB), passes: Number(passes), parallelism: Number(parallelism) }, ...bytes };
 }
 
-/** For a list: `argon2id 64 MiB, 3 passes`, `bcrypt`; empty where it is no hash that is known. */
+/** The least work that OWASP names for argon2id: 7 MiB, five times. */
+const leastWork = 7 * 1024 * 5;
+
+/** For a list: `argon2id`, `weak argon2id`, `bcrypt`; empty where it is no hash that is known. */
 export function digestText(digest: string): string {
   const read = readDigest(digest);
-  if (read) {
-    const { memoryKiB, passes } = read.cost;
-    return `argon2id ${memoryKiB >= 1024 ? `${Math.round(memoryKiB / 1024)} MiB` : `${memoryKiB} KiB`}, ${passes} passes`;
-  }
+  if (read) return read.cost.memoryKiB * read.cost.passes < leastWork ? 'weak argon2id' : 'argon2id';
   const kind = kinds.find(([pattern]) => pattern.test(digest));
   return kind?.[1] ?? '';
 }

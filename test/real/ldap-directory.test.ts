@@ -63,7 +63,7 @@ access to attrs=userPassword by self write by anonymous auth by * none
 access to * by users read by anonymous auth
 `,
     );
-    const entries = `dn: ${base}\nobjectClass: dcObject\nobjectClass: organization\no: home\ndc: home\n\ndn: ou=people,${base}\nobjectClass: organizationalUnit\nou: people\n`;
+    const entries = `dn: ${base}\nobjectClass: dcObject\nobjectClass: organization\no: home\ndc: home\n\ndn: ou=people,${base}\nobjectClass: organizationalUnit\nou: people\n\ndn: uid=admin,ou=people,${base}\nobjectClass: account\nobjectClass: simpleSecurityObject\nuid: admin\nuserPassword: {ARGON2}${digest}\n`;
     const loaded = spawnSync('/usr/sbin/slapadd', ['-f', config], { input: entries, encoding: 'utf8' });
     if (loaded.status !== 0) throw new Error(loaded.stderr);
     server = spawn(program, ['-f', config, '-h', `ldap://127.0.0.1:${port}`, '-d', '0'], { stdio: 'ignore' });
@@ -71,10 +71,15 @@ access to * by users read by anonymous auth
     stage = await FlowStage.open();
     stage.host = openLocalHost();
     const ldap = { name: 'ldap', role: 'LDAP', exposure: 'loopback', fixed: false, web: false, tls: false } as const;
+    const field = { type: 'secret-string' as const, secret: true, required: true, goes: 'environment' as const, excludes: [] };
     const entry = catalogEntry(
       id,
       { lldap: { image: 'lldap/lldap', main: true } },
-      { speaks: { api: 'ldap', port: 'ldap' }, ports: [{ ...ldap, service: 'lldap', host: port, container: 3890, protocol: 'tcp' }] },
+      {
+        speaks: { api: 'ldap', port: 'ldap' },
+        fields: [{ ...field, name: 'admin password', env: 'LLDAP_LDAP_USER_PASS' }],
+        ports: [{ ...ldap, service: 'lldap', host: port, container: 3890, protocol: 'tcp' }],
+      },
     );
     stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
     stage.engine.add('lldap', {
@@ -111,6 +116,21 @@ access to * by users read by anonymous auth
     const { message, data } = await stage.run(ldapUsers, component, { words: [admin] });
     expect(message).toBe(`${id} has 1 person below ${base}.`);
     expect(data).toMatchObject({ people: [{ uid: 'ida', name: 'Ida Blum', mail: 'ida@example.org' }] });
+  });
+
+  test('nothing typed: the password of the administrator that is kept is taken, and told where it is none any more', async () => {
+    const look = () => {
+      operator({ 'bind-password': [''] });
+      return stage.run(ldapUsers, component);
+    };
+    const name = `local/${id}/LLDAP_LDAP_USER_PASS` as const;
+    await expect(look()).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('is kept') });
+    await stage.vault.write(undefined, name, adminPassword, 'generated');
+    const { message } = await look();
+    expect(message).toBe(`${id} has 1 person below ${base}.`);
+    expect(JSON.stringify([stage.operator.shown, stage.operator.asked])).not.toContain(adminPassword);
+    await stage.vault.write(undefined, name, 'another than now', 'set');
+    await expect(look()).rejects.toMatchObject({ code: 'refused.login', message: expect.stringContaining('it was changed since') });
   });
 
   test('a wrong password is tried once, and told', async () => {
