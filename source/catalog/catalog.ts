@@ -42,10 +42,10 @@ export interface CatalogService {
 }
 
 /** One entry, compiled: component.yaml with its defaults filled in, joined with what compose.yaml says. */
-export interface CatalogEntry extends Omit<Component, 'ports' | 'services'> {
+export interface CatalogEntry extends Omit<Component, 'ports' | 'services' | 'image'> {
   ports: readonly CatalogPort[];
   services: readonly CatalogService[];
-  /** Image of the main service; empty for entries that do not deploy. */
+  /** Image of the main service, or the one that others run it from; empty where there is none. */
   image: string;
   /** Folder inside `catalog/`, or the operator's own folder. */
   folder: string;

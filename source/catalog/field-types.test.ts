@@ -45,6 +45,15 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   map: { fits: ['{"10.1.0.1": ["192.0.2.1:4242"]}', {}], not: ['', '[]', 'a=b', []] },
   'list of ip-address': { fits: ['1.1.1.1, 9.9.9.9', ['2620:fe::fe']], not: ['', '1.1.1.1, dns', []] },
   object: { fits: ['{"a": 1}', { a: 1 }], not: ['[1]', 'text', '', null, []] },
+  quantity: { fits: ['500m', '512Mi', '4', 8, '1.5', '2e3', '100G'], not: ['', '-1', '512 Mi', '5mb', 'many', null] },
+  size: { fits: ['512 MB', '10000', '4GB', '64KiB'], not: ['', 'big', '5 apples', '-1 MB'] },
+  schedule: { fits: ['1h', '@every 24h', '0 2 * * *', '@daily'], not: ['', 'hourly', '@every day', '61 * * * *'] },
+  command: { fits: ['iptables -I OUTPUT ! -o %i -j REJECT'], not: ['', 'a\nb', null] },
+  line: { fits: ['web1 10.0.0.1:80 check'], not: ['', 'a\nb', {}] },
+  lines: { fits: ['acl lan src 10.0.0.0/8\nacl dmz src 10.1.0.0/16', ['allow lan']], not: ['', ' ', [], [''], null] },
+  credentials: { fits: ['admin:s3cret'], not: ['admin', ':x', 'admin:', 'a b:c', ''] },
+  'interface-name': { fits: ['eth0', 'enp3s0', 'wg0'], not: ['', 'a b', 'an-interface-too-long', '..', 'eth0/1'] },
+  group: { fits: [], not: ['DB_HOST', ''] },
 };
 
 describe('checkValue', () => {

@@ -92,6 +92,36 @@ const checks: Record<FieldType, Check> = {
   },
   map: (value) => unless(isObject(value), 'must be names with values, such as {"10.1.0.1": ["192.0.2.1:4242"]}'),
   object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
+  // As Kubernetes counts: what is requested is never negative.
+  quantity: (value) =>
+    unless(
+      /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+|m|k|[MGTPE]|[KMGTPE]i)?$/.test(textOf(value) ?? ''),
+      'must be a quantity, such as 500m, 2 or 512Mi',
+    ),
+  size: (value) => unless(/^\d+(?: ?[KMGT]i?B)?$/i.test(textOf(value) ?? ''), 'must be a size, such as 512 MB'),
+  schedule: ofText((text) =>
+    text.startsWith('@every ')
+      ? unless(
+          checks.duration(text.slice('@every '.length), { type: 'duration' }) === undefined,
+          'must name a duration after @every, such as @every 1h',
+        )
+      : checks.duration(text, { type: 'duration' }) === undefined
+        ? undefined
+        : checkCron(text) && 'must be a cron schedule, such as 0 2 * * *, or a duration, such as 1h',
+  ),
+  command: ofText((text) => unless(!text.includes('\n'), 'must be one line')),
+  line: ofText((text) => unless(!text.includes('\n'), 'must be one line')),
+  lines: (value) =>
+    unless(
+      Array.isArray(value) ? value.every((item) => (textOf(item) ?? '') !== '') && value.length > 0 : (textOf(value) ?? '').trim() !== '',
+      'must be one line or several',
+    ),
+  credentials: ofText((text) => unless(/^[^:\s]+:\S+$/.test(text), 'must be a name and a password with a colon between them')),
+  // The kernel's own limit (IFNAMSIZ).
+  'interface-name': ofText((text) =>
+    unless(/^[^\s/:]{1,15}$/.test(text) && text !== '.' && text !== '..', 'must be the name of a network interface, such as eth0'),
+  ),
+  group: () => 'names several settings at once: set each by its own name',
 };
 
 const databaseSchemes = ['postgres', 'postgresql', 'mysql', 'mariadb', 'mongodb', 'mongodb+srv', 'redis', 'rediss', 'sqlite', 'sqlite3'];

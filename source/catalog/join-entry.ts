@@ -11,7 +11,7 @@ export function joinEntry(component: Component, compose: ComposeFile | undefined
     ...component,
     services,
     ports: joinPorts(component, compose),
-    image: services.find(({ main }) => main)?.image ?? '',
+    image: services.find(({ main }) => main)?.image ?? component.image ?? '',
     folder,
     own,
   };

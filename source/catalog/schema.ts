@@ -36,6 +36,15 @@ export const fieldTypes = [
   'cidr-list',
   'map',
   'object',
+  'quantity',
+  'size',
+  'schedule',
+  'command',
+  'line',
+  'lines',
+  'credentials',
+  'interface-name',
+  'group',
 ] as const;
 
 const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digits and dashes, starting with a letter');
@@ -288,10 +297,16 @@ export const componentSchema = z.strictObject({
   group: z.enum(groups),
   /** What it is, without naming the product: what people look for. */
   kind: z.string().min(1),
+  /**
+   * `compose`: from here, with its compose.yaml. `embedded`: a service inside other components. `host`: a program or package on a machine. `config`: a
+   * file or an object of another program. `cluster`: by the means of a cluster. `external`: somebody else runs it.
+   */
   deploy: z.enum(['compose', 'embedded', 'host', 'config', 'cluster', 'external']),
+  /** Of what has no compose.yaml, with its tag: the image that others run it from. */
+  image: z.string().optional(),
   product: z.strictObject({
     name: z.string(),
-    confidence: z.enum(['sure', 'likely']),
+    confidence: z.enum(['sure', 'likely', 'guess']),
     why: z.string().optional(),
     alternatives: z.array(z.strictObject({ name: z.string(), image: z.string().optional() })).default([]),
     homepage: z.url().optional(),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { interpolate } from '../catalog/interpolation.ts';
+import { whereItRuns } from '../catalog/where-it-runs.ts';
 import { installationFolder } from '../config/installation.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { ContainerDetail, ContainerFacts, Engine, EngineFacts, ImageDetail, VolumeFacts } from '../engine/engine.ts';
@@ -168,7 +169,7 @@ export async function gatherStackFacts(
   if (entry.deploy !== 'compose') {
     throw new Fault({
       code: 'usage.notDeployed',
-      message: `${entry.id} is not deployed as containers: it is of the kind "${entry.deploy}".`,
+      message: `${entry.id} is not deployed from here. ${whereItRuns(entry, world.catalog.entries)}`,
       remedy: `"quarterdeck catalog show ${entry.id}" tells what it is.`,
     });
   }

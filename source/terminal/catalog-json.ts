@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { bringersOf } from '../catalog/where-it-runs.ts';
 
 /** One component of `catalog list --json`. A documented shape: additions only. */
 export function componentJson(entry: CatalogEntry) {
@@ -34,12 +35,13 @@ export function componentJson(entry: CatalogEntry) {
 }
 
 /** `catalog show ID --json`: the same, and everything else that the catalog knows. */
-export function componentDetailJson(entry: CatalogEntry) {
+export function componentDetailJson(entry: CatalogEntry, entries: readonly CatalogEntry[]) {
   const { services, volumes, auth, websocket, states, limits, cli, errors, events, firstRun, upgrade, dependsOn, notes, sources, folder } =
     entry;
   return {
     ...componentJson(entry),
     folder,
+    broughtBy: bringersOf(entry, entries),
     services,
     volumes,
     auth,

@@ -1,5 +1,6 @@
 import type { CatalogEntry, CatalogPort, CatalogProblem } from '../catalog/catalog.ts';
 import { groups, groupTitles } from '../catalog/groups.ts';
+import { whereItRuns } from '../catalog/where-it-runs.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
 import { pad, textWidth, wrap } from '../text/width.ts';
@@ -49,8 +50,8 @@ export function problemLines(problems: readonly CatalogProblem[], output: Output
 }
 
 /** `catalog show ID`: everything that is known about a component, most asked for first. */
-export function entryLines(entry: CatalogEntry, output: Output): string[] {
-  return new EntryText(entry, output).lines;
+export function entryLines(entry: CatalogEntry, entries: readonly CatalogEntry[], output: Output): string[] {
+  return new EntryText(entry, entries, output).lines;
 }
 
 interface Row {
@@ -66,16 +67,16 @@ class EntryText {
   readonly #output: Output;
   readonly #width: number;
 
-  constructor(entry: CatalogEntry, output: Output) {
+  constructor(entry: CatalogEntry, entries: readonly CatalogEntry[], output: Output) {
     this.#output = output;
     this.#width = output.proseColumns;
-    this.#head(entry);
+    this.#head(entry, entries);
     this.#what(entry);
     this.#asks(entry);
     this.#knows(entry);
   }
 
-  #head(entry: CatalogEntry): void {
+  #head(entry: CatalogEntry, entries: readonly CatalogEntry[]): void {
     const id = cleanLine(entry.id);
     const group = groupTitles[entry.group];
     const room = this.#width - textWidth(group);
@@ -83,10 +84,16 @@ class EntryText {
     else this.lines.push(this.#output.paint('strong', pad(id, room)) + this.#output.paint('faint', group));
     this.#prose(entry.kind, 0);
     const { name, confidence, why, alternatives, homepage } = entry.product;
-    this.#prose(`${name}${confidence === 'likely' ? ' (likely)' : ''}${homepage ? `, ${homepage}` : ''}`, 0);
+    this.#prose(
+      `${name}${confidence === 'sure' ? '' : ` (${confidence === 'guess' ? 'a guess' : confidence})`}${homepage ? `, ${homepage}` : ''}`,
+      0,
+    );
     if (why) this.#prose(why, 0);
     if (alternatives.length > 0)
       this.#prose(`Instead of it: ${alternatives.map((other) => `${other.name}${other.image ? ` (${other.image})` : ''}`).join(', ')}.`, 0);
+    const where = whereItRuns(entry, entries);
+    if (where) this.#prose(`Not deployed from here. ${where}`, 0);
+    if (where && entry.image !== '') this.#prose(`Image ${entry.image}`, 0);
     if (entry.own) this.#prose(`From your own catalog: ${entry.folder}`, 0);
   }
 
@@ -210,7 +217,7 @@ class EntryText {
       entry.objects.map(({ name, fields, note }) => ({ name, text: fields.map((field) => field.name).join(', '), more: [note] })),
     );
     this.#section(
-      'Commands inside',
+      entry.deploy === 'compose' ? 'Commands inside' : 'Commands',
       entry.cli.map((text) => ({ name: '', text })),
     );
     const { upgrade } = entry;

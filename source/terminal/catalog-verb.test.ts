@@ -72,7 +72,9 @@ describe('catalog list', () => {
     expect(components).toHaveLength(builtIn.length);
     for (const component of components) {
       const stated = inventory.find(({ id }) => id === component['id']);
-      for (const key of ['id', 'group', 'kind', 'deploy', 'image'] as const) expect(component[key]).toBe(stated?.[key]);
+      for (const key of ['id', 'group', 'kind', 'deploy'] as const) expect(component[key]).toBe(stated?.[key]);
+      // The inventory says in words that there is none.
+      expect(component['image']).toBe(stated?.image.replace(/^none\b.*$/, ''));
       expect(typeof component['product']).toBe('string');
       expect(component['ports']).toEqual(
         expect.arrayContaining(
@@ -109,6 +111,16 @@ describe('catalog show', () => {
     ])
       expect(out).toContain(part);
     expect(out).not.toMatch(/\{[a-z(]/);
+  });
+
+  it('says of what is not deployed where it runs, and which components bring it', async () => {
+    const { out } = await run(['show', 'relational-database']);
+    expect(out.replaceAll(/\s+/g, ' ')).toMatch(
+      /Not deployed from here\. It is a service inside other components: .*rss-reader.* Image postgres:16-alpine/,
+    );
+    expect((await run(['show', 'source-forge'])).out).toContain('Forgejo / Gitea (a guess)');
+    const { component } = JSON.parse((await run(['show', 'relational-database'], { json: true })).out) as { component: object };
+    expect(component).toMatchObject({ deploy: 'embedded', broughtBy: expect.arrayContaining(['llm-proxy']) });
   });
 
   it('wraps to any width and never shows an escape sequence', async () => {

@@ -54,8 +54,8 @@ function listCatalog(catalog: Catalog, output: Output, json: boolean): void {
 
 function showEntry(catalog: Catalog, id: string, output: Output, json: boolean): void {
   const entry = findEntry(id, catalog);
-  if (json) output.json({ schema: 1, component: componentDetailJson(entry) });
-  else for (const line of entryLines(entry, output)) output.line(line);
+  if (json) output.json({ schema: 1, component: componentDetailJson(entry, catalog.entries) });
+  else for (const line of entryLines(entry, catalog.entries, output)) output.line(line);
   noteProblems(catalog, output);
 }
 
