@@ -146,10 +146,14 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
   function scrollShown(view: RunView, press: KeyPress, commands: readonly (keyof typeof moves)[]): boolean {
     const command = commands.find((candidate) => is(press, candidate));
     if (!command) return false;
-    const { height, total } = measured().run;
+    const { height, total, base } = measured().run;
     const amount = moves[command];
     const step = Math.abs(amount) < 1 ? Math.round(amount * height) : amount;
-    change(view.id, (current) => ({ scroll: Math.max(0, Math.min(Math.max(0, total - height), current.scroll + step)) }));
+    const last = Math.max(0, total - height);
+    change(view.id, (current) => {
+      const top = Math.min(last, base + current.scroll);
+      return { scroll: Math.max(0, Math.min(last, top + step)) - base };
+    });
     return true;
   }
 
@@ -194,8 +198,12 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     const { question } = dialog;
     if (question.kind === 'choice' || question.kind === 'several') {
       const move = is(press, 'choice-down') || press.name === 'j' ? 1 : is(press, 'choice-up') || press.name === 'k' ? -1 : 0;
+      const last = question.choices.length - 1;
+      if (press.name === 'home' || press.name === 'end') {
+        editDialog(view, () => ({ cursor: press.name === 'end' ? last : 0 }));
+        return;
+      }
       if (move !== 0) {
-        const last = question.choices.length - 1;
         editDialog(view, () => ({ cursor: Math.min(last, Math.max(0, dialog.cursor + move)) }));
         return;
       }
@@ -274,6 +282,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       todo: undefined,
       fault: undefined,
       scroll: 0,
+      answeredAt: 0,
       watch: 'unasked',
       secretUntilMs: undefined,
     };

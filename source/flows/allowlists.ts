@@ -111,8 +111,27 @@ export const allowlistsAdd: Flow = {
   ...allowlistsAddAbout,
   async run(session, input, world) {
     const { crowdsec, component } = await preventionOf(world, input, lookingIn(session));
-    const lists = await allowlistsOf(crowdsec, session.signal);
     const seconds = flagSeconds(input);
+    let lists = await allowlistsOf(crowdsec, session.signal);
+    if (lists.length === 0 && input.words.length === 0 && session.attended && !session.rehearsing) {
+      const first = await leavingSays(
+        () => 'Nothing was put on an allowlist.',
+        () =>
+          nameOf(session, input, {
+            id: 'first',
+            label: 'There is no allowlist yet. What is the first one called?',
+            help: 'For example own. Sends cscli allowlists create.',
+          }),
+      );
+      await session.act({
+        id: 'create',
+        right: 'operate',
+        request: requestText(['allowlists', 'create', first, '--description', first]),
+        target: { host: input.place, ...(component && { component: component.key }) },
+        run: (grant) => createAllowlist(crowdsec, grant, first, first),
+      });
+      lists = await allowlistsOf(crowdsec, session.signal);
+    }
     const { list, values, comment } = await leavingSays(
       () => 'Nothing was put on an allowlist.',
       async () => {

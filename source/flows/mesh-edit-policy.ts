@@ -43,7 +43,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
   const { client, target } = access;
   const draft = session.noted(draftStep).at(-1);
   if (draft !== undefined && draft === before && !input.stdin)
-    return { message: 'The policy is in force, and reads back as it was written.', data: { changed: true } };
+    return { message: 'The policy is in force and reads back as written.', data: { changed: true } };
   let text = draft ?? before ?? policyTemplate;
   for (let round = 1; ; round++) {
     text = input.stdin ? piped(input.stdin) : await edited(session, text);
@@ -83,7 +83,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
       });
     }
     return {
-      message: `The policy is in force, and reads back as it was written (${changeText(before, text)}).`,
+      message: `The policy is in force and reads back as written (${changeText(before, text)}).`,
       data: {
         changed: true,
         updatedAt: after.updatedMs === undefined ? null : new Date(after.updatedMs).toISOString(),

@@ -59,7 +59,9 @@ export async function upgradePlan(crowdsec: Crowdsec, signal: AbortSignal): Prom
     if (refusal.code === 'refused.version') return undefined;
     throw refusal;
   }
-  return cleanLines(answer.stdout.trim()).filter((line) => line !== '' && !/^Dry run/.test(line));
+  // Its pictures are of two columns on some terminals, and of none on others.
+  const lines = answer.stdout.replace(/\p{Extended_Pictographic}\uFE0F?[^\S\n]*/gu, '');
+  return cleanLines(lines.trim()).filter((line) => line !== '' && !/^Dry run/.test(line));
 }
 
 /** @returns what it says of it, for reading */

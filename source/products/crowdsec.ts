@@ -103,7 +103,8 @@ export class Crowdsec {
 
   /** What ends decisions about this value; ranges around an address are ended with it. */
   unbanWords(target: BanTarget): readonly string[] {
-    return ['decisions', 'delete', ...targetWords(target)];
+    // No version of it knows --scope here.
+    return ['decisions', 'delete', ...(target.scope === 'Country' ? ['--value', target.value] : targetWords(target))];
   }
 
   async unban(grant: Grant, target: BanTarget): Promise<void> {

@@ -474,6 +474,11 @@ export function intrusionPreventionContract(open: () => IntrusionPreventionServe
       await cli('decisions', 'add', '-i', '192.0.2.77');
       await cli('decisions', 'add', '-i', '192.0.2.77');
       expect((await cli('decisions', 'delete', '-i', '192.0.2.77')).stderr).toMatch(/msg="2 decision\(s\) deleted"\n$/);
+      // Adding takes a scope, deleting does not.
+      expect((await cli('decisions', 'add', '--scope', 'Country', '--value', 'FR')).exitCode).toBe(0);
+      const scoped = await cli('decisions', 'delete', '--scope', 'Country', '--value', 'FR');
+      expect([scoped.exitCode, scoped.stderr]).toEqual([1, expect.stringContaining('unknown flag: --scope')]);
+      expect((await cli('decisions', 'delete', '--value', 'FR')).stderr).toMatch(/msg="1 decision\(s\) deleted"\n$/);
       expect(await cli('decisions', 'delete', '--all', '-o', 'raw')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
     });
     it('lists alerts', async () => {

@@ -166,9 +166,8 @@ const decisionDelete: CliCommand = {
   flags: { ...targetFlags, id: textFlag(), all: switchFlag(), contained: switchFlag(), origin: textFlag() },
   run(cli) {
     if (cli.old && cli.texts.has('origin')) throw new CliRefusal('unknown flag: --origin', true);
+    if (cli.texts.has('scope')) throw new CliRefusal('unknown flag: --scope', true);
     const query = parametersOf(cli, deletionParameters);
-    const scope = cli.texts.get('scope');
-    if (scope) query.set('scopes', scopeNames[scope.toLowerCase()] ?? scope);
     const id = cli.texts.get('id') ?? '';
     if (query.size === (query.has('contains') ? 1 : 0) && id === '' && !cli.switches.has('all')) {
       cli.usage();

@@ -1,0 +1,192 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type Item, meshId as id, MeshStage } from '../../test/doubles/mesh-stage.ts';
+import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import type { FlowBody } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+const size = { columns: 80, rows: 24 };
+let stage: MeshStage;
+beforeAll(async () => {
+  stage = await MeshStage.open();
+  await stage.run('mesh-access');
+  for (const flow of ['mesh-register', 'mesh-user', 'mesh-api-key', 'mesh-expire-key', 'mesh-edit-policy'])
+    await stage.run(flow, [], { kind: 'unattended' }).catch(() => undefined);
+});
+afterAll(() => stage.close());
+
+/** The real procedure on the control server of practice, with the console in front. */
+const played =
+  (flow: string): FlowBody =>
+  async (operator, { words, options }, signal) =>
+    (await stage.practice.run(flow, id, { words, options }, { operator: operator as OperatorDouble, signal })).message;
+
+async function open(): Promise<Rig> {
+  const names = ['mesh-node', 'mesh-register', 'mesh-user', 'mesh-api-key', 'mesh-expire-key', 'mesh-edit-policy'];
+  const flows = Object.fromEntries(names.map((name) => [name, played(name)]));
+  return openRig({ size, flows, start: { selected: `nas/${id}/${id}` } });
+}
+
+/** From the palette, as somebody does who knows no key for it. */
+async function start(screen: Rig, title: string): Promise<void> {
+  await screen.press(':');
+  await screen.type(title);
+  await screen.sees(title);
+  await screen.press('enter');
+}
+
+const nodes = async () => (await stage.aside('GET', 'node'))['nodes'] as Item[];
+const nodeCalled = async (name: string) => (await nodes()).find(({ givenName }) => givenName === name);
+const users = async () => ((await stage.aside('GET', 'user'))['users'] as Item[]).map(({ name }) => name);
+
+test('a node that waits is let in by what its client shows; a typing mistake is told in its place', async () => {
+  const key = `hskey-authreq-${'q'.repeat(24)}`;
+  await stage.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
+  const screen = await open();
+  await start(screen, 'Register a node that waits');
+  await screen.sees('What does the client show?', 'tailscale up --login-server');
+  await screen.type('nonsense');
+  await screen.press('enter');
+  await screen.sees(/no key|There is no/i);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('ctrl+u');
+  await screen.type(`https://mesh.home.example.org/register/${key}`);
+  await screen.press('enter');
+  await screen.sees('Which user?', 'captain', 'guest');
+  await screen.press('down', 'down', 'enter');
+  await screen.sees(/spyglass is in the mesh as 100\.64\.0\.\d+, and belongs to guest\./);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  expect(await nodeCalled('spyglass')).toBeDefined();
+});
+
+test('one after the other: tagged, given a day to log in again, expired after a yes, deleted', async () => {
+  const screen = await open();
+  await screen.press('A');
+  await screen.sees('Which node?', 'spyglass');
+  const toList = () => screen.sees('Which node?');
+  await screen.press('end');
+  await screen.press('enter');
+  await screen.sees('spyglass: ', 'Tag it', 'Expire it now', 'Delete it');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('enter');
+  await screen.sees('Tags of spyglass', 'The policy knows');
+  await screen.type('tag:pirate');
+  await screen.press('enter');
+  await screen.sees('The policy has no tag:pirate under tagOwners.');
+  await screen.press('ctrl+u');
+  await screen.type('tag:media');
+  await screen.press('enter');
+  await screen.sees('belongs to its tags from then on', 'yes, do it');
+  await screen.press('y');
+  await screen.sees('spyglass has the tags tag:media');
+  await toList();
+  expect(await nodeCalled('spyglass')).toMatchObject({ tags: ['tag:media'] });
+  await screen.press('enter');
+  await screen.sees('spyglass: ', 'Expire it now');
+  await screen.press('down', 'enter');
+  await screen.sees('For how long is spyglass to stay logged in?', '180d');
+  await screen.press('enter');
+  await screen.sees('spyglass stays logged in until');
+  await toList();
+  await screen.press('enter');
+  await screen.sees('spyglass: ', 'Delete it');
+  await screen.press('end', 'enter');
+  await screen.sees('Delete spyglass', 'leaves the mesh at once', 'DELETE /api/v1/node/');
+  await screen.press('y');
+  await screen.sees('spyglass is gone from the mesh');
+  await screen.press('esc');
+  await screen.sees('3 changes made in the mesh.');
+  expect(await nodeCalled('spyglass')).toBeUndefined();
+});
+
+test('a user comes, a name that is taken is told while it is typed, and goes after a yes', async () => {
+  const screen = await open();
+  await start(screen, 'Create, rename or delete a user');
+  await screen.sees('What is to be done?', 'Create a user', 'Delete a user');
+  await screen.press('enter');
+  await screen.sees('What is the user called?');
+  await screen.type('mate');
+  await screen.press('enter');
+  await screen.sees('There is a user mate already.');
+  await screen.press('ctrl+u');
+  await screen.type('bosun');
+  await screen.press('enter');
+  await screen.sees('There is a user bosun. A key lets their nodes in');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  expect(await users()).toContain('bosun');
+  await start(screen, 'Create, rename or delete a user');
+  await screen.sees('What is to be done?');
+  await screen.press('end', 'enter');
+  await screen.sees('Which user?', 'bosun');
+  await screen.press('end', 'enter');
+  await screen.sees('Delete the user bosun', 'nobody logs in as bosun any more');
+  await screen.press('y');
+  await screen.sees('The user bosun is gone.');
+  expect(await users()).not.toContain('bosun');
+});
+
+test('an API key is shown once; it is expired from the list, and the one of this console is not in it', async () => {
+  const screen = await open();
+  await start(screen, 'Make or expire an API key');
+  await screen.sees('Make an API key', 'Expire an API key');
+  await screen.press('enter');
+  await screen.sees('API key (shown this once)', /hskey-api-/, 'y copy');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('enter');
+  await screen.misses(/hskey-api-[\w-]{30}/);
+  await start(screen, 'Make or expire an API key');
+  await screen.sees('Make an API key');
+  await screen.press('down', 'enter');
+  await screen.sees('Which API key?', 'mesh access --renew');
+  await screen.press('end', 'enter');
+  await screen.sees('Expire the API key', /locked out at\s/);
+  await screen.press('y');
+  await screen.sees(/The API key hskey-api-.* is expired\./);
+});
+
+test('a pre-auth key is expired after a yes, and Esc leaves it', async () => {
+  await stage.run('key', [], { typed: { key: [{ user: 'guest' }] } });
+  const screen = await open();
+  await start(screen, 'Expire a pre-auth key');
+  await screen.sees('Which key?', 'guest');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('No key was expired.');
+  await start(screen, 'Expire a pre-auth key');
+  await screen.sees('Which key?');
+  await screen.press('end', 'enter');
+  await screen.sees('No node joins with it any more');
+  await screen.press('y');
+  await screen.sees(/Pre-auth key \d+ of guest is expired\./);
+});
+
+test('the policy in the editor: the place of a mistake, back to the editor with what was written, the difference, set and read back (R62)', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'qd-editor-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const editor = join(folder, 'editor');
+  // The first time it makes a mistake, the second time it mends it.
+  await writeFile(
+    editor,
+    `#!/bin/sh\nif grep -q cinema "$1"; then sed -i 's/tag:cinema:8096/tag:media:8096,8920/' "$1"; else sed -i 's/tag:media:8096/tag:cinema:8096/' "$1"; fi\n`,
+  );
+  await chmod(editor, 0o755);
+  vi.stubEnv('EDITOR', editor);
+  vi.stubEnv('VISUAL', '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const before = String((await stage.aside('GET', 'policy'))['policy']);
+  const screen = await open();
+  await start(screen, 'Edit the policy of the mesh');
+  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not under/, /mistakes? to mend first/);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  expect((await stage.aside('GET', 'policy'))['policy']).toBe(before);
+  await screen.press('e');
+  await screen.sees(/tag:media:8096,8920/);
+  await screen.misses('to mend first');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('enter');
+  await screen.sees('The policy is in force and reads back as written (1 line new, 1 gone).');
+  expect((await stage.aside('GET', 'policy'))['policy']).toContain('tag:media:8096,8920');
+  await stage.aside('PUT', 'policy', { policy: before });
+});
