@@ -9,6 +9,7 @@ export const overlayCaAbout: FlowAbout = {
   summary:
     'Makes the authority that signs the certificates of an overlay mesh (nebula), with nebula-cert on this machine. Its private key goes into the vault, and nowhere else.',
   right: 'operate',
+  resumes: true,
   about: 'host',
   usage: '[NAME]',
   flags: { for: { meaning: 'how long it is good: 1095d', value: 'DURATION' } },
@@ -21,6 +22,7 @@ export const overlaySignAbout: FlowAbout = {
   summary:
     'Makes a key for a node of the overlay mesh and signs its certificate. The key goes into the vault; a node of the same name gets a new one, which is how a certificate is renewed.',
   right: 'reveal',
+  resumes: true,
   about: 'host',
   usage: '[NAME]',
   flags: {

@@ -22,6 +22,7 @@ export const clientsAddAbout: FlowAbout = {
   title: 'Let a device into the tunnel',
   summary: 'Makes a device at the tunnel server, which makes its keys, and shows its configuration once with a QR code.',
   right: 'reveal',
+  resumes: true,
   usage: '[NAME]',
   flags: { plain: { meaning: 'write the configuration alone to the pipe' } },
 };
@@ -44,6 +45,7 @@ export const clientsDisableAbout: FlowAbout = {
   title: 'Keep a device out of the tunnel',
   summary: 'Keeps a device out until it is let in again. Its keys and its address stay.',
   right: 'operate',
+  resumes: true,
   usage: '[NAME]',
 };
 
@@ -54,6 +56,7 @@ export const clientsEnableAbout: FlowAbout = {
   title: 'Let a device into the tunnel again',
   summary: 'Lets a device in again that was kept out.',
   right: 'operate',
+  resumes: true,
   usage: '[NAME]',
 };
 
@@ -64,5 +67,6 @@ export const clientsRemoveAbout: FlowAbout = {
   title: 'Remove a device from the tunnel',
   summary: 'Removes a device with its keys: its configuration is worth nothing from then on.',
   right: 'destroy',
+  resumes: true,
   usage: '[NAME]',
 };

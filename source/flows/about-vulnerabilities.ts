@@ -9,6 +9,7 @@ export const vulnerabilitiesImportAbout: FlowAbout = {
   summary:
     'Reads what a scanner found, from JSON of Trivy or Grype, SARIF, or CSV of OpenVAS and others, and compares it with what is known: new, still there, gone. What was decided before stays decided.',
   right: 'operate',
+  resumes: true,
   about: 'host',
   offline: true,
   usage: '[FILE]',
@@ -44,6 +45,7 @@ export const vulnerabilitiesDecideAbout: FlowAbout = {
   summary:
     'Goes through what nobody has decided about, package by package and the urgent ones first: fix it by a day, accept it until a day with a reason, or call it a false positive. Each decision is kept at once, so it can be left and gone on with at any time. Words narrow it down.',
   right: 'operate',
+  resumes: true,
   about: 'host',
   offline: true,
   usage: '[WORD...]',

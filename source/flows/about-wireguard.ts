@@ -9,6 +9,7 @@ export const wireguardMakeAbout: FlowAbout = {
   summary:
     'Makes a WireGuard configuration with keys of its own, made here: MTU, kill switch, split DNS. It is shown once, with a QR code for a phone, and written to a file only where that is asked for. The server gets the public key.',
   right: 'reveal',
+  resumes: true,
   about: 'host',
   offline: true,
   usage: '[NAME]',

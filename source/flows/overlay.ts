@@ -21,7 +21,8 @@ export const overlayCa: Flow = {
   async run(session, input, world) {
     const book = bookOf(world, input.place);
     const before = await book.read();
-    if (before) {
+    const isOurs = before !== undefined && session.noted('authority').includes(before.authority.name);
+    if (before && !isOurs) {
       throw new Fault({
         code: 'refused.authority',
         message: `The mesh of ${input.place} has an authority: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
@@ -32,8 +33,9 @@ export const overlayCa: Flow = {
     const seconds = await secondsOf(session, input, usualAuthority, 'When it ends, every node needs a new certificate at once.');
     if (seconds === undefined) throw new Error('an authority has an end');
     const vault = await world.vault(session);
-    const made = await onThisMachine((certificates) =>
-      session.act({
+    if (!session.rehearsing && !isOurs) await session.note('authority', name);
+    const made = await onThisMachine(async (certificates) => {
+      const answer = await session.act({
         id: 'authority',
         right: 'operate',
         request: `nebula-cert ca -name ${name} -duration ${seconds}s; keep its key as ${input.place}/${component}/CA_KEY`,
@@ -48,8 +50,11 @@ export const overlayCa: Flow = {
           await book.start(grant, { name, certificate, untilMs: read?.untilMs ?? 0 });
           return read;
         },
-      }),
-    );
+      });
+      if (answer || session.rehearsing) return answer;
+      // It broke off behind its making.
+      return (await certificates.inspect((await meshOf(book)).authority.certificate, session.signal))[0];
+    });
     if (!made) return { message: 'Rehearsed: no authority was made.' };
     return {
       message: `${name} can sign nodes, and ends ${dayText(made.untilMs)}. Its key is in the vault: back it up (quarterdeck secrets export). Sign a node: quarterdeck overlay sign NAME`,
@@ -79,8 +84,11 @@ export const overlaySign: Flow = {
       });
     session.hide(authorityKey);
     const nodeKeyName = secretName(input.place, component, `KEY_${wanted.name}`);
-    const made = await onThisMachine((certificates) =>
-      session.act({
+    const [asked = new Date(nowMs).toISOString()] = session.noted('asked');
+    if (!session.rehearsing && session.noted('asked').length === 0) await session.note('asked', asked);
+    const signedNow = async () => (await meshOf(book)).nodes.find(({ name, signedAt }) => name === wanted.name && signedAt >= asked);
+    const made = await onThisMachine(async (certificates) => {
+      const answer = await session.act({
         id: 'sign',
         right: 'reveal',
         request: [
@@ -91,6 +99,7 @@ export const overlaySign: Flow = {
           .filter(Boolean)
           .join('; '),
         target: { host: input.place, component },
+        done: async () => (await signedNow()) !== undefined,
         run: async (grant) => {
           const { certificate, key } = await certificates.sign(
             grant,
@@ -100,15 +109,6 @@ export const overlaySign: Flow = {
           session.hide(key);
           const [read] = await certificates.inspect(certificate, grant.signal);
           await vault.write(grant, nodeKeyName, key, 'generated');
-          await book.add(grant, {
-            name: wanted.name,
-            certificate,
-            signedAt: new Date().toISOString(),
-            untilMs: read?.untilMs ?? 0,
-            network: wanted.network,
-            groups: wanted.groups,
-            subnets: wanted.subnets,
-          });
           const files = (own: string) => [
             { name: 'ca.crt', text: mesh.authority.certificate, mode: 0o644 },
             { name: `${own}.crt`, text: certificate, mode: 0o644 },
@@ -122,10 +122,23 @@ export const overlaySign: Flow = {
           if (installed !== undefined)
             for (const { name, text, mode } of files('host'))
               await installed.host.files.write(grant, posix.join(installed.folder, name), Buffer.from(`${text}\n`), { mode });
+          // Last: what stands in the book was brought where it belongs.
+          await book.add(grant, {
+            name: wanted.name,
+            certificate,
+            signedAt: new Date().toISOString(),
+            untilMs: read?.untilMs ?? 0,
+            network: wanted.network,
+            groups: wanted.groups,
+            subnets: wanted.subnets,
+          });
           return read;
         },
-      }),
-    );
+      });
+      if (answer || session.rehearsing) return answer;
+      const [read] = await certificates.inspect((await signedNow())?.certificate ?? '', session.signal);
+      return read;
+    });
     if (!made) return { message: `Rehearsed: ${wanted.name} was not signed.` };
     const next =
       installed !== undefined

@@ -17,6 +17,8 @@ import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { qrCode } from './qr-code.ts';
 import { loggedIn, type OpenTunnelUi } from './tunnel-ui-session.ts';
 
+/** Under which it is kept which device a run is about, for the case that it breaks off. */
+const deviceStep = 'device';
 /** Long enough to point a camera at it. */
 const shownSeconds = 60;
 
@@ -54,18 +56,17 @@ export const clientsAdd: Flow = {
       const { ui, component } = open;
       const before = await ui.clients(session.signal);
       const name = await newName(session, input, before);
-      const made = await session.act({
+      await session.act({
         id: 'add',
         right: 'operate',
         request: `POST /api/wireguard/client {"name": "${name}"}`,
         target: { host: input.place, component: component.id },
-        run: async (grant) => {
-          await ui.add(grant, name);
-          const known = new Set(before.map(({ id }) => id));
-          return (await ui.clients(grant.signal)).find((one) => !known.has(one.id) && one.name === name);
-        },
+        // What broke off behind it made it: the name was free when it was noted.
+        done: async () => before.some((one) => one.name === name),
+        run: (grant) => ui.add(grant, name),
       });
       if (session.rehearsing) return { message: `Rehearsed: ${name} was not made.` };
+      const made = (await ui.clients(session.signal)).find((one) => one.name === name);
       if (!made)
         throw new Fault({
           code: 'failed.tunnelUi',
@@ -111,7 +112,14 @@ export const clientsRemove: Flow = {
   ...clientsRemoveAbout,
   run: (session, input, world) =>
     loggedIn(session, input, world, async ({ ui, component }) => {
-      const { id, name, address } = await chosen(session, input, await ui.clients(session.signal), () => true);
+      const there = await ui.clients(session.signal);
+      const [gone = ''] = session.noted(deviceStep).filter((one) => there.every((client) => client.id !== one.split(' ')[0]));
+      if (gone !== '') {
+        const name = gone.slice(gone.indexOf(' ') + 1);
+        return { message: `${name} is removed.`, data: { component: component.id, name } };
+      }
+      const { id, name, address } = await chosen(session, input, there, () => true);
+      if (!session.rehearsing) await session.note(deviceStep, `${id} ${name}`);
       const done = await session.act({
         id: 'remove',
         right: 'destroy',
@@ -196,7 +204,15 @@ async function reveal(session: Session, input: FlowInput, { ui, component }: Ope
   return shown === true;
 }
 
-async function newName(session: Session, { words }: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
+async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
+  const [noted] = session.noted(deviceStep);
+  if (noted !== undefined) return noted;
+  const name = await askName(session, input, clients);
+  if (!session.rehearsing) await session.note(deviceStep, name);
+  return name;
+}
+
+async function askName(session: Session, { words }: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
   const problem = (text: string) => {
     const name = text.trim();
     if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'Up to 40 letters, digits, dots and dashes.';

@@ -4,6 +4,7 @@ import { expandHome } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import { localFiles } from '../hosts/local-files.ts';
 import { type ClientKeys, type ClientWanted, clientConfig, isFullTunnel, serverPeer } from '../products/wireguard/client-config.ts';
+import { inspectConfig } from '../products/wireguard/inspect-config.ts';
 import { makeKeyPair, makePresharedKey } from '../products/wireguard/wireguard-keys.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -12,6 +13,8 @@ import type { Flow, FlowInput, FlowOutcome } from './flow.ts';
 import { qrCode } from './qr-code.ts';
 import { clientForm, wantedOf } from './wireguard-form.ts';
 
+/** Under which it is kept to which file a run writes, for the case that it breaks off. */
+const fileStep = 'file-made';
 /** Long enough to point a camera at it. */
 const shownSeconds = 60;
 
@@ -24,11 +27,14 @@ export const wireguardMake: Flow = {
     session.show({ kind: 'text', text: outline(wanted) });
     const way = out === undefined && session.attended && input.options['plain'] !== true ? await askWay(session, wanted) : 'show';
     const file = out ?? (way === 'write' ? await askFile(session, wanted) : undefined);
+    if (file !== undefined && !session.rehearsing) await session.note(fileStep, file);
     const made = await session.act({
       id: 'make',
       right: 'reveal',
       request: `make a key pair${wanted.presharedKey ? ' and a preshared key' : ''} here, and ${file === undefined ? 'show the configuration once' : `write ${cleanLine(file)} and ${cleanLine(peerFile(file))}, for their owner alone`}`,
       target: { host: input.place },
+      // Both are there as a whole, or it is done again with other keys: nobody has those of before.
+      done: async () => file !== undefined && session.noted(fileStep).includes(file) && (await writtenKey(session, file)) !== undefined,
       run: async (grant) => {
         const keys: ClientKeys = { ...makeKeyPair(), presharedKey: wanted.presharedKey ? makePresharedKey() : undefined };
         session.hide(keys.privateKey);
@@ -43,6 +49,7 @@ export const wireguardMake: Flow = {
         return { publicKey: keys.publicKey };
       },
     });
+    if (!made && !session.rehearsing && file !== undefined) return outcome(wanted, (await writtenKey(session, file)) ?? '', file);
     if (!made) return { message: 'Rehearsed: no key was made.', data: { ...publicPart(wanted) } };
     return outcome(wanted, made.publicKey, file);
   },
@@ -69,6 +76,8 @@ async function outFile(session: Session, { options }: FlowInput): Promise<string
 }
 
 async function throwIfThere(session: Session, file: string): Promise<void> {
+  // What this run wrote before it broke off is its own.
+  if (session.noted(fileStep).includes(file)) return;
   for (const path of [file, peerFile(file)]) {
     if (!(await localFiles.facts(path, session.signal))) continue;
     throw new Fault({
@@ -77,6 +86,14 @@ async function throwIfThere(session: Session, file: string): Promise<void> {
       remedy: 'Name another file, or move that one away.',
     });
   }
+}
+
+/** The public key of a configuration that was written with what the server gets; undefined where one of the two is missing or cut. */
+async function writtenKey(session: Session, file: string): Promise<string | undefined> {
+  const { signal } = session;
+  const [config, peer] = await Promise.all([localFiles.read(file, { signal }), localFiles.read(peerFile(file), { signal })]);
+  const { publicKey } = config ? inspectConfig(new TextDecoder().decode(config)) : {};
+  return publicKey !== undefined && peer && new TextDecoder().decode(peer).includes(publicKey) ? publicKey : undefined;
 }
 
 function peerFile(file: string): string {
