@@ -1,0 +1,259 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { VaultStage } from '../../test/doubles/vault-stage.ts';
+import type { Flow, FlowInput } from '../flows/flow.ts';
+import { initialise } from '../flows/initialise.ts';
+import { unseal } from '../flows/unseal.ts';
+import { vaultLogin } from '../flows/vault-login.ts';
+import { vaultDelete, vaultUndelete } from '../flows/vault-versions.ts';
+import { vaultWrite } from '../flows/vault-write.ts';
+import type { SecretsManagerOptions } from '../practice/secrets-manager/secrets-manager.ts';
+import type { FlowBody } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+const id = 'secrets-manager-path';
+const small = { columns: 80, rows: 24 };
+let stage: VaultStage;
+const share = (at: number) => stage.shares[at] as string;
+const status = () => stage.ask('GET', 'sys/seal-status');
+
+const played =
+  (flow: Flow, word: string, input: Partial<FlowInput> = {}): FlowBody =>
+  async (operator, _input, signal) =>
+    (await stage.run(flow, operator as OperatorDouble, input, word, signal)).message;
+
+/** A console of its own: another operator at another one sees the same server. */
+async function consoleOf(
+  word = 'sealed 0/3',
+  flows: Record<string, FlowBody> = {},
+): Promise<Rig & { give(text: string): Promise<void>; seen(): string }> {
+  const screen = await openRig({
+    size: small,
+    start: { selected: `nas/${id}/${id}` },
+    flows: { unseal: played(unseal, word), ...flows },
+  });
+  if (word !== 'sealed 0/3')
+    screen.deck.show(({ components }) => ({ components: components.map((one) => (one.id === id ? { ...one, word } : one)) }));
+  let seen = '';
+  return Object.assign(screen, {
+    give: async (text: string) => {
+      await screen.type(text);
+      seen += screen.raw();
+      await screen.press('enter');
+    },
+    seen: () => seen + screen.raw(),
+  });
+}
+
+async function openStage(options: SecretsManagerOptions = {}): Promise<void> {
+  await stage?.close();
+  stage = await VaultStage.open(options);
+}
+beforeEach(async () => {
+  stage = await VaultStage.open();
+});
+afterEach(() => stage.close());
+
+/** Has the number of no share, and belongs to nothing. */
+function wrong(): string {
+  const used = new Set(stage.shares.map((one) => one.slice(-2)));
+  return randomBytes(32).toString('hex') + (['01', '02', '03', '04', '05', '06'].find((number) => !used.has(number)) ?? '07');
+}
+
+test('a share that is too short, one given already, and a wrong one: each is said, and three right ones open it (R59)', async () => {
+  const screen = await consoleOf();
+  await screen.press('u');
+  await screen.sees('Key share 1 of 3');
+  await screen.give('ab'.repeat(20));
+  await screen.sees('too short: a share has 66 characters in hex');
+  await screen.press('ctrl+u');
+  await screen.give(share(0));
+  await screen.sees('Key share 2 of 3', '1 of 3 accepted');
+  await screen.give(share(0));
+  await screen.sees('given already');
+  expect(misfits(screen.frame(), small)).toEqual([]);
+  await screen.press('ctrl+u');
+  await screen.give(wrong());
+  await screen.sees('Key share 3 of 3');
+  await screen.give(share(1));
+  await screen.sees('Key share 1 of 3', 'at least one of them is wrong');
+  expect(misfits(screen.frame(), small)).toEqual([]);
+  for (const at of [0, 1, 2]) {
+    await screen.sees(`Key share ${at + 1} of 3`);
+    await screen.give(share(at));
+  }
+  await screen.sees('vault is unsealed.');
+  for (const one of stage.shares) expect(screen.seen()).not.toContain(one);
+});
+
+test.each([
+  [0, 'no share was given'],
+  [1, '1 of 3 shares given'],
+  [2, '2 of 3 shares given'],
+])('Esc with %i given says what remains, and they stay with the server', async (given, sentence) => {
+  const screen = await consoleOf();
+  await screen.press('u');
+  for (let at = 0; at < given; at++) {
+    await screen.sees(`Key share ${at + 1} of 3`);
+    await screen.give(share(at));
+  }
+  await screen.sees(`Key share ${given + 1} of 3`);
+  await screen.press('esc');
+  await screen.sees(sentence, 'still sealed');
+  expect(await status()).toMatchObject({ sealed: true, progress: given });
+});
+
+test('somebody drops the attempt from another place: the count starts over, and it is opened all the same', async () => {
+  const screen = await consoleOf();
+  await screen.press('u');
+  await screen.sees('Key share 1 of 3');
+  await screen.give(share(0));
+  await screen.sees('Key share 2 of 3');
+  await stage.ask('PUT', 'sys/unseal', { reset: true });
+  await screen.give(share(1));
+  await screen.sees('Somebody dropped the shares', 'Key share 2 of 3');
+  for (const [at, count] of [
+    [0, 2],
+    [2, 3],
+  ] as const) {
+    await screen.sees(`Key share ${count} of 3`);
+    await screen.give(share(at));
+  }
+  await screen.sees('vault is unsealed.');
+});
+
+test('two operators at two consoles: each gives what they have, and both see it open', async () => {
+  const [one, other] = [await consoleOf(), await consoleOf()];
+  await one.press('u');
+  await one.sees('Key share 1 of 3');
+  await other.press('u');
+  await other.sees('Key share 1 of 3');
+  await one.give(share(0));
+  await one.sees('Key share 2 of 3');
+  await other.give(share(1));
+  await other.sees('Key share 3 of 3', '2 of 3 accepted');
+  await other.give(share(2));
+  await other.sees('vault is unsealed.');
+  await one.give(share(3));
+  await one.sees('yours was not sent');
+  expect(await status()).toMatchObject({ sealed: false });
+});
+
+test('u on one that opens itself: what that means, leaving, and opening it with recovery shares', async () => {
+  await openStage({ autoUnseal: true });
+  await stage.ask('PUT', 'sys/seal');
+  const screen = await consoleOf();
+  await screen.press('u');
+  await screen.sees('It opens itself. Give its recovery shares all the same?', 'Leave, and restart it', /opens itself \(static\)/);
+  expect(misfits(screen.frame(), small)).toEqual([]);
+  await screen.press('enter');
+  await screen.sees('still sealed; no share was given');
+  await screen.press('esc', 'u');
+  await screen.sees('Give recovery shares');
+  await screen.press('up', 'enter');
+  for (const at of [0, 1, 2]) {
+    await screen.sees(`Recovery share ${at + 1} of 3`);
+    await screen.give(share(at));
+  }
+  await screen.sees('vault is unsealed.');
+});
+
+test('u on a new one: a holder at a time, what is shown is gone with its question, and leaving is asked about', async () => {
+  await openStage({ uninitialised: true });
+  const screen = await consoleOf('not initialised', { initialise: played(initialise, 'not initialised') });
+  await screen.press('u');
+  await screen.sees('Key shares in all');
+  await screen.press('ctrl+u');
+  await screen.give('2');
+  await screen.sees('How many of them open it together');
+  await screen.press('enter');
+  await screen.sees('Make 2 key shares, 2 of which open it?');
+  await screen.press('enter');
+  const shown: string[] = [];
+  for (const [label, form] of [
+    ['Key share 1 of 2', /[0-9a-f]{66}/],
+    ['Key share 2 of 2', /[0-9a-f]{66}/],
+    ['Root token', /s\.\w{24}/],
+  ] as const) {
+    await screen.sees(`${label}: is`, 'at the screen, alone?');
+    await screen.press('enter');
+    await screen.sees('Write it down now', form);
+    expect(misfits(screen.frame(), small)).toEqual([]);
+    const value = form.exec(screen.frame().replace(/\s*│?\n│?\s*/g, ''))?.[0] ?? '';
+    shown.push(value);
+    await screen.press('enter');
+    await screen.sees('from what was written down');
+    await screen.misses(value);
+    if (label === 'Key share 2 of 2') {
+      await screen.press('esc');
+      await screen.sees('Leave, and lose what was not handed out?', 'Key share 2 of 2, Root token');
+      await screen.press('enter');
+      await screen.sees('Key share 2 of 2: is');
+      await screen.press('enter');
+      await screen.sees('Write it down now');
+      await screen.press('enter');
+      await screen.sees('from what was written down');
+    }
+    await screen.give(value);
+  }
+  await screen.sees('every share is in the hands of its holder');
+  for (const one of shown) expect(screen.frame()).not.toContain(one);
+  for (const key of shown.slice(0, 2)) await stage.ask('PUT', 'sys/unseal', { key });
+  expect(await status()).toMatchObject({ sealed: false, t: 2, n: 2 });
+});
+
+test('through the palette: log in and keep it, write a value typed twice, delete it, bring it back', async () => {
+  await stage.unseal();
+  const path = { words: ['secret/apps/web'] };
+  const screen = await consoleOf('healthy', {
+    'vault-login': played(vaultLogin, 'healthy'),
+    'vault-write': played(vaultWrite, 'healthy'),
+    'vault-delete': played(vaultDelete, 'healthy', path),
+    'vault-undelete': played(vaultUndelete, 'healthy', path),
+  });
+  const choose = async (words: string, title: string) => {
+    await screen.press(':');
+    await screen.type(words);
+    await screen.sees(`▸ do    ${title}`);
+    await screen.press('enter');
+  };
+  await choose('log in to the secrets', 'Log in to the secrets manager');
+  await screen.sees('Log in with what?');
+  await screen.press('enter');
+  await screen.sees('Token for vault');
+  await screen.give(stage.token);
+  await screen.sees('Keep this root token here all the same?');
+  await screen.press('down', 'enter');
+  await screen.sees('the token is kept');
+  await screen.press('esc');
+
+  await choose('write a path', 'Write a path of the secrets manager');
+  await screen.sees('Write to which path?');
+  await screen.press('ctrl+u');
+  await screen.give('secret/apps/web');
+  await screen.sees('Which keys?');
+  await screen.give('password');
+  await screen.sees('Token for vault');
+  await screen.press('enter');
+  await screen.sees('Value of password');
+  await screen.give('a-password-for-the-web');
+  await screen.sees('password once more');
+  await screen.give('another-one-by-a-slip');
+  await screen.sees('The two are not the same.');
+  await screen.press('ctrl+u');
+  await screen.give('a-password-for-the-web');
+  await screen.sees('secret/apps/web is at version 1.');
+  await screen.press('esc');
+
+  await choose('delete a path', 'Delete a path of the secrets manager');
+  await screen.sees('Token for vault');
+  await screen.press('enter');
+  await screen.sees('Version 1 of secret/apps/web is deleted.');
+  await screen.press('esc');
+  await choose('bring back', 'Bring back a deleted path');
+  await screen.sees('Token for vault');
+  await screen.press('enter');
+  await screen.sees('Version 1 of secret/apps/web is there again.');
+  for (const one of [stage.token, 'a-password-for-the-web']) expect(screen.seen()).not.toContain(one);
+});
