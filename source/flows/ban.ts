@@ -12,6 +12,7 @@ import { agoText, numberText } from '../text/quantities.ts';
 import { banAbout } from './about-prevention.ts';
 import { leftText } from './decision-words.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { type Guarded, lockOutReason, publicWays, refuseLockOut } from './lock-out.ts';
 import { guardsOf } from './lock-out-facts.ts';
 import {
@@ -70,14 +71,7 @@ export const ban: Flow = {
 };
 
 async function chooseTarget(session: Session, input: FlowInput, guards: readonly Guarded[]): Promise<BanTarget> {
-  const [written, more] = input.words;
-  if (more !== undefined) {
-    throw new Fault({
-      code: 'usage.words',
-      message: `ban takes one address, range or country, and "${cleanLine(more)}" is one word too many.`,
-      remedy: 'Run it once for each.',
-    });
-  }
+  const [written] = wordsUpTo(1, input, { takes: 'One address, range or country at a time', remedy: 'Run it once for each.' });
   if (written !== undefined) return targetOf(written);
   const among = amongOf(input);
   if (among.length > 0) return oneOf(session, among, guards);

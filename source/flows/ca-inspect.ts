@@ -10,6 +10,7 @@ import { cleanLine } from '../text/clean.ts';
 import { caInspectAbout } from './about-identity.ts';
 import { authorityOf } from './ca-target.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 
 const limitMs = 10_000;
 
@@ -56,8 +57,9 @@ interface Asked {
 }
 
 async function askWhat(session: Session, input: FlowInput): Promise<Asked> {
+  const [word] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
   const written =
-    input.words[0] ??
+    word ??
     (await session.ask.text({
       id: 'what',
       label: 'Which certificate?',

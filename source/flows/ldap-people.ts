@@ -8,7 +8,7 @@ import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
 import { ldapAddAbout, ldapUsersAbout } from './about-identity.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
-import { optionOf } from './flow-options.ts';
+import { optionOf, wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { askNewPassword, showMadeUp } from './new-password.ts';
 import { targetOf } from './secret-proof.ts';
@@ -185,7 +185,8 @@ interface AskedPerson {
 }
 
 async function askPerson(session: Session, input: FlowInput): Promise<AskedPerson> {
-  const uid = (input.words[0] ?? (await session.ask.text({ id: 'user', label: 'Name to log in with', check: uidProblem }))).trim();
+  const [word] = wordsUpTo(1, input, { takes: 'One person at a time', remedy: 'Run it once for each.' });
+  const uid = (word ?? (await session.ask.text({ id: 'user', label: 'Name to log in with', check: uidProblem }))).trim();
   const problem = uidProblem(uid);
   if (problem !== undefined) throw new Fault({ code: 'usage.user', message: problem, remedy: 'Name another one.' });
   const displayName = (

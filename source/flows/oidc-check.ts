@@ -6,6 +6,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { oidcCheckAbout } from './about-identity.ts';
 import type { Flow } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 
@@ -21,7 +22,8 @@ export const oidcCheck: Flow = {
         remedy: 'Name one: quarterdeck catalog list',
       });
     }
-    const path = await documentPath(session, entry, input.words[0]);
+    const [word] = wordsUpTo(1, input, { takes: 'One realm or application at a time', remedy: 'Run it once for each.' });
+    const path = await documentPath(session, entry, word);
     const place = httpPlaceOf(await targetOf(world, input.place, entry, session.signal), entry.speaks.port ?? 'web');
     const site = component.url?.startsWith('https://') ? new URL(component.url) : undefined;
     const document = await read(place, path, site, session.signal);

@@ -7,6 +7,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { wordsOf } from '../text/words.ts';
 import type { FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { dayText } from './overlay-mesh.ts';
 
 export async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Promise<NodeWanted> {
@@ -82,13 +83,7 @@ export async function wordOr(
   { words }: FlowInput,
   question: { id: string; label: string; help?: string; initial?: string },
 ): Promise<string> {
-  const [word, more] = words;
-  if (more !== undefined)
-    throw new Fault({
-      code: 'usage.words',
-      message: `One at a time: "${cleanLine(more)}" is one word too many.`,
-      remedy: 'Put a name with spaces into quotes.',
-    });
+  const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Put a name with spaces into quotes.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Up to 60 letters, digits, dots and dashes.';
   if (word === undefined) return (await session.ask.text({ ...question, check })).trim();

@@ -5,7 +5,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ssoAddAbout } from './about-sso.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { optionOf } from './flow-options.ts';
+import { optionOf, wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { askNewPassword, showMadeUp } from './new-password.ts';
 import { changeUsers, type OpenUsers, openUsers } from './sso-users.ts';
@@ -71,7 +71,7 @@ interface Person {
 
 async function askPerson(session: Session, input: FlowInput, { users, config }: OpenUsers): Promise<Person> {
   const checkName = (text: string) => userNameProblem(text.trim(), config.userRules);
-  const [word] = input.words;
+  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
   const problem = word === undefined ? undefined : checkName(word);
   if (problem !== undefined) throw new Fault({ code: 'usage.user', message: problem, remedy: 'Name another one.' });
   const name =

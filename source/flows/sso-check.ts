@@ -4,6 +4,7 @@ import { askAsProxy, type Verdict } from '../products/sso-portal.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ssoCheckAbout } from './about-sso.ts';
 import type { Flow } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
 import { askUrl } from './sso-test.ts';
 
@@ -12,6 +13,7 @@ export const ssoCheck: Flow = {
   async run(session, input, world) {
     const running = await portalOf(session, input, world);
     const { entry, target, config, id } = running;
+    wordsUpTo(1, input, { takes: 'One address at a time', remedy: 'Run it once for each.' });
     const url = await askUrl(session, input, running);
     const place = httpPlaceOf(target, entry.speaks?.port ?? 'web');
     const endpoint = endpointOf(running);

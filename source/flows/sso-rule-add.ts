@@ -8,7 +8,7 @@ import { partsOf } from '../text/words.ts';
 import { ssoRuleAddAbout } from './about-sso.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { optionOf } from './flow-options.ts';
+import { optionOf, wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { planComponent } from './plan-component.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
@@ -73,7 +73,7 @@ export const ssoRuleAdd: Flow = {
 };
 
 async function askRule(session: Session, input: FlowInput, { config }: RunningPortal): Promise<{ rule: NewRule; position: number }> {
-  const [word] = input.words;
+  const [word] = wordsUpTo(1, input, { takes: 'One name at a time', remedy: 'Add a rule for each.' });
   const known = config.domains.map(({ domain }) => domain);
   const domain = checked(
     word ??

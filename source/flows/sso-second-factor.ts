@@ -3,6 +3,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ssoSecondFactorAbout } from './about-sso.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
 import { chooseUser } from './sso-user-change.ts';
@@ -72,7 +73,7 @@ async function whose(session: Session, input: FlowInput, world: FlowWorld, { con
     const { users } = await openUsers(session, input, world);
     return (await chooseUser(session, input, users.users, () => true)).name;
   }
-  const [word] = input.words;
+  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
   const name = word ?? (await session.ask.text({ id: 'user', label: 'Who?', help: 'The name to log in with.', check: problem }));
   const wrong = problem(name);
   if (wrong !== undefined) throw new Fault({ code: 'usage.user', message: wrong, remedy: 'Name another one.' });

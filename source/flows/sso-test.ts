@@ -5,6 +5,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ssoTestAbout } from './about-sso.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -14,6 +15,7 @@ export const ssoTest: Flow = {
   async run(session, input, world) {
     const running = await portalOf(session, input, world);
     const { portal, config, id } = running;
+    wordsUpTo(2, input, { takes: 'An address, and a user', remedy: 'Run it once for each.' });
     const url = await askUrl(session, input, running);
     const user = input.words[1] ?? (session.attended ? await askUser(session) : '');
     const groups = user === '' ? [] : await groupsOf(session, running, user);

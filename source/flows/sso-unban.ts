@@ -3,6 +3,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { ssoUnbanAbout } from './about-sso.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { portalOf } from './sso-target.ts';
 
@@ -42,7 +43,7 @@ export const ssoUnban: Flow = {
 
 /** Every ban of the one that is meant: somebody can be banned more than once. Empty where none stands any more. */
 async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
-  const [word] = input.words;
+  const [word] = wordsUpTo(1, input, { takes: 'One user or address at a time', remedy: 'Run it once for each.' });
   const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
   if (word !== undefined) return bans.filter(({ whom }) => whom === word);
   const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));

@@ -6,6 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import { ssoDisableAbout, ssoEnableAbout, ssoPasswordAbout } from './about-sso.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { askNewPassword, showMadeUp } from './new-password.ts';
 import { changeUsers, openUsers } from './sso-users.ts';
@@ -82,7 +83,7 @@ export async function chooseUser(
   users: readonly PortalUser[],
   suits: (user: PortalUser) => boolean,
 ): Promise<PortalUser> {
-  const [word] = input.words;
+  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
   const names = users.map(({ name }) => name);
   const named = word ?? (await chosen());
   const found = users.find(({ name }) => name === named);

@@ -4,6 +4,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { upgradeAbout } from './about-upgrade.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { upgradeCluster } from './upgrade-cluster.ts';
 import { upgradeComponent } from './upgrade-component.ts';
 
@@ -11,14 +12,7 @@ import { upgradeComponent } from './upgrade-component.ts';
 export const upgrade: Flow = {
   ...upgradeAbout,
   async run(session, input, world) {
-    const [named, ...more] = input.words;
-    if (more.length > 0) {
-      throw new Fault({
-        code: 'usage.words',
-        message: `upgrade takes one context or component, and "${cleanLine(more[0] ?? '')}" is one word too many.`,
-        remedy: 'Walk through one after the other.',
-      });
-    }
+    const [named] = wordsUpTo(1, input, { takes: 'One context or component at a time', remedy: 'Walk through one after the other.' });
     const component = named === undefined ? undefined : componentNamed(world, input, named);
     const walk = (chosen: ComponentView) =>
       upgradeComponent(session, { ...input, place: chosen.host, component: chosen, words: [] }, world);

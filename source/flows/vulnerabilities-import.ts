@@ -11,6 +11,7 @@ import { cleanLine } from '../text/clean.ts';
 import { countText, numberText } from '../text/quantities.ts';
 import { vulnerabilitiesImportAbout } from './about-vulnerabilities.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { triageBookOf, vulnerabilitiesText } from './triage-choice.ts';
 
 const fileLimitBytes = 512 * 1024 * 1024;
@@ -66,14 +67,7 @@ export const vulnerabilitiesImport: Flow = {
 };
 
 async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
-  const [word, more] = words;
-  if (more !== undefined) {
-    throw new Fault({
-      code: 'usage.words',
-      message: `One report at a time: "${cleanLine(more)}" is one word too many.`,
-      remedy: 'Run it once for each file.',
-    });
-  }
+  const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run it once for each file.' });
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
   const written =
     word ??

@@ -8,6 +8,7 @@ import { cleanLine, jsonText } from '../text/clean.ts';
 import { bytesText } from '../text/quantities.ts';
 import { vulnerabilitiesReportAbout } from './about-vulnerabilities.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 import { componentsBySubject, nothingKnown, triageBookOf } from './triage-choice.ts';
 import { jsonOf } from './vulnerabilities-list.ts';
 
@@ -61,13 +62,7 @@ export const vulnerabilitiesReport: Flow = {
 };
 
 function formatOf({ words, options }: FlowInput): 'markdown' | 'json' {
-  const [word, more] = words;
-  if (more !== undefined)
-    throw new Fault({
-      code: 'usage.words',
-      message: `It is written to one file: "${cleanLine(more)}" is one word too many.`,
-      remedy: 'Name one file.',
-    });
+  const [word] = wordsUpTo(1, { words }, { takes: 'It is written to one file', remedy: 'Name one file.' });
   const written = options['format'];
   if (written === undefined) return word !== undefined && /\.json$/i.test(word) ? 'json' : 'markdown';
   if (written === 'markdown' || written === 'json') return written;

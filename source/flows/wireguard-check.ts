@@ -11,6 +11,7 @@ import { cleanLine } from '../text/clean.ts';
 import { wireguardCheckAbout } from './about-wireguard.ts';
 import { showProblems } from './config-problems.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
 
 /** One that names every network there is stays below this. */
 const limitBytes = 1024 * 1024;
@@ -45,13 +46,7 @@ export const wireguardCheck: Flow = {
 };
 
 async function configFile(session: Session, { words, stdin }: FlowInput): Promise<{ text: string; file: string; isOpen: boolean }> {
-  const [word, more] = words;
-  if (more !== undefined)
-    throw new Fault({
-      code: 'usage.words',
-      message: `One file at a time: "${cleanLine(more)}" is one word too many.`,
-      remedy: 'Run it once for each file.',
-    });
+  const [word] = wordsUpTo(1, { words }, { takes: 'One file at a time', remedy: 'Run it once for each file.' });
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input', isOpen: false };
   const written =
     word ??
