@@ -676,6 +676,20 @@ table('reverse-proxy', [
   ['garbage', { answer: garbage, calls: { https: opened, sites: silent } }, 'proxying', 'good'],
 ]);
 
+/** Programs of one family, which answer alike. */
+const automation = ['movie-automation', 'tv-automation', 'music-automation', 'indexer-manager'] as const;
+for (const id of automation) {
+  table(id, [
+    ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'good'],
+    ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'bad', /room on the disk/],
+    ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
+    ['a URL base', { answer: answered(404) }, 'up, other path', 'warn'],
+    ['another program', { answer: garbage }, 'strange answer', 'warn'],
+    ['just started', { answer: silent, age: 8 }, 'starting', 'busy', /^Started 8 seconds ago/],
+    ['silent', { answer: silent }, 'not answering', 'bad', /No answer within/],
+  ]);
+}
+
 it('every component that is probed has its answers here', () => {
   expect(entries.flatMap(({ id, probe }) => (probe && !answeredFor.has(id) ? [id] : []))).toEqual([]);
 });
@@ -755,6 +769,22 @@ describe('what is asked without being asked to', () => {
 });
 
 describe('checks', () => {
+  it('download automation: no login beyond this machine is an error, two filesystems are a warning (R27, R42)', () => {
+    const settings = (way: string) => ({
+      settings: answered(200, `<Config>\n  <AuthenticationMethod>${way}</AuthenticationMethod>\n</Config>`),
+    });
+    const wide = { ports: [{ name: 'web', exposure: 'lan' as const, published: true }] };
+    for (const id of automation) {
+      expect(findingsOf(id, settings('None'), wide), id).toEqual(['no-login']);
+      expect(findingsOf(id, settings('Forms'), wide), id).toEqual([]);
+      expect(findingsOf(id, settings('None')), id).toEqual([]);
+    }
+    expect(findingsOf('movie-automation', { devices: exited(0, '2049\n2049\n') })).toEqual([]);
+    expect(findingsOf('movie-automation', { devices: exited(0, '2049\n64770\n') })).toEqual(['two-filesystems']);
+    // One of them is not there.
+    expect(findingsOf('movie-automation', { devices: exited(1, '2049\n') })).toEqual([]);
+  });
+
   const lan = (name: string) => ({ ports: [{ name, exposure: 'lan' as const, published: true }] });
 
   it('start-dev is an error when others reach it, a warning before (R23)', () => {
