@@ -96,6 +96,7 @@ test('how the feeds of the scanner are stands above, and old scans (R60)', async
     ...scanner,
     ...{ key: 'local/vulnerability-scanner/vulnerability-scanner', id: 'vulnerability-scanner', known: true, host: 'local' },
     ...{ tone: 'busy' as const, word: 'loading 12/30 min', detail: 'The first synchronisation takes 15 to 30 minutes.' },
+    probe: { word: 'loading 12/30 min', tone: 'busy' as const, detail: '', atMs: 0, version: undefined, failure: undefined },
   };
   const others = snapshot.components.filter(({ id }) => id !== 'vulnerability-scanner');
   const deck = createFakeDeck({ snapshot: { ...snapshot, components: [...others, loading] } });
@@ -105,7 +106,7 @@ test('how the feeds of the scanner are stands above, and old scans (R60)', async
   ]) {
     const rig = await openRig({ size, deck, triage: played });
     await rig.press('F');
-    await rig.sees('vulnerability-scanner is loading 12/30 min: The first', 'Scanned over a week ago: nginx, 9 days ago.', '1 of 4');
+    await rig.sees('vulnerability-scanner: loading 12/30 min. The first', 'Scanned over a week ago: nginx, 9 days ago.', '1 of 4');
     expect(misfits(rig.raw(), size)).toEqual([]);
   }
 });

@@ -1,4 +1,5 @@
 import type { ComponentView, Tone } from './model.ts';
+import { isUpState } from './service-state.ts';
 
 /** Of the specification: the scanner whose feeds R60 is about. */
 const scannerId = 'vulnerability-scanner';
@@ -11,12 +12,12 @@ export interface ScannerState {
   text: string;
 }
 
+/** One that runs and was not asked yet is left out: nobody knows how its feeds are. */
 export function scannerStates(components: readonly ComponentView[]): ScannerState[] {
   const scanners = components.filter(({ id, known }) => known && id === scannerId);
-  return scanners.map(({ id, host, word, tone, detail, probe }) => {
+  return scanners.flatMap(({ id, host, state, word, tone, detail, probe }) => {
+    if (isUpState(state) && (probe === undefined || probe.word === '')) return [];
     const name = scanners.length === 1 ? id : `${id} on ${host}`;
-    // Without a probe nobody has seen its feeds.
-    const seen = probe?.word === word ? tone : tone === 'good' ? 'unknown' : tone;
-    return { name, tone: seen, text: `${name} is ${word.replace(/^feeds /, 'there, its feeds ')}${detail === '' ? '' : `: ${detail}`}` };
+    return [{ name, tone, text: `${name}: ${word}${detail === '' ? '.' : `. ${detail}`}` }];
   });
 }

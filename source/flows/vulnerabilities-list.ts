@@ -1,15 +1,18 @@
 import { Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import { scannerStates } from '../fleet/scanner-state.ts';
 import { scanRemarks } from '../products/vulnerabilities/feed-state.ts';
 import { isLate, isUndecided, type Triaged } from '../products/vulnerabilities/triage.ts';
 import { bands } from '../products/vulnerabilities/vulnerability.ts';
+import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { numberText } from '../text/quantities.ts';
 import { vulnerabilitiesListAbout } from './about-vulnerabilities.ts';
-import type { Flow, FlowInput } from './flow.ts';
+import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { componentsBySubject, dueText, narrowed, nothingKnown, triageBookOf, vulnerabilitiesText } from './triage-choice.ts';
 
 const usualLimit = 100;
+const settleLimitMs = 5_000;
 
 export const vulnerabilitiesList: Flow = {
   ...vulnerabilitiesListAbout,
@@ -20,14 +23,14 @@ export const vulnerabilitiesList: Flow = {
     if (Object.keys(scans).length === 0) throw nothingKnown();
     const componentOf = componentsBySubject(world.catalog);
     const wanted = narrowed(all, input, componentOf);
-    const scanners = scannerStates(world.fleet.snapshot().components);
+    const scanners = scannerStates(await components(session, world));
     const remarks = scanRemarks(scans, nowMs);
     for (const { name, tone, text } of scanners)
       session.show({
         kind: 'item',
         id: `scanner ${name}`,
         title: cleanLine(text),
-        state: tone === 'good' ? 'ok' : tone === 'busy' ? 'running' : 'warning',
+        state: tone === 'good' ? 'ok' : 'warning',
       });
     for (const [at, text] of remarks.entries())
       session.show({ kind: 'item', id: `remark ${at}`, title: cleanLine(text), state: 'warning' });
@@ -58,6 +61,13 @@ export const vulnerabilitiesList: Flow = {
     };
   },
 };
+
+/** The list is there without an engine too: nobody waits long for one. */
+async function components(session: Session, { fleet }: FlowWorld): Promise<readonly ComponentView[]> {
+  const signal = AbortSignal.any([session.signal, AbortSignal.timeout(settleLimitMs)]);
+  const settled = await fleet.settle(signal, { complete: true }).catch(() => session.signal.throwIfAborted());
+  return (settled ?? fleet.snapshot()).components;
+}
 
 function rowOf(one: Triaged, component: string | undefined, nowMs: number): string[] {
   const versions = [one.version, one.fixedIn === '' ? '' : `-> ${one.fixedIn}`].filter(Boolean).join(' ');

@@ -1,9 +1,11 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { componentView } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import type { Question, Shown } from '../session/session.ts';
 import type { FlowInput } from './flow.ts';
 import { vulnerabilitiesDecide } from './vulnerabilities-decide.ts';
@@ -146,6 +148,31 @@ class Triager extends OperatorDouble {
     throw new Fault({ code, message: 'Left.', remedy: 'Come back.' });
   }
 }
+
+test('how the feeds of the scanner are is said with the list, once somebody has seen it (R60)', async () => {
+  await imported(nginx, 9);
+  const probe = { word: 'loading 12/30 min', tone: 'busy', detail: '', atMs: 0, version: undefined, failure: undefined } as const;
+  const scanner = (more: Partial<ComponentView>) =>
+    componentView('vulnerability-scanner', {
+      known: true,
+      state: 'running',
+      word: 'loading 12/30 min',
+      tone: 'busy',
+      detail: 'It takes half an hour.',
+      ...more,
+    });
+  const titles = () => stage.operator.shown.flatMap((shown) => (shown.kind === 'item' ? [`${shown.state}: ${shown.title}`] : []));
+  stage.fleet.current = { ...stage.fleet.current, components: [scanner({ probe })] };
+  const { data } = await run(vulnerabilitiesList);
+  expect(titles()).toEqual([
+    'warning: vulnerability-scanner: loading 12/30 min. It takes half an hour.',
+    'warning: Scanned over a week ago: nginx, 9 days ago.',
+  ]);
+  expect(data).toMatchObject({ scanners: [{ name: 'vulnerability-scanner', tone: 'busy' }], remarks: [expect.any(String)] });
+  stage.fleet.current = { ...stage.fleet.current, components: [scanner({ probe: undefined })] };
+  await run(vulnerabilitiesList);
+  expect(titles()).toHaveLength(1);
+});
 
 describe('decide', () => {
   test('package by package, the urgent ones first; left with Esc it is kept, and gone on with', async () => {

@@ -110,7 +110,8 @@ function renderEnv(
   }
   // podman-compose leaves `NAME: "${NAME:-default}"` as it stands where .env does not know NAME.
   if (withDefaults)
-    for (const { name, default: fallback } of plain) if (fallback !== '' && values[name] === undefined) set[name] = fallback;
+    for (const { name, default: fallback } of plain)
+      if (fallback !== '' && (values[name] === undefined || values[name] === fallback)) set[name] = fallback;
   // What stands there already and is the default says so on purpose: it stays.
   const stays = existing === undefined ? {} : readEnv(existing).values;
   for (const { name, default: fallback } of plain) if (stays[name] === fallback && set[name] === undefined) set[name] = fallback;
