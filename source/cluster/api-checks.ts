@@ -51,13 +51,13 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
     };
   const uses = deprecatedUses(text);
   const told = ({ group, version, resource, removedIn, requests }: DeprecatedUse) =>
-    `${resource} of ${group === '' ? '' : `${group}/`}${version}${removedIn === '' ? '' : `, gone in ${removedIn}`}${requests === undefined ? '' : `, asked for ${countText(requests, 'time')}`}`;
+    `${resource} of ${group === '' ? '' : `${group}/`}${version}${removedIn === '' || isRemovedBy(removedIn, targetMinor) ? '' : `, gone in ${removedIn}`}${requests === undefined ? '' : `, asked for ${countText(requests, 'time')}`}`;
   const gone = uses.filter(({ removedIn }) => isRemovedBy(removedIn, targetMinor));
   const caveat = 'Counted since this API server was started, and of it alone: silence is no proof.';
   if (gone.length > 0)
     return {
       state: 'blocked',
-      summary: `still used, and gone in 1.${targetMinor}: ${gone.map(told).join('; ')}`,
+      summary: `gone in 1.${targetMinor}, and still used: ${gone.map(told).join('; ')}`,
       evidence: [...uses.map(told), caveat],
       advice: 'Find who asks (audit log, annotation k8s.io/deprecated), and move it to the newer version.',
     };

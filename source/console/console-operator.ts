@@ -136,7 +136,7 @@ export class ConsoleOperator implements Operator {
   #close(): Waiting | undefined {
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    if (waiting) this.#change(() => ({ dialog: undefined }));
+    if (waiting) this.#change((run) => ({ dialog: undefined, scroll: 0, answeredAt: run.shown.length }));
     return waiting;
   }
 

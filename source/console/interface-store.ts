@@ -69,8 +69,10 @@ export interface RunView {
   watch: 'unasked' | 'shown' | 'hidden';
   /** When a secret that it showed is masked again. */
   secretUntilMs: number | undefined;
-  /** Top line of what it shows. */
+  /** Top line of what it shows; below a question counted from what was not there at the last one. */
   scroll: number;
+  /** How much it had shown when the last question was answered. */
+  answeredAt: number;
 }
 
 export interface Notice {

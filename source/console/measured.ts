@@ -16,7 +16,7 @@ export interface Measured {
   prevention: { height: number; total: number };
   triage: { height: number; total: number };
   help: { height: number; total: number };
-  run: { height: number; total: number };
+  run: { height: number; total: number; base: number };
   /** Fields of a form on a page. */
   form: number;
   review: ReviewRows;
@@ -35,7 +35,7 @@ export function firstMeasures(): Measured {
     prevention: none,
     triage: none,
     help: none,
-    run: none,
+    run: { ...none, base: 0 },
     form: 1,
     review: { height: 1, rows: [], review: undefined },
     checklist: { height: 1, evidence: { height: 1, total: 0 }, question: undefined },

@@ -235,8 +235,8 @@ const endRows = 3;
 
 export interface RunScreen {
   lines: string[];
-  /** Of what was shown, for scrolling. */
-  shown: { height: number; total: number };
+  /** Of what was shown, for scrolling; `base` is where that begins which belongs to the question that stands. */
+  shown: { height: number; total: number; base: number };
 }
 
 /** The box of a run: what it showed, then what it asks or how it ended. At most `height` lines; what was shown scrolls. */
@@ -257,7 +257,7 @@ export function runScreen(
   if (run.state === 'running' && !run.dialog) {
     const told = [...linesOf(run.shown.filter(({ kind }) => kind !== 'item')), ...tailLines(run, theme, room)];
     const lines = runningLines(run, { theme, room, height, step, told });
-    return { lines, shown: { height: lines.length, total: lines.length } };
+    return { lines, shown: { height: lines.length, total: lines.length, base: 0 } };
   }
   const { scrolled, ask } =
     run.dialog?.kind === 'confirm'
@@ -281,11 +281,12 @@ export function runScreen(
   const all = [...(below ? [] : [...left, '']), ...linesOf(run.shown), ...tail, ...scrolled];
   const shownRoom = Math.max(0, height - bottom.length - (bottom.length > 0 && all.length > 0 ? 1 : 0));
   const shownHeight = Math.min(all.length, shownRoom);
-  const top = Math.max(0, Math.min(run.scroll, all.length - shownHeight));
+  const base = run.dialog ? linesOf(run.shown.slice(0, run.answeredAt)).length : 0;
+  const top = Math.max(0, Math.min(base + run.scroll, all.length - shownHeight));
   const visible = all.slice(top, top + shownHeight);
   return {
     lines: [...visible, ...(visible.length > 0 && bottom.length > 0 ? [''] : []), ...bottom],
-    shown: { height: shownHeight, total: all.length },
+    shown: { height: shownHeight, total: all.length, base },
   };
 }
 

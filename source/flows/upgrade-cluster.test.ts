@@ -77,7 +77,7 @@ describe('looking (R73)', () => {
       'node worker-3': 'todo',
     });
     expect(items['webhooks']?.summary).toMatch(/nobody is behind policy\/policy-webhook/);
-    expect(items['deprecated']?.summary).toMatch(/flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3, gone in 1\.32/);
+    expect(items['deprecated']?.summary).toMatch(/^gone in 1\.32, and still used: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/);
     expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is served no more/);
     expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
     expect(items['pods']?.evidence.join(' ')).toMatch(/web\/report-.*CrashLoopBackOff, 412 restarts/);

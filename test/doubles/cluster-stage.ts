@@ -69,7 +69,7 @@ export class ClusterStage {
 
   async close(): Promise<void> {
     await this.#served?.close();
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
   get url(): string {

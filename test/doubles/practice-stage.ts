@@ -53,7 +53,8 @@ export class PracticeStage {
     await this.deck.close();
     await this.#rehearsing.close();
     await this.access.close();
-    await rm(this.#home, { recursive: true, force: true });
+    // Sockets of what is ending come and go for a moment.
+    await rm(this.#home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
   /** Where this installation keeps everything of its own. */

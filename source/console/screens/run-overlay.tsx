@@ -23,9 +23,11 @@ export function RunOverlay({ size }: { size: Size }) {
   // A box that grew with every line would jump.
   if (running) while (lines.length < Math.min(size.rows - 8, 14)) lines.push('');
   const room = run.dialog || running ? most : Math.min(most, Math.max(44, ...lines.map(styledWidth)));
+  // Below a question the footer has no room for it.
+  const how = run.dialog ? `${keymap.keyOf('page-down')}  ` : '';
   const foot =
     shown.total > shown.height
-      ? theme.paint('faint', `${Math.min(run.scroll, shown.total - shown.height) + shown.height} of ${shown.total}`)
+      ? theme.paint('faint', `${how}${Math.min(shown.base + run.scroll, shown.total - shown.height) + shown.height} of ${shown.total}`)
       : '';
   const edgeRole = run.dialog?.kind === 'confirm' ? 'warn' : run.state === 'failed' ? 'bad' : undefined;
   return (

@@ -1,0 +1,168 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { ClusterStage } from '../../test/doubles/cluster-stage.ts';
+import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import type { FlowInput } from '../flows/flow.ts';
+import type { ClusterOptions } from '../practice/cluster/cluster.ts';
+import { misfits, openRig } from './rig/rig.tsx';
+
+const size = { columns: 80, rows: 24 };
+let stage: ClusterStage;
+afterEach(() => stage?.close());
+
+/** The real walk on a practice cluster, whose budgets have room, with the console in front. */
+async function openWalk(cluster: ClusterOptions, options: FlowInput['options'] = {}) {
+  stage = await ClusterStage.open(cluster);
+  for (const name of ['postgres', 'queue-old'])
+    await stage.ask(`/apis/policy/v1/namespaces/data/poddisruptionbudgets/${name}`, { method: 'DELETE' });
+  const screen = await openRig({
+    size,
+    flows: {
+      upgrade: async (operator, _input, signal) => {
+        stage.operator = operator as OperatorDouble;
+        return (await stage.run(['practice'], options, signal)).message;
+      },
+    },
+  });
+  const begin = async () => {
+    await screen.press(':');
+    await screen.type('walk through');
+    await screen.sees('Walk through an upgrade');
+    await screen.press('enter');
+  };
+  await begin();
+  return { screen, begin };
+}
+const skip = ['webhooks=off for the night', 'deprecated=our own controller is moved next week'];
+
+describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout: 120_000 }, () => {
+  test('kubeadm: where it is, the release, what is in the way skipped for reasons, a snapshot, then all nodes', async () => {
+    const { screen } = await openWalk({});
+    await screen.sees('Where it is', 'API server', 'kubeadm', 'To which release?', 'v1.32.3', 'quarterdeck upgrade', /PgDn {2}\d+ of \d+/);
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    // One that would skip a minor is not taken.
+    await screen.press('ctrl+u');
+    await screen.type('1.33.0');
+    await screen.press('enter');
+    await screen.sees('skips 1.32');
+    await screen.press('ctrl+u');
+    await screen.type('1.32.4');
+    await screen.press('enter');
+    await screen.sees('3 blocked', 'Deprecated APIs in use: blocked', 'Upgrade practice from v1.31.6 to v1.32.4?', 's skip this');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('s');
+    await screen.sees('Why is "Deprecated APIs in use" skipped?');
+    await screen.type('moved next week');
+    await screen.press('enter');
+    await screen.sees('2 blocked', 'Webhooks: blocked');
+    await screen.press('s');
+    await screen.sees('Why is "Webhooks" skipped?');
+    await screen.type('off for the night');
+    await screen.press('enter');
+    await screen.sees('1 blocked', 'Enter take an etcd snapshot now');
+    await screen.press('enter');
+    await screen.sees(/Enter go on/);
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('enter');
+    // What there is no way back from is asked for.
+    await screen.sees('Upgrade the control plane on cp-1 to v1.32.4', 'no way back', 'y yes, do it');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('y');
+    await screen.sees('Drain worker-2', /loses what it keeps in emptyDir/);
+    await screen.press('y');
+    await screen.sees('practice is at v1.32.4: the control plane and 4 nodes.');
+    expect(Object.values(await stage.nodes())).toEqual(Array.from({ length: 4 }, () => ({ kubelet: 'v1.32.4', cordoned: false })));
+  });
+
+  test('Esc at the checklist says that nothing was upgraded, and how it goes on; begun again it does', async () => {
+    const { screen, begin } = await openWalk({}, { to: '1.32.4' });
+    await screen.sees('Upgrade practice from v1.31.6 to v1.32.4?', 'Esc leave');
+    await screen.press('esc');
+    await screen.sees('Nothing was upgraded.');
+    await begin();
+    await screen.sees('Upgrade practice from v1.31.6 to v1.32.4?');
+    await screen.press('esc');
+    await screen.sees('Nothing was upgraded.');
+  });
+
+  test('k3s: its own snapshot, then each server by hand with the command on the screen; Esc there says what remains', async () => {
+    const { screen, begin } = await openWalk({ maker: 'k3s', servers: 2 }, { to: '1.32.4', skip });
+    await screen.sees('1 blocked', 'Enter take an etcd snapshot now');
+    await screen.press('enter');
+    await screen.sees(/Enter go on/);
+    await screen.press('enter');
+    // Why it is by hand stands above the question, whatever was shown before.
+    await screen.sees(
+      'To be run on cp-1, as root (by hand: its installer forgets options',
+      'Have they been run on cp-1?',
+      'https://get.k3s.io',
+    );
+    await screen.misses('WHAT ');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await stage.cluster.onNode('cp-1', "curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='v1.32.4+k3s1' sh -s - server".split(' '));
+    await screen.press('enter');
+    await screen.sees('Have they been run on cp-2?');
+    await screen.press('esc');
+    await screen.sees('1 of 5 steps done.');
+    await begin();
+    await screen.sees('Go on with the nodes of practice, to v1.32.4+k3s1?', /Enter go on/);
+    await screen.press('enter');
+    await screen.sees('Have they been run on cp-2?');
+    await screen.press('esc');
+    await screen.sees('1 of 5 steps done.');
+  });
+
+  test('Talos: one command for all nodes', async () => {
+    const { screen } = await openWalk({ maker: 'talos' }, { to: '1.32.4', skip });
+    await screen.sees('Enter take an etcd snapshot now');
+    await screen.press('enter');
+    await screen.sees(/Enter go on/);
+    await screen.press('enter');
+    await screen.sees('Upgrade Kubernetes on all nodes to v1.32.4', 'upgrade-k8s --to 1.32.4', 'y yes, do it');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('y');
+    await screen.sees('practice is at v1.32.4: the control plane and 4 nodes.');
+  });
+});
+
+let practice: PracticeStage | undefined;
+afterAll(() => practice?.close());
+
+test('the upgrade of a component in the console: what comes before is confirmed, left there, and gone on with (R84)', {
+  timeout: 120_000,
+}, async () => {
+  const opened = await PracticeStage.open();
+  practice = opened;
+  const id = 'secrets-manager-path';
+  const report = join(opened.access.folder, 'report.md');
+  const screen = await openRig({
+    size,
+    flows: {
+      upgrade: async (operator) =>
+        (await opened.run('upgrade', '', { words: [id], options: { report } }, { operator: operator as OperatorDouble })).message,
+    },
+  });
+  const begin = async () => {
+    await screen.press(':');
+    await screen.type('walk through');
+    await screen.sees('Walk through an upgrade');
+    await screen.press('enter');
+  };
+  await begin();
+  await screen.sees('Take a snapshot of its storage first', 'It is done', 'Skip it', 'Leave it here');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('enter');
+  await screen.sees(/share/, 'It is done');
+  await screen.press('esc');
+  await screen.sees(`${id} was not updated.`);
+  await screen.press('enter');
+  await begin();
+  // The first one is kept.
+  await screen.sees(/share/, 'It is done');
+  await screen.press('enter');
+  await screen.sees(`Update ${id}?`, 'Enter go on');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees(`${id} was not updated.`);
+});
