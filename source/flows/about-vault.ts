@@ -30,7 +30,13 @@ export const unsealAbout: FlowAbout = {
     'Takes key shares, one at a time and never shown, until the secrets manager has as many as it needs. Who holds only one of them gives that one and leaves: the others go on, here or at another console. Nodes of one cluster are given the same shares, typed once.',
   right: 'operate',
   resumes: true,
-  flags: { also: { meaning: 'the node of the same cluster on this host too; may be given again', value: 'HOST', repeats: true } },
+  flags: {
+    also: {
+      meaning: 'the node of the same cluster on this host too (HOST/PROJECT/COMPONENT where it has several); may be given again',
+      value: 'HOST',
+      repeats: true,
+    },
+  },
   offered: isSealed,
 };
 

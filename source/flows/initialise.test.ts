@@ -37,7 +37,7 @@ class Holders extends OperatorDouble {
 const walkAway = (): never => {
   throw new Fault({ code: 'interrupted.cancelled', message: 'Left.', remedy: 'Come back.' });
 };
-const component = componentView(id, { speaks: 'vault', word: 'not initialised' });
+const component = componentView(id, { project: id, speaks: 'vault', word: 'not initialised' });
 const status = async () => (await fetch(`${server.url}/v1/sys/seal-status`)).json() as Promise<Record<string, unknown>>;
 
 async function run(holders: Holders) {

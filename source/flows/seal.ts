@@ -1,7 +1,7 @@
 import { sealAbout } from './about-vault.ts';
 import type { Flow } from './flow.ts';
 import { componentOf } from './service-targets.ts';
-import { tokenFor } from './vault-open.ts';
+import { targetOfVault, tokenFor } from './vault-open.ts';
 import { secretsManagerOf } from './vault-target.ts';
 
 export const seal: Flow = {
@@ -11,7 +11,7 @@ export const seal: Flow = {
     const manager = await secretsManagerOf(world, component, session.signal);
     const { sealed, initialized, threshold, shares, recoverySeal, type } = await manager.seal(session.signal);
     if (sealed) return { message: `${component.id} is ${initialized ? 'sealed' : 'not initialised, and sealed'} already.` };
-    const target = { host: input.place, component: component.id };
+    const target = targetOfVault(component, input.place);
     const { token } = session.rehearsing ? { token: '' } : await tokenFor(session, world, target, { may: 'sudo on sys/seal' });
     await session.act({
       id: 'seal',

@@ -26,10 +26,17 @@ const readyLimitMs = 60_000;
 const againMs = 500;
 
 /** The containers of a component that compose made, by service. */
-export async function targetOf(world: FlowWorld, place: string, entry: CatalogEntry, signal: AbortSignal): Promise<CallTarget> {
+export async function targetOf(
+  world: FlowWorld,
+  place: string,
+  entry: CatalogEntry,
+  signal: AbortSignal,
+  /** The compose project alone that is meant, where a host can have the component several times. */
+  project = '',
+): Promise<CallTarget> {
   const engine = world.engineOf(place);
   const views = world.fleet.snapshot().components.filter((view) => view.host === place && view.id === entry.id);
-  const projects = new Set([entry.id, ...views.map(({ project }) => project)]);
+  const projects = new Set(project === '' ? [entry.id, ...views.map((view) => view.project)] : [project]);
   const containers = new Map<string, ContainerDetail>();
   const all = await engine.list(signal);
   for (const container of all) {

@@ -3,6 +3,7 @@ import { type Listening, listen } from '../../test/contract/listening.ts';
 import { Holders, VaultStage } from '../../test/doubles/vault-stage.ts';
 import { createSecretsManager, type SecretsManager } from '../practice/secrets-manager/secrets-manager.ts';
 import { unseal } from './unseal.ts';
+import { vaultLogin, vaultToken } from './vault-login.ts';
 
 let stage: VaultStage;
 let other: SecretsManager;
@@ -108,4 +109,38 @@ test('a server that goes away in the middle is waited for, and what became of th
   const { message } = await stage.run(unseal, holders, {}, 'sealed 0/3');
   expect(message).toBe('vault is unsealed.');
   expect(holders.texts().join(' ')).toMatch(/the count starts over/);
+});
+
+test('two on one host: each is asked for itself, and a node of the same cluster gets the same shares', async () => {
+  await join();
+  const beside = stage.addBeside('vault-two', node.url);
+  const holders = new Holders({ share: three(), nodes: () => [beside.key] });
+  const { message } = await stage.run(unseal, holders, {}, 'sealed 0/3');
+  expect(holders.asked.find(({ id }) => id === 'nodes')).toMatchObject({
+    choices: expect.arrayContaining([expect.objectContaining({ value: 'local/vault-two/vault', label: 'vault of the project vault-two' })]),
+  });
+  expect(message).toBe('vault is unsealed. Unsealed too: vault of the project vault-two.');
+  expect(await nodeStatus()).toMatchObject({ sealed: false });
+  expect(await stage.ask('GET', 'sys/seal-status')).toMatchObject({ sealed: false });
+  await stage.ask('PUT', 'sys/seal');
+  await at(node.url)('PUT', 'sys/seal', undefined, stage.token);
+  const named = new Holders({ share: three() }, 'unattended');
+  await stage.run(unseal, named, { options: { also: ['local/vault-two/vault'] } }, 'sealed 0/3');
+  expect(await nodeStatus()).toMatchObject({ sealed: false });
+});
+
+test('two of different clusters on one host: each keeps a token of its own', async () => {
+  await stage.unseal();
+  for (const key of other.shares.slice(0, 3)) await at(node.url)('PUT', 'sys/unseal', JSON.stringify({ key }));
+  const beside = stage.addBeside('vault-two', node.url);
+  const keep = { method: 'token', keep: 'yes' };
+  await stage.run(vaultLogin, new Holders({ ...keep, token: stage.token }));
+  stage.stage.operator = new Holders({ ...keep, token: other.rootToken });
+  await stage.stage.run(vaultLogin, beside);
+  expect((await stage.stage.vault.list()).map(({ name }) => name)).toEqual([
+    'local/vault.login/TOKEN',
+    'local/vault-two.vault.login/TOKEN',
+  ]);
+  stage.stage.operator = new Holders({}, 'unattended');
+  expect((await stage.stage.run(vaultToken, beside)).data).toMatchObject({ policies: ['root'] });
 });

@@ -15,11 +15,15 @@ const againMs = 500;
 export interface SealedNode {
   component: ComponentView;
   manager: SecretsManager;
+  /** Tells it apart from the one that is unsealed first. */
+  name: string;
 }
 
 export interface NodeOutcome {
   host: string;
   component: string;
+  /** For sentences. */
+  name: string;
   sealed: boolean;
   progress: number;
   threshold: number;
@@ -34,7 +38,7 @@ export async function chooseNodes(session: Session, input: FlowInput, world: Flo
   const named = Array.isArray(written) ? (written as readonly string[]) : typeof written === 'string' ? [written] : [];
   if (named.length === 0 && !session.attended) return [];
   const nodes = await sealedNodes(session, input, world, first);
-  const unknown = named.find((host) => !nodes.some(({ component }) => component.host === host));
+  const unknown = named.find((name) => !nodes.some(({ component }) => isNamed(component, name)));
   if (unknown !== undefined) {
     throw new Fault({
       code: 'usage.host',
@@ -42,24 +46,33 @@ export async function chooseNodes(session: Session, input: FlowInput, world: Flo
       remedy:
         nodes.length === 0
           ? 'No other host has one.'
-          : `These have one: ${nodes.map(({ component }) => cleanLine(component.host)).join(', ')}.`,
+          : `These have one: ${nodes.map(({ component }) => cleanLine(component.host === input.place ? component.key : component.host)).join(', ')}.`,
     });
   }
-  if (named.length > 0) return nodes.filter(({ component }) => named.includes(component.host));
+  if (named.length > 0) return nodes.filter(({ component }) => named.some((name) => isNamed(component, name)));
   if (nodes.length === 0) return [];
   const same = nodes.filter(({ component }) => component.id === input.component?.id);
   const chosen = await session.ask.several({
     id: 'nodes',
     label: 'Give the same key shares to these too?',
     help: 'Nodes of one cluster open with the same shares, each for itself. Choose none that is not of this cluster: it would be given shares that are not its own.',
-    choices: nodes.map(({ component }) => ({
+    choices: nodes.map(({ component, name }) => ({
       value: component.key,
-      label: `${component.id} on ${component.host}`,
+      label: name,
       detail: component.word,
     })),
     initial: same.map(({ component }) => component.key),
   });
   return nodes.filter(({ component }) => chosen.includes(component.key));
+}
+
+/** `HOST`, or for one of several on a host `HOST/PROJECT/COMPONENT`. */
+function isNamed({ host, key }: ComponentView, name: string): boolean {
+  return name === host || name === key;
+}
+
+function nameOf({ id, host, project }: ComponentView, place: string): string {
+  return cleanLine(host === place ? `${id} of the project ${project}` : `${id} on ${host}`);
 }
 
 async function sealedNodes(session: Session, input: FlowInput, world: FlowWorld, first: SealStatus): Promise<SealedNode[]> {
@@ -69,7 +82,9 @@ async function sealedNodes(session: Session, input: FlowInput, world: FlowWorld,
     try {
       const manager = await secretsManagerOf(world, component, session.signal);
       const { sealed, initialized, threshold, shares } = await manager.seal(session.signal);
-      if (sealed && initialized && threshold === first.threshold && shares === first.shares) found.push({ component, manager });
+      if (sealed && initialized && threshold === first.threshold && shares === first.shares) {
+        found.push({ component, manager, name: nameOf(component, input.place) });
+      }
     } catch (thrown) {
       // One that does not answer is no reason to leave the others sealed; it is seen in the list.
       if (!(thrown instanceof Fault) || session.signal.aborted) throw thrown;
@@ -81,17 +96,17 @@ async function sealedNodes(session: Session, input: FlowInput, world: FlowWorld,
 /** Gives what was typed to one more node. What others gave there is used, and what does not belong to it shows as it does everywhere. */
 export async function openNode(
   session: Session,
-  { component, manager }: SealedNode,
+  { component, manager, name }: SealedNode,
   shares: readonly string[],
   number: number,
 ): Promise<NodeOutcome> {
-  const title = `${component.id} on ${cleanLine(component.host)}`;
+  const title = name;
   const id = `node-${number}`;
   session.show({ kind: 'item', id, title, state: 'running' });
   try {
-    let dropped = await round(session, { component, manager }, shares, `${id}-share`);
+    let dropped = await round(session, { component, manager, name }, shares, `${id}-share`);
     // A share that somebody else had left there can have spoiled the first round, and is gone now.
-    if (dropped) dropped = await round(session, { component, manager }, shares, `${id}-again`);
+    if (dropped) dropped = await round(session, { component, manager, name }, shares, `${id}-again`);
     const status = dropped ? await manager.seal(session.signal) : await settled(session, manager);
     session.show({
       kind: 'item',
@@ -104,11 +119,11 @@ export async function openNode(
           ? `${status.progress} of ${status.threshold} key shares accepted`
           : 'unsealed',
     });
-    return outcomeOf(component, status);
+    return outcomeOf({ component, manager, name }, status);
   } catch (thrown) {
     if (!(thrown instanceof Fault) || session.signal.aborted || thrown.kind !== 'unreachable') throw thrown;
     session.show({ kind: 'item', id, title, state: 'warning', evidence: thrown.message });
-    return { host: component.host, component: component.id, sealed: true, progress: 0, threshold: 0 };
+    return { host: component.host, component: component.id, name, sealed: true, progress: 0, threshold: 0 };
   }
 }
 
@@ -140,6 +155,6 @@ async function settled(session: Session, manager: SecretsManager): Promise<SealS
   return status;
 }
 
-function outcomeOf({ host, id }: ComponentView, { sealed, progress, threshold }: SealStatus): NodeOutcome {
-  return { host, component: id, sealed, progress: sealed ? progress : threshold, threshold };
+function outcomeOf({ component: { host, id }, name }: SealedNode, { sealed, progress, threshold }: SealStatus): NodeOutcome {
+  return { host, component: id, name, sealed, progress: sealed ? progress : threshold, threshold };
 }

@@ -55,19 +55,20 @@ export const unseal: Flow = {
       const last = await giveShares(attempt, begun);
       const others: NodeOutcome[] = [];
       for (const [at, node] of nodes.entries()) others.push(await openNode(session, node, attempt.held ?? [], at + 1));
-      return outcomeOf(component.id, last, others);
+      return outcomeOf(component.id, last, others, input.place);
     } finally {
       attempt.held?.splice(0);
     }
   },
 };
 
-function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[]): FlowOutcome {
+function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[], place: string): FlowOutcome {
   const opened = last.sealed ? `${id} has ${last.progress} of ${last.threshold} key shares, and is still sealed.` : `${id} is unsealed.`;
-  const data = { ...dataOf(last), ...(others.length > 0 && { nodes: others }) };
+  const nodes = others.map(({ name: _, ...node }) => node);
+  const data = { ...dataOf(last), ...(nodes.length > 0 && { nodes }) };
   if (others.length === 0) return { message: opened, data };
   const [open, sealed] = [others.filter((one) => !one.sealed), others.filter((one) => one.sealed)].map((some) =>
-    some.map(({ host }) => host),
+    some.map(({ host, name }) => (host === place ? name : host)),
   );
   const parts = [
     open && open.length > 0 ? ` Unsealed too: ${open.join(', ')}.` : '',

@@ -15,7 +15,18 @@ export interface OpenVault {
   manager: SecretsManager;
   status: SealStatus;
   /** Of an act. */
-  target: { host: string; component: string };
+  target: VaultTarget;
+}
+
+export interface VaultTarget {
+  host: string;
+  component: string;
+  /** Where it is not called like the component: a host can have several. */
+  project?: string;
+}
+
+export function targetOfVault({ id, project }: ComponentView, host: string): VaultTarget {
+  return { host, component: id, ...(project !== '' && project !== id && { project }) };
 }
 
 /** Throws `refused.sealed` and `refused.notInitialised`: behind the seal nothing can be asked. */
@@ -38,23 +49,24 @@ export async function openVaultOf(session: Session, input: FlowInput, world: Flo
       remedy: `quarterdeck unseal ${component.id}`,
     });
   }
-  return { component, place, manager, status, target: { host: input.place, component: component.id } };
+  return { component, place, manager, status, target: targetOfVault(component, input.place) };
 }
 
 /** What "vault login" keeps a token under: beside the secrets of the component, not among them, since those go into its backups. */
-export function keptTokenName({ host, component }: OpenVault['target']): SecretName {
-  return `${host}/${component}.login/TOKEN`;
+export function keptTokenName({ host, component, project }: VaultTarget): SecretName {
+  return `${host}/${project === undefined ? '' : `${project}.`}${component}.login/TOKEN`;
 }
 
 /**
  * The token that something is done with: typed, or, where nothing is typed, the one that "vault login" keeps. It goes into a header and nowhere else.
  * @param may what its policy has to allow, for the help: `sudo on sys/seal`
+ * @param next what is asked for afterwards, where that is more than one would think
  */
 export async function tokenFor(
   session: Session,
   world: FlowWorld,
   target: OpenVault['target'],
-  { may, id = 'token', label }: { may: string; id?: string; label?: string },
+  { may, id = 'token', label, next = '' }: { may: string; id?: string; label?: string; next?: string },
 ): Promise<{ token: string; isKept: boolean }> {
   let typed = '';
   let unanswered: unknown;
@@ -62,7 +74,7 @@ export async function tokenFor(
     typed = await session.ask.secret({
       id,
       label: label ?? `Token for ${target.component}`,
-      help: `It needs ${may}. It goes into a header, and is not kept here. Empty takes the one that "vault login" keeps.`,
+      help: `It needs ${may}. It goes into a header, and is not kept here. Empty takes the one that "vault login" keeps.${next === '' ? '' : ` ${next}`}`,
     });
   } catch (thrown) {
     // With nobody there the kept one is what is meant.

@@ -13,7 +13,7 @@ export const vaultList: Flow = {
   ...vaultListAbout,
   async run(session, input, world) {
     const { place, target } = await openVaultOf(session, input, world);
-    const { token } = await tokenFor(session, world, target, { may: 'list there' });
+    const { token } = await tokenFor(session, world, target, { may: pathOf(input) === undefined ? 'to see its engines' : 'list there' });
     const paths = new VaultPaths(place, token);
     const folder = pathOf(input);
     if (folder === undefined) return listEngines(session, paths);
@@ -47,7 +47,9 @@ export const vaultRead: Flow = {
   async run(session, input, world) {
     const vault = await openVaultOf(session, input, world);
     const version = versionOf(input);
-    const { token } = await tokenFor(session, world, vault.target, { may: 'read there' });
+    const { token } = await tokenFor(session, world, vault.target, {
+      may: pathOf(input) === undefined ? 'read on the path that you choose next' : 'read there',
+    });
     const paths = new VaultPaths(vault.place, token);
     const path = pathOf(input) ?? (await choosePath(session, paths));
     const shown = cleanLine(path);

@@ -77,7 +77,10 @@ async function generationOf(session: Session, world: FlowWorld, { place, target 
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== 'refused.ceremony') throw thrown;
   }
-  const { token } = await tokenFor(session, world, target, { may: 'sudo on sys/generate-root-token/*' });
+  const { token } = await tokenFor(session, world, target, {
+    may: 'sudo on sys/generate-root-token/*',
+    next: 'Then as many key shares are asked for as unseal it.',
+  });
   return RootGeneration.open(place, token, session.signal);
 }
 

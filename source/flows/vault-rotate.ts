@@ -22,7 +22,10 @@ export const vaultRotate: Flow = {
     const { component, place, manager, status, target } = vault;
     const recovery = status.recoverySeal;
     if (session.rehearsing) return rehearsed(session, vault);
-    const { token } = await tokenFor(session, world, target, { may: 'sudo on sys/rotate/root/*' });
+    const { token } = await tokenFor(session, world, target, {
+      may: `sudo on sys/rotate/${recovery ? 'recovery' : 'root'}/*`,
+      next: 'Then the shares in force are asked for.',
+    });
     const rotation = await ShareRotation.open(place, { token, recovery }, session.signal);
     const begun = await beginRotation(session, rotation, vault);
     if (begun === 'in force') return inForceAlready(component.id, status);

@@ -22,7 +22,7 @@ export async function vaultPlaceOf(world: FlowWorld, component: ComponentView, s
       remedy: 'Name one that is: quarterdeck catalog list',
     });
   }
-  const target = await targetOf(world, component.host, entry, signal);
+  const target = await targetOf(world, component.host, entry, signal, component.project);
   const address = findAddress(target, port);
   if (typeof address === 'string')
     throw new Fault({ code: 'unreachable.component', message: address, remedy: `Start it: quarterdeck start ${component.id}` });

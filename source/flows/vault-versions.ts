@@ -104,7 +104,9 @@ export const vaultDestroy: Flow = {
 
 async function find(session: Session, input: FlowInput, world: FlowWorld, may: string): Promise<Found> {
   const vault = await openVaultOf(session, input, world);
-  const { token } = await tokenFor(session, world, vault.target, { may });
+  const { token } = await tokenFor(session, world, vault.target, {
+    may: pathOf(input) === undefined ? may.replace(/ there$/, ' on the path that you choose next') : may,
+  });
   const paths = new VaultPaths(vault.place, token);
   const path = pathOf(input) ?? (await choosePath(session, paths));
   const engine = await paths.engineOf(path, session.signal);

@@ -130,6 +130,17 @@ export class VaultStage {
     return node;
   }
 
+  /** One more on the same host: a compose project of its own. */
+  addBeside(project: string, url: string): ComponentView {
+    publish(this.stage.engine, url, project);
+    const node = vaultView('sealed 0/3', 'local', project);
+    this.stage.fleet.current = {
+      ...this.stage.fleet.current,
+      components: [...this.stage.fleet.current.components, vaultView('sealed 0/3'), node],
+    };
+    return node;
+  }
+
   async close(): Promise<void> {
     await this.server.close();
     await this.stage.host?.close();
@@ -174,13 +185,13 @@ export class VaultStage {
   }
 }
 
-function vaultView(word: string, host = 'local'): ComponentView {
-  return componentView(vaultId, { key: `${host}/stack/${vaultId}`, host, speaks: 'vault', word });
+function vaultView(word: string, host = 'local', project = vaultId): ComponentView {
+  return componentView(vaultId, { key: `${host}/${project}/${vaultId}`, host, project, speaks: 'vault', word });
 }
 
-function publish(engine: EngineDouble, url: string): void {
-  engine.add('openbao', {
-    labels: composeLabels(vaultId, 'openbao'),
+function publish(engine: EngineDouble, url: string, project = vaultId): void {
+  engine.add(project === vaultId ? 'openbao' : `${project}-openbao`, {
+    labels: composeLabels(project, 'openbao'),
     ports: [{ address: '127.0.0.1', hostPort: Number(new URL(url).port), containerPort: 8200, protocol: 'tcp' }],
   });
 }
