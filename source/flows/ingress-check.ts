@@ -54,6 +54,17 @@ function ruleCells(rule: IngressRule | undefined, at: number | undefined): strin
   return [String(at + 1), rule.hostname || 'every name', rule.path || 'every path', rule.service].map(cleanLine);
 }
 
+async function ownFile(session: Session, word: string): Promise<{ text: string; file: string }> {
+  const path = resolve(expandHome(word, homedir()));
+  const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });
+  if (bytes) return { text: new TextDecoder().decode(bytes), file: cleanLine(word) };
+  throw new Fault({
+    code: 'usage.file',
+    message: `There is no file ${cleanLine(path)}.`,
+    remedy: 'Name the configuration of the tunnel, or nothing for the deployed one.',
+  });
+}
+
 async function configFile(
   session: Session,
   input: FlowInput,
@@ -64,19 +75,18 @@ async function configFile(
   const [word, ...addresses] = words;
   // An address in the place of the file: that of the deployed tunnel is meant.
   const isAddress = word !== undefined && /^https?:\/\//i.test(word);
-  if (word !== undefined && !isAddress) {
-    const path = resolve(expandHome(word, homedir()));
-    const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });
-    if (!bytes)
-      throw new Fault({
-        code: 'usage.file',
-        message: `There is no file ${cleanLine(path)}.`,
-        remedy: 'Name the configuration of the tunnel, or nothing for the deployed one.',
-      });
-    return { text: new TextDecoder().decode(bytes), file: cleanLine(word), addresses };
-  }
+  if (word !== undefined && !isAddress) return { ...(await ownFile(session, word)), addresses };
   const path = posix.join(await world.stackFolderOf(input.place, session.signal), deployedFile);
   const bytes = await world.hostOf(input.place).files.read(path, { signal: session.signal, limitBytes });
+  if (!bytes && session.attended) {
+    const written = await session.ask.text({
+      id: 'file',
+      label: 'Which configuration?',
+      help: `A file of this machine, as cloudflared reads it. On ${input.place} no outbound tunnel is deployed.`,
+      check: (text) => (text.trim() === '' ? 'Name a file.' : undefined),
+    });
+    return { ...(await ownFile(session, written.trim())), addresses: words };
+  }
   if (!bytes)
     throw new Fault({
       code: 'usage.file',

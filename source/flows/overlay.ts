@@ -67,6 +67,7 @@ export const overlaySign: Flow = {
   ...overlaySignAbout,
   async run(session, input, world) {
     const book = bookOf(world, input.place);
+    await offerAuthority(session, input, world);
     const mesh = await meshOf(book);
     const nowMs = Date.now();
     if (mesh.authority.untilMs < nowMs) throw ended(mesh);
@@ -152,6 +153,20 @@ export const overlaySign: Flow = {
     };
   },
 };
+
+/** Nobody signs without an authority: who sits here makes it first. */
+async function offerAuthority(session: Session, input: FlowInput, world: FlowWorld): Promise<void> {
+  if (!session.attended || session.rehearsing || (await bookOf(world, input.place).read())) return;
+  const name = await session.ask.text({
+    id: 'mesh',
+    label: 'What is the mesh called?',
+    help: `It has no authority yet: one is made first, which is good for ${usualAuthority} (quarterdeck overlay ca).`,
+    initial: 'home mesh',
+    check: (text) => (text.trim() === '' ? 'Give it a name.' : undefined),
+  });
+  const { message } = await overlayCa.run(session, { ...input, words: [name.trim()], options: { for: usualAuthority } }, world);
+  session.show({ kind: 'text', text: message });
+}
 
 /** Where the mesh of this host has its files. */
 async function installFolder(session: Session, { place }: FlowInput, world: FlowWorld): Promise<{ host: Host; folder: string }> {

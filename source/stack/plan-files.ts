@@ -1,3 +1,4 @@
+import { readEnv } from './env-file.ts';
 import type { FileChange } from './model.ts';
 import type { PlanRequest } from './plan.ts';
 import { hashOf } from './read-deployment.ts';
@@ -65,8 +66,8 @@ export function planFiles(request: PlanRequest): PlannedFiles {
   };
   add('compose.yaml', deployment?.compose, rendered.compose);
   const envBefore = deployment && deployment.envText !== '' ? deployment.envText : undefined;
-  if (envBefore !== undefined || Object.keys(answers.values).length > 0 || edited['.env'] !== undefined)
-    add('.env', envBefore, rendered.env);
+  const isNeeded = Object.keys(answers.values).length > 0 || Object.keys(readEnv(rendered.env).values).length > 0;
+  if (envBefore !== undefined || isNeeded || edited['.env'] !== undefined) add('.env', envBefore, rendered.env);
   const texts: Record<string, string> = { ...deployment?.files };
   for (const [path, text] of Object.entries({ ...rendered.files, ...pickFiles(edited) })) {
     const before = deployment?.files[path];
