@@ -1,53 +1,23 @@
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from './ask.ts';
+import { offerControlServer } from './control-server.ts';
 import { type DeployStage, setStage } from './deploy-stage.ts';
 import { launcher, statusUntil } from './operator.ts';
 import { describeReal } from './real-engines.ts';
 import { findServer } from './real-server.ts';
 import { runProgram } from './scripts.ts';
 import { findFreePort } from './stack.ts';
-import { asInTheCatalog, makeStandIn, type StandIn } from './stand-ins.ts';
 
 const id = 'mesh-control-server';
-const { program = '', missing } = findServer('headscale');
-
-/** The real program under the name of its image, which like that one has nothing else to do. */
-const controlServer = async (): Promise<StandIn> => ({
-  name: 'headscale/headscale',
-  tag: 'latest',
-  from: 'busybox:latest',
-  files: { 'usr/bin/headscale': await readFile(program) },
-  changes: ['ENTRYPOINT ["headscale"]', 'CMD []'],
-});
-const page: StandIn = {
-  name: 'ghcr.io/tale/headplane',
-  tag: 'latest',
-  from: 'busybox:latest',
-  files: { 'www/admin/healthz': '{"status":"OK"}\n' },
-  changes: ['CMD ["httpd","-f","-p","3000","-h","/www"]'],
-};
+const { missing } = findServer('headscale');
 
 describe.skipIf(missing)(`the mesh control server${missing ? ` (${missing})` : ''}`, () => {
   describeReal('docker', 'with a real Headscale in its container', (engine) => {
     let stage: DeployStage;
 
     beforeAll(async () => {
-      await makeStandIn(engine, await controlServer());
-      await makeStandIn(engine, page);
       stage = await setStage(engine);
-      const files = await asInTheCatalog('vpn', id);
-      const config = `${id}/files/headscale/config.yaml`;
-      // The relays of others are on the internet; one of its own needs nobody.
-      const relay =
-        '{enabled: true, region_id: 999, region_code: t, region_name: t, stun_listen_addr: "127.0.0.1:3478", private_key_path: /var/lib/headscale/derp.key, automatically_add_embedded_derp_region: true, ipv4: 127.0.0.1}';
-      const local = (files[config] ?? '')
-        .replace(/server:\n\s+enabled: false/, `server: ${relay}`)
-        .replace(/urls:\n\s+- \S+/, 'urls: []')
-        .replace('disable_check_updates: false', 'disable_check_updates: true')
-        .replace('auto_update_enabled: true', 'auto_update_enabled: false');
-      expect(local).toContain('region_id: 999');
-      await stage.catalog({ ...files, [config]: local });
+      await offerControlServer(engine, stage);
     });
     afterAll(() => stage?.leave());
 
