@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { breakOffs } from '../../test/doubles/break-offs.ts';
 import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
 import { componentView } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { answering } from '../../test/doubles/walking-away.ts';
 import type { ExecResult } from '../engine/engine.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { caInspect } from './ca-inspect.ts';
@@ -136,6 +138,30 @@ describe('issuing a certificate', () => {
     const { message } = await issue(['nas.lan', '192.168.1.10']);
     expect(message).toMatch(/is there, for these names, and valid/);
     expect(readFileSync(join(place(), 'nas.lan.crt'), 'utf8')).toBe(before);
+  });
+
+  test('killed before and after it was signed: gone on with, it is there, and was signed once', async () => {
+    const out = join(folder, 'broken');
+    let signed = 0;
+    const { acts, tries } = await breakOffs(async () => {
+      rmSync(out, { recursive: true, force: true });
+      signed = argvs.length;
+      return {
+        flow: caIssue,
+        operator: () => answering({}),
+        run: (flow, operator, left) => {
+          stage.resume = left?.run;
+          stage.operator = operator as OperatorDouble;
+          return stage.run(flow, component, { words: ['tv.lan'], options: { folder: out } }).finally(() => (stage.resume = undefined));
+        },
+        journal: stage.journal,
+        end: async () => [existsSync(join(out, 'tv.lan.crt')), statSync(join(out, 'tv.lan.key')).mode & 0o777, argvs.length - signed],
+        folders: [],
+        close: async () => {},
+      };
+    });
+    expect(acts).toEqual(['issue tv.lan']);
+    expect(tries.filter(({ problem }) => problem !== undefined)).toEqual([]);
   });
 
   test('what the authority refuses is told with its reason, and no certificate is written', async () => {
