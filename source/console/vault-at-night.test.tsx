@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { VaultStage } from '../../test/doubles/vault-stage.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
@@ -11,6 +11,8 @@ import { vaultWrite } from '../flows/vault-write.ts';
 import type { SecretsManagerOptions } from '../practice/secrets-manager/secrets-manager.ts';
 import type { FlowBody } from './rig/fake-deck.ts';
 import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const id = 'secrets-manager-path';
 const small = { columns: 80, rows: 24 };

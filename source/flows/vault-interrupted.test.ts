@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { breakOffs, type Ground, type Killed, traces } from '../../test/doubles/break-offs.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { Holders, VaultStage } from '../../test/doubles/vault-stage.ts';
@@ -20,6 +20,8 @@ import { vaultRoot } from './vault-root.ts';
 import { vaultRotate } from './vault-rotate.ts';
 import { vaultSnapshot } from './vault-snapshot.ts';
 import { vaultWrite } from './vault-write.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 interface Played {
   words?: readonly string[];

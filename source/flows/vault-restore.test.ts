@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { breakOffs, type Ground, traces } from '../../test/doubles/break-offs.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { Holders, VaultStage, walkAway } from '../../test/doubles/vault-stage.ts';
@@ -9,6 +9,8 @@ import type { FlowInput } from './flow.ts';
 import { unseal } from './unseal.ts';
 import { vaultRestore } from './vault-restore.ts';
 import { vaultSnapshot } from './vault-snapshot.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let stage: VaultStage;
 let folder: string;

@@ -1,10 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { breakOffs, type Ground, traces } from '../../test/doubles/break-offs.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { Holders, VaultStage } from '../../test/doubles/vault-stage.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { vaultRead } from './vault-read.ts';
 import { vaultDelete, vaultDestroy, vaultUndelete, vaultVersions } from './vault-versions.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const path = 'secret/apps/rss-reader';
 let stage: VaultStage;
