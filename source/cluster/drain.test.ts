@@ -79,6 +79,16 @@ describe('a drain', () => {
     });
   });
 
+  test('pods that no budget holds, and that do not end, are named with where to look', async () => {
+    await reopen({ terminationMs: 600_000 });
+    await setSchedulable(grant, api, 'worker-1', false);
+    await expect(drainNode(grant, api, 'worker-1', () => {}, { ...pace, stalledMs: 300 })).rejects.toMatchObject({
+      code: 'failed.drain',
+      message: expect.stringMatching(/^worker-1 stays cordoned: \d pods cannot be moved\. .*web\/shop-\S+ does not end\./),
+      remedy: expect.stringMatching(/^No budget holds them: "kubectl describe pod"/),
+    });
+  });
+
   test('ends with its grant', async () => {
     const over = new AbortController();
     const mine = mintGrant('drain', 'operate', over.signal);

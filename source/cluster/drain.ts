@@ -174,7 +174,10 @@ function stalled(node: string, left: readonly KubePod[], refused: readonly Refus
   return new Fault({
     code: 'failed.drain',
     message: `${node} stays cordoned: ${countText(left.length, 'pod')} cannot be moved. ${told.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
-    remedy: 'Give its budget more room (another replica, maxUnavailable), then go on.',
+    remedy:
+      refused.length > 0
+        ? 'Give its budget more room (another replica, maxUnavailable), then go on.'
+        : 'No budget holds them: "kubectl describe pod" says what does (a finalizer, a volume, a program that ignores being asked to end).',
   });
 }
 

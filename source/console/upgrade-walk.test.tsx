@@ -8,6 +8,7 @@ import type { ClusterOptions } from '../practice/cluster/cluster.ts';
 import { misfits, openRig } from './rig/rig.tsx';
 
 const size = { columns: 80, rows: 24 };
+const patienceMs = 60_000;
 let stage: ClusterStage;
 afterEach(() => stage?.close());
 
@@ -18,6 +19,7 @@ async function openWalk(cluster: ClusterOptions, options: FlowInput['options'] =
     await stage.ask(`/apis/policy/v1/namespaces/data/poddisruptionbudgets/${name}`, { method: 'DELETE' });
   const screen = await openRig({
     size,
+    patienceMs,
     flows: {
       upgrade: async (operator, _input, signal) => {
         stage.operator = operator as OperatorDouble;
@@ -42,11 +44,11 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('Where it is', 'API server', 'kubeadm', 'To which release?', 'v1.32.3', 'quarterdeck upgrade', /PgDn {2}\d+ of \d+/);
     expect(misfits(screen.frame(), size)).toEqual([]);
     // One that would skip a minor is not taken.
-    await screen.press('ctrl+u');
+    await screen.send('\x15');
     await screen.type('1.33.0');
     await screen.press('enter');
     await screen.sees('skips 1.32');
-    await screen.press('ctrl+u');
+    await screen.send('\x15');
     await screen.type('1.32.4');
     await screen.press('enter');
     await screen.sees('3 blocked', 'Deprecated APIs in use: blocked', 'Upgrade practice from v1.31.6 to v1.32.4?', 's skip this');
@@ -138,6 +140,7 @@ test('the upgrade of a component in the console: what comes before is confirmed,
   const report = join(opened.access.folder, 'report.md');
   const screen = await openRig({
     size,
+    patienceMs,
     flows: {
       upgrade: async (operator) =>
         (await opened.run('upgrade', '', { words: [id], options: { report } }, { operator: operator as OperatorDouble })).message,

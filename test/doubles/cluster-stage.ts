@@ -19,7 +19,7 @@ import { OperatorDouble } from './operator-double.ts';
 import { SecretStoreDouble } from './secret-store-double.ts';
 
 /** Nothing waits for long. */
-const pace: WalkPace = { drain: { everyMs: 20, againMs: 30, stalledMs: 600 }, lookMs: 20, backMs: 10_000 };
+const pace: WalkPace = { drain: { everyMs: 20, againMs: 30, stalledMs: 20_000 }, lookMs: 20, backMs: 10_000 };
 
 /** A practice cluster in a hurry behind a real socket, and the walk on it with a real session. */
 export class ClusterStage {

@@ -59,6 +59,8 @@ export interface RigOptions {
   /** What scanners found. */
   triage?: TriageSource;
   now?: () => number;
+  /** For flows that really do what they say, which takes as long as the machine is busy. */
+  patienceMs?: number;
 }
 
 export interface Rig {
@@ -145,7 +147,10 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
         finish();
       };
       const look = () => met(frame()) && done(resolve);
-      const timer = setTimeout(() => done(() => reject(new Error(`waited for ${what}; the screen is\n${frame()}`))), patienceMs);
+      const timer = setTimeout(
+        () => done(() => reject(new Error(`waited for ${what}; the screen is\n${frame()}`))),
+        options.patienceMs ?? patienceMs,
+      );
       watchers.add(look);
       look();
     });
