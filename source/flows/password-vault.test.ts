@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askProduct } from '../../test/doubles/ask-product.ts';
+import { disturbed, Watch } from '../../test/doubles/disturbed-flow.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import { answering, Leaver } from '../../test/doubles/walking-away.ts';
 
 const id = 'password-vault';
@@ -98,6 +100,25 @@ describe('the admin token (R19)', () => {
       message: expect.stringContaining('the admin token of before'),
     });
     expect(await variable('ADMIN_TOKEN')).toBe(before);
+  });
+
+  test('killed when its hash was kept and nothing else was done: the old one opens still, and the next run hands out another', async () => {
+    const before = await variable('ADMIN_TOKEN');
+    const flow = stage.deck.flows.find((one) => one.id === 'admin-token');
+    if (!flow) throw new Error('no flow');
+    const watch = new Watch();
+    const first = answering({ 'old-token': [''], kept: ['yes'] });
+    const killed = disturbed(flow, watch, { kind: 'kill', at: 0, moment: 'after' });
+    stage.run('admin-token', id, {}, { operator: first, as: () => killed }).catch(() => undefined);
+    await watch.killed;
+    expect(watch.ran).toEqual([expect.stringMatching(/^keep: /)]);
+    expect(await variable('ADMIN_TOKEN')).toBe(before);
+    const second = answering({ 'old-token': [''], kept: ['yes'] });
+    const { message } = await stage.run('admin-token', id, {}, { operator: second });
+    expect(message).toContain('has a new admin token');
+    const tokens = [first, second].map(({ asked }) => asked.find(({ id: step }) => step === 'kept')?.reveals?.value ?? '');
+    expect(await Promise.all(tokens.map(logIn))).toEqual([401, 303]);
+    expect(await tracesBelow([stage.home, stage.access.folder], [...tokens, ...watch.secrets])).toEqual([]);
   });
 
   test('nobody is there to see it: refused', async () => {
