@@ -50,7 +50,8 @@ export async function copySqlite(grant: Grant, way: NodeWay, file: string): Prom
 
 /** Reads the copy as SQLite does. Throws `failed.snapshot`. */
 export async function verifyCopy(way: NodeWay, file: string, signal: AbortSignal): Promise<SqliteCopy> {
-  const outcome = await way.read(['sqlite3', file, 'pragma integrity_check; select count(*) from kine;'], signal);
+  // Otherwise it makes an empty one where there is none.
+  const outcome = await way.read(['sqlite3', '-readonly', file, 'pragma integrity_check; select count(*) from kine;'], signal);
   const [verdict = '', count = ''] = outcome.stdout.trim().split('\n');
   const rows = Number(count);
   if (outcome.exitCode !== 0 || verdict !== 'ok' || !(rows > 0))

@@ -17,7 +17,7 @@ export async function backupTarget(session: Session, input: FlowInput, world: Fl
   if (world.practice) {
     throw new Fault({
       code: 'refused.practice',
-      message: 'What a practice stack holds is made up: there are no data in it to back up.',
+      message: 'What a practice stack holds is made up: there is no data in it to back up.',
       remedy: 'Backups can be tried on a host of your own.',
     });
   }

@@ -47,7 +47,7 @@ export class VendorPrograms {
       case 'systemctl':
         return this.#restart(node, argv);
       case 'sqlite3':
-        return this.#sqlite(argv);
+        return this.#sqlite(argv.filter((word) => word !== '-readonly'));
       case 'test':
         return argv[0] === '-f' && argv[1] === database && maker === 'k3s-sqlite' ? said('') : failed(1, '');
       case 'mkdir':
