@@ -72,8 +72,9 @@ export const overlaySign: Flow = {
     const nowMs = Date.now();
     if (mesh.authority.untilMs < nowMs) throw ended(mesh);
     const wanted = await nodeOf(session, input, mesh);
-    const out = typeof input.options['out'] === 'string' ? resolve(expandHome(input.options['out'], homedir())) : undefined;
-    const installed = input.options['install'] === true ? await installFolder(session, input, world) : undefined;
+    const asked = await askWhere(session, input, wanted.name);
+    const out = asked.out === undefined ? undefined : resolve(expandHome(asked.out, homedir()));
+    const installed = asked.install ? await installFolder(session, input, world) : undefined;
     const vault = await world.vault(session);
     const keyName = secretName(input.place, component, 'CA_KEY');
     const authorityKey = session.rehearsing ? '' : await vault.read(keyName, session.signal);
@@ -85,9 +86,9 @@ export const overlaySign: Flow = {
       });
     session.hide(authorityKey);
     const nodeKeyName = secretName(input.place, component, `KEY_${wanted.name}`);
-    const [asked = new Date(nowMs).toISOString()] = session.noted('asked');
-    if (!session.rehearsing && session.noted('asked').length === 0) await session.note('asked', asked);
-    const signedNow = async () => (await meshOf(book)).nodes.find(({ name, signedAt }) => name === wanted.name && signedAt >= asked);
+    const [begun = new Date(nowMs).toISOString()] = session.noted('begun');
+    if (!session.rehearsing && session.noted('begun').length === 0) await session.note('begun', begun);
+    const signedNow = async () => (await meshOf(book)).nodes.find(({ name, signedAt }) => name === wanted.name && signedAt >= begun);
     const made = await onThisMachine(async (certificates) => {
       const answer = await session.act({
         id: 'sign',
@@ -160,12 +161,42 @@ async function offerAuthority(session: Session, input: FlowInput, world: FlowWor
   const name = await session.ask.text({
     id: 'mesh',
     label: 'What is the mesh called?',
-    help: `It has no authority yet: one is made first, which is good for ${usualAuthority} (quarterdeck overlay ca).`,
+    help: `It has no authority yet: one is made first, which is good for three years (quarterdeck overlay ca).`,
     initial: 'home mesh',
     check: (text) => (text.trim() === '' ? 'Give it a name.' : undefined),
   });
   const { message } = await overlayCa.run(session, { ...input, words: [name.trim()], options: { for: usualAuthority } }, world);
   session.show({ kind: 'text', text: message });
+}
+
+/** What no option says is asked of who sits here: a key in the vault alone is of no use to its node. */
+async function askWhere(
+  session: Session,
+  { options, place }: FlowInput,
+  name: string,
+): Promise<{ out: string | undefined; install: boolean }> {
+  const given = typeof options['out'] === 'string' ? options['out'] : undefined;
+  const install = options['install'] === true;
+  if (given !== undefined || install || !session.attended) return { out: given, install };
+  const where = await session.ask.choice({
+    id: 'where',
+    label: `Where do certificate and key of ${name} go?`,
+    help: 'The key rests in the vault besides. Nothing is signed before this is answered.',
+    choices: [
+      { value: 'folder', label: 'Into a folder of this machine', detail: 'to be carried to the node' },
+      { value: 'install', label: `Into ${component} of ${place}`, detail: 'where it is deployed' },
+      { value: 'vault', label: 'Into the vault alone' },
+    ],
+  });
+  if (where !== 'folder') return { out: undefined, install: where === 'install' };
+  const out = await session.ask.text({
+    id: 'folder',
+    label: 'Into which folder?',
+    help: `ca.crt, ${name}.crt and ${name}.key are written there, the key for its owner alone.`,
+    initial: `./${name}`,
+    check: (text) => (text.trim() === '' ? 'Name a folder.' : undefined),
+  });
+  return { out: out.trim(), install: false };
 }
 
 /** Where the mesh of this host has its files. */

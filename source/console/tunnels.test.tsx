@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { tracesBelow } from '../../test/doubles/secret-traces.ts';
+import { inspectConfig } from '../products/wireguard/inspect-config.ts';
+import { makeKeyPair } from '../products/wireguard/wireguard-keys.ts';
+import type { FakeDeck } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+const sizes = [
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 36 },
+];
+type Size = (typeof sizes)[number];
+
+let stage: PracticeStage;
+let folder: string;
+// Many screens each, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 });
+beforeAll(async () => {
+  [stage, folder] = await Promise.all([PracticeStage.open(), mkdtemp(join(tmpdir(), 'qd-tunnels-'))]);
+}, 60_000);
+afterAll(async () => {
+  await stage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const open = (size: Size): Promise<Rig> => openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, now: Date.now });
+
+/** Finds a procedure by a few letters, as a person does. */
+async function find(screen: Rig, words: string, title: string): Promise<void> {
+  await screen.press(':');
+  await screen.sees('Find');
+  await screen.type(words);
+  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
+  await screen.press('enter');
+}
+
+const server = makeKeyPair().publicKey;
+
+/** Name, kind, address, the server's key and address; the rest as it stands. */
+async function fillForm(screen: Rig, name: string): Promise<void> {
+  await screen.sees('A tunnel for a device', 'needed', 'quarterdeck wireguard make --practice');
+  await screen.type(name);
+  await screen.press('enter', 'enter', 'enter');
+  await screen.type(server);
+  await screen.press('enter');
+  await screen.type('vpn.example.net:51820');
+  await screen.press('enter', 'ctrl+s');
+  await screen.sees('What is to become of it?', 'Whoever leaves');
+}
+
+test.each(sizes)('a configuration is written to a file at $columns x $rows; its key is nowhere else (R77)', async (size) => {
+  const screen = await open(size);
+  await find(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
+  await fillForm(screen, 'laptop');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  // For Linux the file stands first.
+  await screen.press('enter');
+  await screen.sees('To which file?');
+  const file = join(folder, `w${size.columns}.conf`);
+  await screen.press('ctrl+u');
+  await screen.type(file);
+  await screen.press('enter');
+  await screen.sees('is for the server');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const text = await readFile(file, 'utf8');
+  expect(inspectConfig(text).problems.filter(({ level }) => level === 'error')).toEqual([]);
+  const key = /^PrivateKey = (.*)$/m.exec(text)?.[1] ?? 'none';
+  await screen.misses(key);
+  await screen.press('esc');
+  expect(await tracesBelow([stage.home, stage.access.folder], [key])).toEqual([]);
+});
+
+test('Esc before the last answer makes nothing, and says so', async () => {
+  const screen = await open({ columns: 80, rows: 24 });
+  await find(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
+  await fillForm(screen, 'laptop');
+  await screen.press('esc');
+  await screen.sees(/[Nn]othing|was left|ancelled|is as before/);
+  await screen.misses('PrivateKey');
+});
+
+test.each(sizes)('rules of a tunnel that is not deployed are checked in a file that is asked for, at $columns x $rows', async (size) => {
+  const file = join(folder, 'config.yml');
+  await writeFile(
+    file,
+    'ingress:\n  - hostname: a.example.org\n    service: http://localhost:80\n  - hostname: b.example.org\n    service: http://localhost:81\n',
+  );
+  const screen = await open(size);
+  await find(screen, 'ingress', 'Check the rules of an outbound tunnel');
+  await screen.sees('Which configuration?', 'tunnel is deployed');
+  await screen.type(file);
+  await screen.press('enter');
+  await screen.sees('config.yml:', 'quarterdeck ingress check');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+});
+
+const missing = ['/usr/bin', '/usr/local/bin'].some((at) => existsSync(join(at, 'nebula-cert')))
+  ? undefined
+  : 'no nebula-cert: apt install nebula';
+
+test.skipIf(missing)(
+  `the first node makes the authority before it, and its files go where they are asked for${missing ? ` (${missing})` : ''}`,
+  async () => {
+    const size = { columns: 80, rows: 24 };
+    const screen = await open(size);
+    await find(screen, 'sign a node', 'Sign a node of the overlay mesh');
+    await screen.sees('What is the mesh called?', 'It has no authority yet');
+    await screen.press('enter');
+    await screen.sees('home mesh can sign nodes', 'Which node?');
+    await screen.type('nas');
+    await screen.press('enter');
+    await screen.sees('10.1.0.1/24');
+    await screen.press('enter');
+    await screen.sees('Groups');
+    await screen.press('enter');
+    await screen.sees('Where do certificate and key of nas go?', 'Nothing is signed before this');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('enter');
+    await screen.sees('Into which folder?');
+    await screen.press('ctrl+u');
+    await screen.type(join(folder, 'nas'));
+    await screen.press('enter');
+    await screen.sees('nas is signed', 'carry it to the node');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    const key = (await readFile(join(folder, 'nas', 'nas.key'), 'utf8')).split('\n')[1] ?? 'none';
+    await screen.misses(key);
+    expect(await tracesBelow([stage.home, stage.access.folder], [key])).toEqual([]);
+  },
+);
