@@ -1,4 +1,5 @@
 import { cleanLine } from '../text/clean.ts';
+import { type JsonObject, objectOf, textOf as plainText, listOf as valuesOf } from '../text/json-value.ts';
 import { maskedKey } from './mesh-keys.ts';
 
 /** Whom nodes belong to. */
@@ -77,19 +78,19 @@ const joinedBy: Readonly<Record<string, string>> = {
   REGISTER_METHOD_OIDC: 'OIDC',
 };
 
-type Told = Readonly<Record<string, unknown>>;
-
 /** What the server lists under a name, one by one; what is none is left out. */
-export function listOf<T>(json: unknown, name: string, read: (told: Told) => T): readonly T[] {
-  const list = told(json)[name];
-  return Array.isArray(list) ? list.filter((one) => typeof one === 'object' && one !== null).map((one) => read(one as Told)) : [];
+export function listOf<T>(json: unknown, name: string, read: (told: JsonObject) => T): readonly T[] {
+  return valuesOf(told(json)[name]).flatMap((one) => {
+    const thing = objectOf(one);
+    return thing ? [read(thing)] : [];
+  });
 }
 
-export function told(json: unknown): Told {
-  return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Told) : {};
+export function told(json: unknown): JsonObject {
+  return objectOf(json) ?? {};
 }
 
-export function userOf(user: Told): MeshUser {
+export function userOf(user: JsonObject): MeshUser {
   return {
     id: textOf(user['id']),
     name: textOf(user['name']),
@@ -101,7 +102,7 @@ export function userOf(user: Told): MeshUser {
 }
 
 /** Up to 0.25 a key names its user, afterwards it holds it. */
-export function keyOf(key: Told): MeshKey {
+export function keyOf(key: JsonObject): MeshKey {
   return {
     id: textOf(key['id']),
     owner: ownerOf(key['user']),
@@ -116,8 +117,8 @@ export function keyOf(key: Told): MeshKey {
 }
 
 /** From 0.28 on a node has `tags`; before, those that were set and those that its client asked for and may have. */
-export function nodeOf(node: Told): MeshNode {
-  const tags = textsOf(node['tags'] ?? [...list(node['forcedTags']), ...list(node['validTags'])]);
+export function nodeOf(node: JsonObject): MeshNode {
+  const tags = textsOf(node['tags'] ?? [...valuesOf(node['forcedTags']), ...valuesOf(node['validTags'])]);
   const isTold = Array.isArray(node['availableRoutes']);
   return {
     id: textOf(node['id']),
@@ -137,7 +138,7 @@ export function nodeOf(node: Told): MeshNode {
   };
 }
 
-export function apiKeyOf(key: Told): MeshApiKey {
+export function apiKeyOf(key: JsonObject): MeshApiKey {
   return {
     id: textOf(key['id']),
     prefix: textOf(key['prefix']),
@@ -196,15 +197,11 @@ function ownerOf(user: unknown): string {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? cleanLine(value) : typeof value === 'number' ? String(value) : '';
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return cleanLine(plainText(value));
 }
 
 function textsOf(value: unknown): readonly string[] {
-  return list(value)
+  return valuesOf(value)
     .filter((one) => typeof one === 'string')
     .map(cleanLine);
 }

@@ -1,11 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { cleanLine } from '../text/clean.ts';
+import { type JsonObject, listOf, objectOf, textOf } from '../text/json-value.ts';
 import { durationText } from '../text/quantities.ts';
 import type { CheckedItem } from './checked-item.ts';
 
 export const discoverySuffix = '/.well-known/openid-configuration';
-
-type Document = Readonly<Record<string, unknown>>;
 
 export interface DiscoveryExpectations {
   /** Where a client would fetch the document: the address of the component's site, where it has one. */
@@ -13,7 +12,7 @@ export interface DiscoveryExpectations {
 }
 
 /** What a client relies on in a discovery document (OpenID Connect Discovery 1.0), item by item (R37, R44). */
-export function checkDiscovery(document: Document, { address }: DiscoveryExpectations): CheckedItem[] {
+export function checkDiscovery(document: JsonObject, { address }: DiscoveryExpectations): CheckedItem[] {
   const issuer = textOf(document['issuer']);
   return [issuerItem(issuer, address), endpointsItem(document, issuer), flowsItem(document), pkceItem(document), algorithmsItem(document)];
 }
@@ -51,7 +50,7 @@ const other = [
   'introspection_endpoint',
 ];
 
-function endpointsItem(document: Document, issuer: string): CheckedItem {
+function endpointsItem(document: JsonObject, issuer: string): CheckedItem {
   const item = { id: 'endpoints', title: 'Endpoints' };
   const missing = needed.filter((name) => textOf(document[name]) === '');
   if (missing.length > 0) return { ...item, state: 'blocked', evidence: `missing: ${missing.join(', ')}` };
@@ -70,7 +69,7 @@ function endpointsItem(document: Document, issuer: string): CheckedItem {
   return { ...item, state: 'ok', evidence: `${there.length}, all on ${cleanLine(origin)}` };
 }
 
-function flowsItem(document: Document): CheckedItem {
+function flowsItem(document: JsonObject): CheckedItem {
   const item = { id: 'flows', title: 'Flows' };
   const types = textsOf(document['response_types_supported']);
   if (!types.includes('code')) return { ...item, state: 'blocked', evidence: 'the authorization code is not offered' };
@@ -84,7 +83,7 @@ function flowsItem(document: Document): CheckedItem {
   return { ...item, state: 'ok', evidence: 'authorization code; no implicit flow' };
 }
 
-function pkceItem(document: Document): CheckedItem {
+function pkceItem(document: JsonObject): CheckedItem {
   const item = { id: 'pkce', title: 'PKCE' };
   const methods = textsOf(document['code_challenge_methods_supported']);
   if (methods.length === 0)
@@ -93,7 +92,7 @@ function pkceItem(document: Document): CheckedItem {
   return { ...item, state: 'ok', evidence: methods.map(cleanLine).join(', ') };
 }
 
-function algorithmsItem(document: Document): CheckedItem {
+function algorithmsItem(document: JsonObject): CheckedItem {
   const item = { id: 'algorithms', title: 'Signatures' };
   const algorithms = textsOf(document['id_token_signing_alg_values_supported']);
   if (algorithms.some((one) => /^none$/i.test(one)))
@@ -111,9 +110,11 @@ const oldKeyDays = 365;
 /** The keys that a provider publishes (JWKS). */
 export function checkKeys(document: unknown, nowMs: number): CheckedItem {
   const item = { id: 'keys', title: 'Keys' };
-  const keys = (document as { keys?: unknown } | undefined)?.keys;
-  if (!Array.isArray(keys) || keys.length === 0) return { ...item, state: 'blocked', evidence: 'there are none: no token can be checked' };
-  const all = keys as Document[];
+  const all = listOf(objectOf(document)?.['keys']).flatMap((key): JsonObject[] => {
+    const read = objectOf(key);
+    return read ? [read] : [];
+  });
+  if (all.length === 0) return { ...item, state: 'blocked', evidence: 'there are none: no token can be checked' };
   // A private key among them is the end of all trust.
   const leaked = all.filter((key) => ['d', 'p', 'q', 'k'].some((part) => key[part] !== undefined));
   if (leaked.length > 0)
@@ -137,7 +138,7 @@ export function checkKeys(document: unknown, nowMs: number): CheckedItem {
 }
 
 /** The certificate that comes with a key says when it was made; a key alone does not. */
-function ageOf(key: Document, nowMs: number): number[] {
+function ageOf(key: JsonObject, nowMs: number): number[] {
   const [first] = textsOf(key['x5c']);
   if (first === undefined) return [];
   try {
@@ -147,14 +148,10 @@ function ageOf(key: Document, nowMs: number): number[] {
   }
 }
 
-function nameOf(key: Document): string {
+function nameOf(key: JsonObject): string {
   return cleanLine(textOf(key['kid'])).slice(0, 16) || 'without a name';
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
 function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+  return listOf(value).map(textOf).filter(Boolean);
 }

@@ -1,6 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { type JsonObject, listOf, objectOf, textOf } from '../text/json-value.ts';
 import type { DigestCost } from './password-digest.ts';
 import type { UserRules } from './sso-users.ts';
 
@@ -39,8 +40,6 @@ export const usualDigestCost: DigestCost = { memoryKiB: 65_536, passes: 3, paral
 /** What the product defines where the configuration names no endpoint. */
 const usualAuthz = { 'forward-auth': 'ForwardAuth', 'ext-authz': 'ExtAuthz', 'auth-request': 'AuthRequest', legacy: 'Legacy' };
 
-type Tree = Readonly<Record<string, unknown>>;
-
 /** Reads a rendered configuration: `authelia config template`, or a file without templates. Throws `config.portal`. */
 export function readPortalConfig(text: string): PortalConfig {
   const root = rootOf(text);
@@ -59,14 +58,14 @@ export function readPortalConfig(text: string): PortalConfig {
     userRules: { caseInsensitive: search['case_insensitive'] === true, byEmail: search['email'] === true },
     digestCost: digestCostOf(mapOf(mapOf(file['password'])['argon2'])),
     defaultPolicy: textOf(control['default_policy']) || 'deny',
-    rules: listOf(control['rules']).map(ruleOf),
+    rules: oneOrMore(control['rules']).map(ruleOf),
     domains: domainsOf(root),
     authz: authzOf(mapOf(mapOf(mapOf(root['server'])['endpoints'])['authz'])),
   };
 }
 
 /** The product prints a document for each of its files, and one that holds a comment alone; what several files say it takes together. */
-function rootOf(text: string): Tree {
+function rootOf(text: string): JsonObject {
   const documents = parseAllDocuments(text, { prettyErrors: false, logLevel: 'error' });
   const all = Array.isArray(documents) ? documents : [];
   const error = all.flatMap(({ errors }) => errors)[0];
@@ -80,16 +79,17 @@ function rootOf(text: string): Tree {
   return all.map((document) => mapOf(document.toJS())).reduce(merged, {});
 }
 
-function merged(one: Tree, other: Tree): Tree {
+function merged(one: JsonObject, other: JsonObject): JsonObject {
   const both: Record<string, unknown> = { ...one };
   for (const [name, value] of Object.entries(other)) {
     const before = both[name];
-    both[name] = isMap(before) && isMap(value) ? merged(before, value) : value;
+    const [inside, added] = [objectOf(before), objectOf(value)];
+    both[name] = inside && added ? merged(inside, added) : value;
   }
   return both;
 }
 
-function digestCostOf(argon2: Tree): DigestCost {
+function digestCostOf(argon2: JsonObject): DigestCost {
   const number = (name: string, usual: number) => {
     const value = argon2[name];
     return typeof value === 'number' && value > 0 ? value : usual;
@@ -109,7 +109,7 @@ function ruleOf(written: unknown): PortalRule {
   const criteria = ['subject', 'networks', 'methods', 'resources', 'query'].flatMap((name) => {
     const value = rule[name];
     if (value === undefined || value === null) return [];
-    return [`${name}: ${typeof value === 'string' ? value : listOf(value).map(criterionText).join(', ')}`];
+    return [`${name}: ${typeof value === 'string' ? value : oneOrMore(value).map(criterionText).join(', ')}`];
   });
   return { domains, policy: textOf(rule['policy']), criteria };
 }
@@ -118,41 +118,34 @@ function ruleOf(written: unknown): PortalRule {
 function criterionText(value: unknown): string {
   if (Array.isArray(value)) return value.map(criterionText).join(' and ');
   if (typeof value !== 'object' || value === null) return String(value);
-  const { key, operator, value: wanted } = value as Tree;
+  const { key, operator, value: wanted } = value as JsonObject;
   return [textOf(key), textOf(operator), textOf(wanted)].filter(Boolean).join(' ');
 }
 
-function domainsOf(root: Tree): PortalConfig['domains'] {
+function domainsOf(root: JsonObject): PortalConfig['domains'] {
   const session = mapOf(root['session']);
-  const cookies = listOf(session['cookies']).map(mapOf);
+  const cookies = oneOrMore(session['cookies']).map(mapOf);
   if (cookies.length > 0) return cookies.map((cookie) => ({ domain: textOf(cookie['domain']), portal: textOf(cookie['authelia_url']) }));
   // Before 4.38.
   const domain = textOf(session['domain']);
   return domain === '' ? [] : [{ domain, portal: textOf(root['default_redirection_url']) }];
 }
 
-function authzOf(declared: Tree): Readonly<Record<string, string>> {
+function authzOf(declared: JsonObject): Readonly<Record<string, string>> {
   const endpoints = Object.entries(declared);
   if (endpoints.length === 0) return usualAuthz;
   return Object.fromEntries(endpoints.map(([name, value]) => [name, textOf(mapOf(value)['implementation'])]));
 }
 
-function isMap(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function mapOf(value: unknown): JsonObject {
+  return objectOf(value) ?? {};
 }
 
-function mapOf(value: unknown): Tree {
-  return isMap(value) ? value : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+/** The product takes one where a list may stand. */
+function oneOrMore(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? listOf(value) : value === undefined || value === null ? [] : [value];
 }
 
 function wordsOf(value: unknown): readonly string[] {
-  return listOf(value).map(textOf).filter(Boolean);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  return oneOrMore(value).map(textOf).filter(Boolean);
 }
