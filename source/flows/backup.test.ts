@@ -3,16 +3,20 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Ground, tracesInTurn } from '../../test/doubles/break-offs.ts';
 import { catalogEntry } from '../../test/doubles/container-facts.ts';
 import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { answering } from '../../test/doubles/practice-ground.ts';
+import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { cronLine, unitTexts } from '../stack/backup-schedule.ts';
 import { backup } from './backup.ts';
 import { backupList, backupVerify } from './backup-list.ts';
 import { backupTarget } from './backup-target.ts';
-import type { FlowWorld } from './flow.ts';
+import type { Flow, FlowWorld } from './flow.ts';
 import { restore } from './restore.ts';
 
 const hasTools = (() => {
@@ -93,6 +97,34 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     expect(stage.engine.requests).toEqual(['stop app', 'start app']);
     expect((await stage.run(backupList, undefined, { options: { to } })).message).toBe(`1 backup in ${to} on local.`);
     expect((await stage.run(backupVerify, undefined, { options: { to }, words: ['notes'] })).message).toMatch(/as it was written/);
+  });
+
+  it('the passphrase and the secrets are nowhere, also where the program crashes with them in hand', { timeout: 120_000 }, async () => {
+    const passphrase = 'a long passphrase of mine';
+    const secret = 'the-secret-of-the-app-77';
+    await stage.vault.write({}, 'local/notes/APP_SECRET', secret, 'given');
+    world = { ...world, vault: async () => stage.vault };
+    const ground = (flow: Flow): Ground => ({
+      flow,
+      operator: () => answering({ 'backup-passphrase': passphrase }),
+      run: (watched, operator) => {
+        stage.operator = operator as OperatorDouble;
+        return stage.run(watched, view(), { options: { to } });
+      },
+      journal: stage.journal,
+      end: async () => undefined,
+      folders: [stage.folder],
+      close: async () => {},
+    });
+    const saved = await tracesInTurn(ground(backup));
+    expect(saved.found).toEqual([]);
+    expect(saved.secrets).toBeGreaterThan(0);
+    expect(saved.crashes).toBeGreaterThan(0);
+    const back = await tracesInTurn(ground(restore));
+    expect(back.found).toEqual([]);
+    const all = [passphrase, secret];
+    expect(await tracesBelow([stage.folder], all)).toEqual([]);
+    expect(await stage.vault.read('local/backup/BACKUP_PASSPHRASE')).toBe(passphrase);
   });
 
   it('a restore is confirmed with what is lost, empties the volume, fills it, and starts what ran', async () => {
