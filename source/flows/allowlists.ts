@@ -1,6 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import { parseBanTarget } from '../products/ban-target.ts';
-import type { Crowdsec } from '../products/crowdsec.ts';
+import { type Crowdsec, isAbout } from '../products/crowdsec.ts';
 import {
   type Allowlist,
   addToAllowlist,
@@ -163,7 +163,7 @@ export const allowlistsAdd: Flow = {
     if (session.rehearsing) return { message: 'Rehearsed: nothing was put on an allowlist.' };
     const there = await has(crowdsec, list.name, values, session.signal);
     if (!there) throw notSeen(`${list.name} does not have ${values.join(', ')}`);
-    const left = (await Promise.all(values.map((value) => stillOut(crowdsec, value, session.signal)))).flat();
+    const left = await stillOut(crowdsec, values, session.signal);
     const out = left.length > 0 ? ` Still shut out until that is lifted: ${left.join(', ')} (quarterdeck unban).` : '';
     return {
       message: `${values.join(', ')} ${values.length === 1 ? 'is' : 'are'} on ${list.name}.${out}`,
@@ -352,10 +352,12 @@ function plain(value: string): string {
 }
 
 /** Before 1.6.9 an allowlist ends no decision that is there already. */
-async function stillOut(crowdsec: Crowdsec, value: string, signal: AbortSignal): Promise<string[]> {
-  const target = parseBanTarget(value);
-  if (typeof target === 'string') return [];
-  return (await crowdsec.decisionsAbout(target, signal)).length > 0 ? [value] : [];
+async function stillOut(crowdsec: Crowdsec, values: readonly string[], signal: AbortSignal): Promise<string[]> {
+  const decisions = await crowdsec.decisions({ shared: true }, signal);
+  return values.filter((value) => {
+    const target = parseBanTarget(value);
+    return typeof target !== 'string' && decisions.some((decision) => isAbout(decision, target));
+  });
 }
 
 function notSeen(what: string): Fault {

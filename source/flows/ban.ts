@@ -181,7 +181,7 @@ function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[]
 /** What there is already, of the same kind, that lasts as long. */
 async function standing(crowdsec: Crowdsec, { target, type, seconds }: BanOrder, signal: AbortSignal): Promise<Decision | undefined> {
   const untilMs = Date.now() + seconds * 1000 - slackMs;
-  const about = await crowdsec.decisionsAbout(target, signal);
+  const about = await crowdsec.decisionsNaming(target, signal);
   return about.find(
     (decision) =>
       decision.value === target.value &&

@@ -37,7 +37,6 @@ export const unban: Flow = {
         right: 'operate',
         request: requestText(crowdsec.unbanWords(target)),
         target: about,
-        done: async () => (await crowdsec.decisionsAbout(target, session.signal)).length === 0,
         run: (grant) => crowdsec.unban(grant, target),
       });
     }
