@@ -6,13 +6,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** Servers that `test/real/servers` builds. */
-export type ServerName = 'kube-apiserver' | 'headscale' | 'openbao' | 'authelia';
+export type ServerName = 'kube-apiserver' | 'headscale' | 'openbao' | 'authelia' | 'keycloak';
 
 const variables: Record<ServerName, string> = {
   'kube-apiserver': 'QUARTERDECK_TEST_KUBE_APISERVER',
   headscale: 'QUARTERDECK_TEST_HEADSCALE',
   openbao: 'QUARTERDECK_TEST_OPENBAO',
   authelia: 'QUARTERDECK_TEST_AUTHELIA',
+  keycloak: 'QUARTERDECK_TEST_KEYCLOAK',
 };
 
 /** Where a server's program is, or why it is not here. Under QUARTERDECK_REQUIRE_REAL=1 a named program that is missing is a failure. */
@@ -23,7 +24,7 @@ export function findServer(name: ServerName): { program: string; missing?: undef
   const program = named || cache;
   if (existsSync(program)) return { program };
   return {
-    missing: named ? `${variable} names ${named}, which does not exist` : `no ${name}: \`test/real/servers ${name}\` builds it where Go is`,
+    missing: named ? `${variable} names ${named}, which does not exist` : `no ${name}: \`test/real/servers ${name}\` builds it`,
   };
 }
 

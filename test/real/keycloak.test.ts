@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
+import { oidcCheck } from '../../source/flows/oidc-check.ts';
+import { tokenInspect } from '../../source/flows/token-inspect.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { composeLabels } from '../doubles/container-facts.ts';
+import { componentView } from '../doubles/fleet-double.ts';
+import { FlowStage } from '../doubles/flow-stage.ts';
+import { answering } from '../doubles/walking-away.ts';
+import { findServer, freePort, type RunningServer, runServer } from './real-server.ts';
+
+const { program = '', missing } = findServer('keycloak');
+const id = 'idp-enterprise';
+const login = { username: 'admin', password: 'an administrator of the tests' };
+
+describe.skipIf(missing)(`a real Keycloak${missing ? ` (${missing})` : ''}`, () => {
+  let folder: string;
+  let server: RunningServer;
+  let stage: FlowStage;
+  let url: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'qd-keycloak-'));
+    const [port, management] = [await freePort(), await freePort()];
+    url = `http://127.0.0.1:${port}`;
+    const options = ['--http-host=127.0.0.1', `--http-port=${port}`, `--http-management-port=${management}`, '--proxy-headers=xforwarded'];
+    server = await runServer(program, ['start', '--optimized', '--http-enabled=true', '--hostname-strict=false', ...options], {
+      cwd: folder,
+      answers: `${url}/realms/master`,
+      limitMs: 500_000,
+      env: { ...process.env, KC_BOOTSTRAP_ADMIN_USERNAME: login.username, KC_BOOTSTRAP_ADMIN_PASSWORD: login.password },
+    });
+    const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+    const entry = entries.find((one) => one.id === id);
+    if (!entry) throw new Error(`no ${id} in the catalog`);
+    stage = await FlowStage.open();
+    stage.host = openLocalHost();
+    stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
+    const web = entry.ports.find(({ name }) => name === entry.speaks?.port);
+    const main = entry.services.find((service) => service.main)?.name ?? '';
+    stage.engine.add(main, {
+      labels: composeLabels(id, main),
+      ports: [{ address: '127.0.0.1', hostPort: port, containerPort: web?.container ?? 0, protocol: 'tcp' }],
+    });
+  }, 600_000);
+  afterAll(async () => {
+    await stage?.host?.close();
+    await stage?.close();
+    await server?.stop();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const check = (site: string | undefined, words: string[] = []) =>
+    stage.run(oidcCheck, componentView(id, { speaks: 'oidc', word: 'healthy', ...(site !== undefined && { url: site }) }), { words });
+
+  async function newToken(): Promise<string> {
+    const body = new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...login });
+    const response = await fetch(`${url}/realms/master/protocol/openid-connect/token`, { method: 'POST', body });
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+  const inspect = (token: string, options: Record<string, string>) => {
+    stage.operator = answering({ token: [token] });
+    return stage.run(tokenInspect, undefined, { options });
+  };
+
+  test('its discovery is right behind a site of the reverse proxy, and what is worth a look is told (R37, R44)', async () => {
+    const { message, data } = await check('https://id.home.example.org');
+    expect(message).toMatch(/^The discovery of idp-enterprise works; worth a look: flows\.$/);
+    expect(data).toMatchObject({
+      path: '/realms/master/.well-known/openid-configuration',
+      issuer: 'https://id.home.example.org/realms/master',
+      items: [
+        { id: 'issuer', state: 'ok' },
+        { id: 'endpoints', state: 'ok' },
+        { id: 'flows', state: 'warning', evidence: expect.stringContaining('implicit') },
+        { id: 'pkce', state: 'ok', evidence: expect.stringContaining('S256') },
+        { id: 'algorithms', state: 'ok' },
+        { id: 'keys', state: 'ok', evidence: expect.stringContaining('RSA') },
+      ],
+    });
+  });
+
+  test('without a site its issuer is plain http, which clients refuse; a realm that is not there is told', async () => {
+    await expect(check(undefined)).rejects.toMatchObject({ code: 'failed.discovery', message: expect.stringContaining('is not https') });
+    await expect(check('https://id.home.example.org', ['nowhere'])).rejects.toMatchObject({
+      code: 'failed.discovery',
+      message: 'There is nothing at /realms/nowhere/.well-known/openid-configuration.',
+    });
+  });
+
+  test('a token of its own is right by its own keys; one that was changed, or is for somebody else, is refused (R43)', async () => {
+    const token = await newToken();
+    const issuer = `${url}/realms/master`;
+    const { message } = await inspect(token, { issuer });
+    expect(message).toBe('The token is right: signed by its issuer, and not expired.');
+    const [head = '', claims = '', signature = ''] = token.split('.');
+    const other = { ...(JSON.parse(Buffer.from(claims, 'base64url').toString()) as object), azp: 'somebody' };
+    const forged = [head, Buffer.from(JSON.stringify(other)).toString('base64url'), signature].join('.');
+    await expect(inspect(forged, { issuer })).rejects.toMatchObject({ code: 'refused.token' });
+    await expect(inspect(token, { issuer, audience: 'feeds' })).rejects.toMatchObject({ code: 'refused.token' });
+    expect(JSON.stringify([stage.operator.shown, await stage.audited()])).not.toContain(signature);
+  });
+});
