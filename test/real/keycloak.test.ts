@@ -27,12 +27,16 @@ describe.skipIf(missing)(`a real Keycloak${missing ? ` (${missing})` : ''}`, () 
     const [port, management] = [await freePort(), await freePort()];
     url = `http://127.0.0.1:${port}`;
     const options = ['--http-host=127.0.0.1', `--http-port=${port}`, `--http-management-port=${management}`, '--proxy-headers=xforwarded'];
-    server = await runServer(program, ['start', '--optimized', '--http-enabled=true', '--hostname-strict=false', ...options], {
-      cwd: folder,
-      answers: `${url}/realms/master`,
-      limitMs: 500_000,
-      env: { ...process.env, KC_BOOTSTRAP_ADMIN_USERNAME: login.username, KC_BOOTSTRAP_ADMIN_PASSWORD: login.password },
-    });
+    server = await runServer(
+      program,
+      ['start', '--optimized', '--http-enabled=true', '--hostname-strict=false', '--cache=local', ...options],
+      {
+        cwd: folder,
+        answers: `${url}/realms/master`,
+        limitMs: 500_000,
+        env: { ...process.env, KC_BOOTSTRAP_ADMIN_USERNAME: login.username, KC_BOOTSTRAP_ADMIN_PASSWORD: login.password },
+      },
+    );
     const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
     const entry = entries.find((one) => one.id === id);
     if (!entry) throw new Error(`no ${id} in the catalog`);
