@@ -15,9 +15,7 @@ export interface ContainerKnowledge {
   history: ContainerHistory;
 }
 
-export interface NetworkOwner extends Pick<ContainerFacts, 'name' | 'state'> {
-  startedMs: number | undefined;
-}
+export type NetworkOwner = Pick<ContainerDetail, 'name' | 'state' | 'startedMs'>;
 
 export interface ViewContext {
   host: string;

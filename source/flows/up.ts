@@ -125,8 +125,8 @@ async function bringUp(
     if (joining) await joinAgain(session, world, place, { component: component.id, services: joining.services }, joining.gateway);
     else if (wanted.some(({ state }) => state === 'missing')) {
       await composeUp(session, world, place, component);
+      // Who is to be brought up too has its own turn.
       for (const [id, joined] of routes)
-        // Who is to be brought up too has its own turn.
         for (const { gateway, services } of joined)
           if (gateway === component.id && !all.includes(id)) await joinAgain(session, world, place, { component: id, services }, gateway);
     } else {
