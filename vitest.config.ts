@@ -16,8 +16,8 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
-          // By itself vitest leaves a core alone, which on two is half of them.
-          maxWorkers: '100%',
+          // By itself vitest leaves a core alone, which on two is half of them; and some files wait for processes more than they work.
+          maxWorkers: 3,
           include: ['source/**/*.test.{ts,tsx}', 'test/{bench,bundle,catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'],
           exclude: ['**/*.plain.test.*'],
           env: { ...common.env, FORCE_COLOR: '3' },
@@ -27,7 +27,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'no-colour',
-          maxWorkers: '100%',
+          maxWorkers: 3,
           include: ['source/**/*.plain.test.{ts,tsx}'],
           env: { ...common.env, NO_COLOR: '1', FORCE_COLOR: '0' },
         },
