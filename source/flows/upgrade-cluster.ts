@@ -60,7 +60,9 @@ function showWhere(session: Session, facts: ClusterFacts): void {
     ...nodes.map(({ name, kubelet, ready, cordoned, runtime, controlPlane }) => [
       name,
       kubelet.text,
-      [controlPlane ? 'control plane' : 'worker', ready ? '' : 'not ready', cordoned ? 'cordoned' : '', runtime.replace('://', ' ')].filter(Boolean).join(', '),
+      [controlPlane ? 'control plane' : 'worker', ready ? '' : 'not ready', cordoned ? 'cordoned' : '', runtime.replace('://', ' ')]
+        .filter(Boolean)
+        .join(', '),
     ]),
   ];
   session.show({ kind: 'table', title: 'Where it is', columns: ['WHAT', 'RELEASE', ''], rows });

@@ -58,7 +58,11 @@ const typed = (key: string, verb: string) => (key.length === 1 ? `${key}${verb}`
 /** Above the panes, one line each, until it is settled: what broke off and what did not come back, with the way to go on, which is never cut. */
 export function remarkLines({ theme, columns, keymap, ...about }: RemarkOptions): string[] {
   return remarks(about).map(({ text, verb, key }) => {
-    const how = key ? `${keymap.keyOf(key)} answers` : verb === '' ? '' : `${typed(keymap.keyOf('palette'), verb)} ${waysOn[verb] ?? 'goes on'}`;
+    const how = key
+      ? `${keymap.keyOf(key)} answers`
+      : verb === ''
+        ? ''
+        : `${typed(keymap.keyOf('palette'), verb)} ${waysOn[verb] ?? 'goes on'}`;
     const room = columns - textWidth(how) - 6;
     return theme.paint('warn', ` ${theme.glyphs.tone.warn} ${pad(cut(text, room, theme.glyphs.ellipsis), room)}  ${how} `);
   });
