@@ -75,7 +75,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
   const change = (id: number, by: (run: RunView) => Partial<RunView>) =>
     store.update((state) => ({ runs: state.runs.map((run) => (run.id === id ? { ...run, ...by(run) } : run)) }));
   const drop = (id: number) => store.update((state) => ({ runs: state.runs.filter((run) => run.id !== id) }));
-  const notice = (tone: 'good' | 'idle', text: string) =>
+  const notice = (tone: 'good' | 'warn' | 'idle', text: string) =>
     store.update(() => ({ notice: { tone, text: cleanLine(text), untilMs: now() + noticeMs } }));
 
   async function run(id: number, flow: Flow, input: FlowInput): Promise<void> {
@@ -90,12 +90,13 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
         dialog: undefined,
         progress: [],
         outcome: short(cleanLine(outcome.message)),
+        amiss: (outcome.exitCode ?? 0) !== 0,
         todo: outcome.todo,
         scroll: view.scroll,
       }));
       if (store.get().runs.some((view) => view.id === id && isToRead(view))) return;
       drop(id);
-      notice('good', short(outcome.message));
+      notice(outcome.exitCode ? 'warn' : 'good', short(outcome.message));
     } catch (thrown) {
       if (
         stop.signal.aborted ||

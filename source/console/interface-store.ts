@@ -62,6 +62,8 @@ export interface RunView {
   /** The last lines that programs wrote while it runs. */
   tail: readonly string[];
   outcome: string | undefined;
+  /** It came to its end, and found what is not in order: a verb would end with another code than 0. */
+  amiss?: boolean;
   /** What it left for people to do. */
   todo: FlowOutcome['todo'];
   fault: { message: string; remedy: string } | undefined;

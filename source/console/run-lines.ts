@@ -263,6 +263,7 @@ export function runScreen(
     run.dialog?.kind === 'confirm'
       ? confirmParts(run.dialog, theme, keymap, room, height)
       : { scrolled: [], ask: run.dialog?.kind === 'question' ? questionLines(run.dialog, theme, { room, height, drawn }) : [] };
+  const tone = run.amiss ? 'warn' : 'good';
   const end = run.fault
     ? [
         ...wrap(`${theme.glyphs.tone.bad} ${run.fault.message}`, room).map((line) => theme.paint('bad', line)),
@@ -270,7 +271,7 @@ export function runScreen(
         ...wrap(`${theme.glyphs.arrow} ${run.fault.remedy}`, room),
       ]
     : run.outcome
-      ? wrap(`${theme.glyphs.tone.good} ${run.outcome}`, room).map((line) => theme.paint('good', line))
+      ? wrap(`${theme.glyphs.tone[tone]} ${run.outcome}`, room).map((line) => theme.paint(tone, line))
       : [];
   const left = leftLines(run, theme, keymap, room);
   // A list that is too long to stand below how it ended scrolls above it.

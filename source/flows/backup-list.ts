@@ -1,7 +1,9 @@
 import { Fault } from '../faults/fault.ts';
+import type { Session } from '../session/session.ts';
 import type { BackupFacts } from '../stack/backup-model.ts';
 import { missingSecretsText } from '../stack/backup-model.ts';
 import { verifyBackup } from '../stack/backup-restore.ts';
+import type { BackupStore } from '../stack/backup-store.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { backupListAbout, backupVerifyAbout } from './about-backups.ts';
@@ -58,14 +60,10 @@ export function contentText({ manifest }: BackupFacts): string {
 export const backupVerify: Flow = {
   ...backupVerifyAbout,
   async run(session, input, world) {
-    const [component, stamp] = input.words;
-    if (component === undefined)
-      throw new Fault({
-        code: 'usage.component',
-        message: 'No component was named.',
-        remedy: 'Name one: quarterdeck backup verify password-vault',
-      });
+    const [named, stamp] = input.words;
+    if (named === undefined && !session.attended) throw unnamed();
     const store = await openStore(session, input, world);
+    const component = named ?? (await choose(session, store));
     const backups = (await store.list(session.signal, component)).filter((backup) => stamp === undefined || backup.stamp === stamp);
     if (backups.length === 0) throw noBackup(component, store.where, stamp);
     const damaged: string[] = [];
@@ -90,6 +88,29 @@ export const backupVerify: Flow = {
     });
   },
 };
+
+async function choose(session: Session, store: BackupStore): Promise<string> {
+  const stamps = new Map<string, string[]>();
+  for (const { component, stamp } of await store.list(session.signal)) stamps.set(component, [...(stamps.get(component) ?? []), stamp]);
+  if (stamps.size === 0)
+    throw new Fault({ code: 'usage.backup', message: `There is no backup in ${store.where}.`, remedy: 'Make one: quarterdeck backup all' });
+  return session.ask.choice({
+    id: 'component',
+    label: 'Verify the backups of which component?',
+    choices: [...stamps].map(([component, all]) => ({
+      value: component,
+      label: cleanLine(component),
+      detail: countText(all.length, 'backup'),
+    })),
+  });
+}
+
+const unnamed = () =>
+  new Fault({
+    code: 'usage.component',
+    message: 'No component was named.',
+    remedy: 'Name one: quarterdeck backup verify password-vault',
+  });
 
 export function noBackup(component: string, where: string, stamp?: string): Fault {
   return new Fault({

@@ -97,6 +97,11 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     expect(stage.engine.requests).toEqual(['stop app', 'start app']);
     expect((await stage.run(backupList, undefined, { options: { to } })).message).toBe(`1 backup in ${to} on local.`);
     expect((await stage.run(backupVerify, undefined, { options: { to }, words: ['notes'] })).message).toMatch(/as it was written/);
+    // Nobody who stands before a screen has to know their names.
+    stage.operator.answers['component'] = ['notes'];
+    expect((await stage.run(backupVerify, undefined, { options: { to } })).message).toBe(
+      '1 backup of notes read again: as it was written.',
+    );
   });
 
   it('the passphrase and the secrets are nowhere, also where the program crashes with them in hand', { timeout: 120_000 }, async () => {

@@ -74,11 +74,11 @@ describe('bringing up what should run, after a power cut', () => {
     const manager = { ...seen('secrets-manager-path', 'running'), speaks: 'vault', word: 'sealed 0/3' };
     stand(manager, seen('chat', 'failed'));
     const { message, data } = await stage.run(up, undefined);
-    expect(message).toBe('Came back: chat. Sealed: secrets-manager-path. Key shares open it: quarterdeck unseal secrets-manager-path.');
+    expect(message).toBe('Came back: chat. Sealed until key shares open it: secrets-manager-path.');
     expect(data).toMatchObject({ back: ['chat'], sealed: ['secrets-manager-path'] });
     stand(manager);
     expect((await stage.run(up, undefined)).message).toMatch(
-      /^Everything that was deployed from here runs.* Sealed: secrets-manager-path\./,
+      /^Everything that was deployed from here runs.* Sealed until key shares open it: secrets-manager-path\./,
     );
   });
 

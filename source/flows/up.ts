@@ -86,9 +86,8 @@ function whyDown(world: FlowWorld, place: string, id: string, words: string): st
 function tellSealed(session: Session, ids: readonly string[]): { ids: readonly string[]; sentence: string } {
   for (const id of ids)
     session.show({ kind: 'item', id: `unseal ${id}`, title: `Unseal ${id}`, state: 'todo', evidence: `quarterdeck unseal ${id}` });
-  const [first] = ids;
-  if (first === undefined) return { ids, sentence: '' };
-  return { ids, sentence: ` Sealed: ${ids.join(', ')}. Key shares open it: quarterdeck unseal ${first}.` };
+  if (ids.length === 0) return { ids, sentence: '' };
+  return { ids, sentence: ` Sealed until key shares open ${ids.length === 1 ? 'it' : 'them'}: ${ids.join(', ')}.` };
 }
 
 /** Named ones as they are; without a name all that should run. Throws `usage.component`. */
