@@ -262,6 +262,7 @@ export function podman4(answers: Recording['answers'] = {}, upgrades: Recording[
         { ...own, Id: 'aaaa', Names: ['live'], Ports: null, State: 'running', Status: 'starting' },
         {
           ...own,
+          Networks: ['podman'],
           Id: 'bbbb',
           Names: ['ports'],
           State: 'running',
