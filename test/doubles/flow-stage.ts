@@ -79,7 +79,9 @@ export class FlowStage {
       operator: this.operator,
       policy: this.policy,
       journal: await openJournal({
-        ...{ folder: this.journal, flow: flow.id, place: 'local', words, options },
+        ...{ folder: this.journal, flow: flow.id, place: 'local' },
+        // As the deck does: words of others can be anything, passwords too.
+        ...(flow.resumes && { words, options }),
         ...(component && { component: component.id }),
         ...(this.resume !== undefined && { resume: this.resume }),
       }),
