@@ -53,6 +53,8 @@ function textOf(dialog: FormDialog, field: FormField, here: boolean, theme: Them
     if (value === '') return theme.paint(empty === 'needed' ? 'warn' : 'faint', empty);
     return field.kind === 'secret' ? theme.glyphs.mask.repeat(restingMask) : cleanLine(value);
   }
+  // What stands there instead stays where it is: the cursor is on its first letter.
+  if (dialog.field.text === '') return caretLeads(theme) ? theme.paint('faint', empty) : caretOn(theme, empty);
   const hide = (text: string) => (field.kind === 'secret' ? theme.glyphs.mask.repeat(characters(text).length) : text);
   // A long value shows its end, where the cursor mostly is.
   // What stood there before may come from anywhere; what is typed is clean already.
@@ -61,9 +63,12 @@ function textOf(dialog: FormDialog, field: FormField, here: boolean, theme: Them
   let typed = '';
   let shown = from;
   for (; shown < all.length && textWidth(hide(typed + all[shown])) <= room - 2; shown++) typed += all[shown];
-  const line = fieldText(theme, { text: typed, cursor: dialog.field.cursor - from }, hide);
-  return value === '' ? `${line} ${theme.paint('faint', empty)}` : line;
+  return fieldText(theme, { text: typed, cursor: dialog.field.cursor - from }, hide);
 }
+
+/** Without colours the cursor is a character of its own: it stands before the column then. */
+const caretLeads = ({ depth }: Theme) => depth === 'none';
+const caretOn = (theme: Theme, text: string) => `${theme.paint('badge', text.slice(0, 1))}${theme.paint('faint', text.slice(1))}`;
 
 function fieldLine(dialog: FormDialog, index: number, theme: Theme, labelWidth: number, width: number, wrong: boolean): string {
   const field = dialog.form.fields[index] as FormField;
@@ -79,7 +84,8 @@ function fieldLine(dialog: FormDialog, index: number, theme: Theme, labelWidth: 
     field.kind === 'choice'
       ? choiceText(field, dialog.values[field.id] ?? '', here, theme, room)
       : textOf(dialog, field, here, theme, room);
-  return `${pointer} ${named} ${mark} ${cutStyled(value, room, glyphs.ellipsis)}`;
+  const caret = here && field.kind !== 'choice' && dialog.field.text === '' && caretLeads(theme) ? '_' : ' ';
+  return `${pointer} ${named} ${mark}${caret}${cutStyled(value, room, glyphs.ellipsis)}`;
 }
 
 function wayOn(dialog: FormDialog, theme: Theme, keymap: Keymap): string {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Fault } from '../faults/fault.ts';
 import type { Operator } from '../session/session.ts';
 import type { FlowBody } from './rig/fake-deck.ts';
-import { misfits, openRig, type RigOptions } from './rig/rig.tsx';
+import { colourTheme, misfits, openRig, plainTheme, type RigOptions } from './rig/rig.tsx';
 import { blockedReview, sampleForm, sampleReview } from './rig/sample-forms.ts';
 
 /** What the flow got of the form, or how it ended. */
@@ -42,6 +42,22 @@ describe('a form', () => {
         BACKUP_KEY: '',
       },
     ]);
+  });
+
+  test.each([
+    ['without colours', plainTheme],
+    ['with them', colourTheme],
+  ])('what stands in an empty field stays in its column while the cursor is on it, %s', async (_, theme) => {
+    const screen = await formStage().open({ theme });
+    const column = (label: string, text: string) => screen.row(label).indexOf(text);
+    await screen.press('r');
+    await screen.sees('▸ Mail server');
+    expect(column('▸ Mail server', 'needed')).toBe(column('Sender', 'none'));
+    await screen.press('down');
+    await screen.sees('▸ Sender');
+    expect(column('▸ Sender', 'none')).toBe(column('Mail server', 'needed'));
+    await screen.type('m');
+    expect(column('▸ Sender', 'm')).toBe(column('Mail server', 'needed'));
   });
 
   test('Enter goes from field to field, and on the last line goes on', async () => {
