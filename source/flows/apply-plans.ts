@@ -79,17 +79,29 @@ export async function applyPlans(
   if (session.rehearsing) return { run, component: undefined };
   world.fleet.refresh();
   await meanwhile?.();
+  return { run, component: await seeThrough(session, world, place, transaction) };
+}
+
+/** Waits until each component of a transaction that is applied is seen healthy, and writes that down. @returns the first of them */
+export async function seeThrough(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  transaction: Transaction,
+): Promise<ComponentView | undefined> {
   // What answered while the script was at work may have been the container of before.
   const sinceMs = Date.now();
-
-  let component: ComponentView | undefined;
-  for (const { facts, plan } of ready) {
-    if (plan.joins?.starts === false) continue;
-    const seen = await waitUntilHealthy(session, world, place, facts.entry.id, { sinceMs });
-    component ??= seen;
+  const { plans } = transaction;
+  let first: ComponentView | undefined;
+  for (const { component, joins } of plans) {
+    if (joins?.starts === false) continue;
+    const seen = await waitUntilHealthy(session, world, place, component, { sinceMs });
+    first ??= seen;
   }
-  await noteVerified(session, host, transaction, target);
-  return { run, component };
+  const [only, ...others] = plans;
+  const target = { host: place, ...(only && others.length === 0 && { component: only.component }) };
+  await noteVerified(session, world.hostOf(place), transaction, target);
+  return first;
 }
 
 /** Writes down on the host that all of a transaction was seen healthy. */

@@ -4,7 +4,10 @@ import type { ComponentView } from '../fleet/model.ts';
 import { Checklist } from '../session/checklist.ts';
 import type { Session } from '../session/session.ts';
 import { freeSpace } from '../stack/free-space.ts';
+import { readRuns } from '../stack/run-journal.ts';
+import type { RunOnHost } from '../stack/transaction.ts';
 import { agoText, bytesText } from '../text/quantities.ts';
+import { seeThrough } from './apply-plans.ts';
 import { backupPlace, wantsBackup } from './backup-first.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { componentOf } from './service-targets.ts';
@@ -83,15 +86,17 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
     after: isAfterwards(text),
   }));
   const updated = list.note('update')?.data?.['updated'] === 1;
-  await observe(walk, updated);
+  const applied = updated ? undefined : await appliedBefore(walk);
+  await observe(walk, updated || applied !== undefined);
   for (const { id: step, text, after } of steps)
-    if (!updated || after) await list.set(step, stepState(list, step, after ? sections.after : sections.before, text));
+    if ((!updated && !applied) || after) await list.set(step, stepState(list, step, after ? sections.after : sections.before, text));
   await list.set('update', {
     section: sections.change,
     title: 'Update: back up, fetch, recreate, wait for its probe',
-    state: updated ? 'ok' : 'todo',
-    summary: updated ? (list.note('update')?.summary ?? 'done') : '',
+    state: updated ? 'ok' : applied ? 'running' : 'todo',
+    summary: updated ? (list.note('update')?.summary ?? 'done') : (applied?.sentence ?? ''),
   });
+  if (updated) await setWayBack(list, list.note('update')?.data ?? {});
   if (input.options.check === true) {
     const { blocked } = list;
     const report = await writeReport(session, input, list, 'Only looked.');
@@ -101,7 +106,11 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
       ...(blocked.length > 0 && { exitCode: 1 }),
     };
   }
-  if (!updated) {
+  if (applied) {
+    const { run, backups = {} } = applied.transaction;
+    if (applied.state === 'applied') await seeThrough(session, world, input.place, applied.transaction);
+    await noteUpdate(walk, { message: `${id} was updated.`, data: { updated: [id], run, backups } });
+  } else if (!updated) {
     for (const step of steps.filter(({ after }) => !after)) await confirmStep(walk, step);
     for (;;) {
       const answer = await askWalk(session, list, { id: 'walk', label: `Update ${id}?`, go: 'Go on: what it changes is shown first' });
@@ -109,6 +118,8 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
       if (answer === 'again') await observe(walk, false);
     }
     await list.set('update', { state: 'running' });
+    // Should it break off in there, whoever goes on finds by this what it applied.
+    await list.keep('update', { kind: 'seen', state: 'running' });
     const outcome = await update.run(session, { ...input, component, words: [] }, world);
     if (session.rehearsing) return { message: `Rehearsed: ${id} is as it was.`, data: checklistData(list) };
     await noteUpdate(walk, outcome);
@@ -124,6 +135,20 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
   const outcome = current ? `${id} is at its newest image already.` : `${id} is upgraded. ${rollback}`.trim();
   const report = await writeReport(session, input, list, outcome);
   return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data: checklistData(list) };
+}
+
+/** An update that was applied since this walk began it, and broke off before that was noted in the list: by its run on the host. */
+async function appliedBefore({ session, world, input, standing: { facts }, list }: ComponentWalk): Promise<RunOnHost | undefined> {
+  const begun = list.note('update');
+  if (begun?.state !== 'running') return undefined;
+  const runs = await readRuns(world.hostOf(input.place), facts.stackFolder, session.signal);
+  const last = runs.findLast(
+    ({ transaction: { plans }, state }) => state !== 'staged' && plans.some(({ component }) => component === facts.entry.id),
+  );
+  if (last?.state !== 'applied' && last?.state !== 'verified') return undefined;
+  const { plans, startedAt } = last.transaction;
+  const updates = plans.some(({ component, kind }) => component === facts.entry.id && kind === 'update');
+  return updates && startedAt >= begun.at ? last : undefined;
 }
 
 function stepState(list: Checklist, id: string, section: string, text: string) {
@@ -232,18 +257,33 @@ async function noteUpdate({ list, standing: { facts }, component: { id } }: Comp
   } = (outcome.data ?? {}) as { updated?: string[]; run?: string; backups?: Record<string, { stamp: string; where: string }> };
   const backup = backups[id];
   const summary = updated.length === 0 ? upToDate : outcome.message;
-  await list.keep('update', { kind: 'done', summary, data: { updated: 1, ...(run !== undefined && { run }) } });
-  await list.set('update', {
-    state: 'ok',
-    summary,
-    evidence: [...(run === undefined ? [] : [`run ${run}`]), ...(backup ? [`backup ${backup.stamp} in ${backup.where}`] : [])],
-  });
   const safe = facts.entry.upgrade?.rollback === 'safe';
   const back = safe
     ? `The way back: quarterdeck rollback ${id}`
     : backup
       ? `The way back: quarterdeck restore ${id} (backup ${backup.stamp}); going back to the old image alone may not be safe`
       : `There is no backup of before: the way back is only quarterdeck rollback ${id}, where its data allows it`;
-  if (updated.length > 0)
-    await list.set('rollback', { section: 'Afterwards', title: 'The way back', state: safe || backup ? 'ok' : 'warning', summary: back });
+  const data = {
+    updated: 1,
+    ...(run !== undefined && { run }),
+    ...(updated.length > 0 && { back, backIs: safe || backup ? 'ok' : 'warning' }),
+  };
+  await list.keep('update', { kind: 'done', summary, data });
+  await list.set('update', {
+    state: 'ok',
+    summary,
+    evidence: [...(run === undefined ? [] : [`run ${run}`]), ...(backup ? [`backup ${backup.stamp} in ${backup.where}`] : [])],
+  });
+  await setWayBack(list, data);
+}
+
+/** Kept with the update: whoever goes on tomorrow is told it too. */
+async function setWayBack(list: Checklist, { back, backIs }: Readonly<Record<string, string | number>>): Promise<void> {
+  if (back === undefined) return;
+  await list.set('rollback', {
+    section: sections.after,
+    title: 'The way back',
+    state: backIs === 'ok' ? 'ok' : 'warning',
+    summary: String(back),
+  });
 }
