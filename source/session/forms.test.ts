@@ -65,6 +65,7 @@ function stage(options: { rehearsing?: boolean; earlier?: Record<string, string[
     note: async () => {},
     noted: () => [],
     finished: () => false,
+    begins: async () => {},
     acted: async () => {},
     end: async () => {},
   };

@@ -70,6 +70,24 @@ describe('the journal of a run', () => {
     );
   });
 
+  test('one that was killed in its first act is listed; one that said that it failed there is not', async () => {
+    const [killed, failed, left] = [await open(), await open(), await open()];
+    await killed.begins('keep');
+    await failed.begins('keep');
+    await failed.end('failed');
+    // What was asked need not be asked again.
+    await left.answered('name', 'x');
+    await left.begins('keep');
+    await left.end('failed');
+    expect((await openRuns(folder)).map(({ run, acts }) => [run, acts]).sort()).toEqual(
+      [
+        [killed.run, []],
+        [left.run, []],
+      ].sort(),
+    );
+    expect((await open(killed.run)).finished('keep')).toBe(false);
+  });
+
   test('a name that is no run, or a run of something else, is refused', async () => {
     const journal = await open();
     await journal.answered('name', 'x');

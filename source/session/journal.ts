@@ -13,6 +13,7 @@ type JournalEntry =
   | { kind: 'run'; at: string; flow: string; place: string; component?: string; words?: readonly string[]; options?: RunOptions }
   | { kind: 'answer'; at: string; step: string; value: string | readonly string[] }
   | { kind: 'note'; at: string; step: string; value: string }
+  | { kind: 'begun'; at: string; act: string }
   | { kind: 'act'; at: string; act: string; outcome: 'done' | 'already' }
   | { kind: 'end'; at: string; outcome: RunEnd };
 
@@ -28,6 +29,8 @@ export interface Journal {
   noted(step: string): readonly string[];
   /** Did the run that is gone on with finish this act? The world has the last word (`done`). */
   finished(act: string): boolean;
+  /** It is about to be tried: a run that is killed in it is found again, also where it is the first thing that there is to tell. */
+  begins(act: string): Promise<void>;
   acted(act: string, outcome: 'done' | 'already'): Promise<void>;
   end(outcome: RunEnd): Promise<void>;
 }
@@ -127,6 +130,7 @@ export async function openJournal({ folder, flow, place, component, words, optio
     note: (step, value) => write({ kind: 'note', at: at(), step, value }),
     noted: (step) => notes.get(step) ?? [],
     finished: (act) => acts.has(act),
+    begins: (act) => write({ kind: 'begun', at: at(), act }),
     acted: (act, outcome) => write({ kind: 'act', at: at(), act, outcome }),
     end: async (outcome) => {
       if (begun) await write({ kind: 'end', at: at(), outcome });
@@ -145,13 +149,20 @@ async function sweep(folder: string): Promise<void> {
   for (const name of names.slice(0, Math.max(0, names.length - keptRuns))) await removeOwnFile(join(folder, name));
 }
 
+/** Done; or it said itself that its first act failed, and kept nothing that would spare anybody a question. */
+function isOver(entries: readonly JournalEntry[]): boolean {
+  const ends = entries.flatMap((entry) => (entry.kind === 'end' ? [entry.outcome] : []));
+  if (ends.includes('done')) return true;
+  return ends.length > 0 && entries.every(({ kind }) => kind === 'run' || kind === 'begun' || kind === 'end');
+}
+
 /** Runs that began, were neither finished nor given up, and can be gone on with. */
 export async function openRuns(folder: string): Promise<OpenRun[]> {
   const runs: OpenRun[] = [];
   for (const name of (await runFiles(folder)).reverse()) {
     const entries = await readRun(join(folder, name));
     const [first] = entries;
-    if (first?.kind !== 'run' || entries.some((entry) => entry.kind === 'end' && entry.outcome === 'done')) continue;
+    if (first?.kind !== 'run' || isOver(entries)) continue;
     runs.push({
       run: name.slice(0, -6),
       flow: first.flow,

@@ -132,6 +132,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
 
     if (right === 'destroy') await confirm(request, record);
 
+    await journal.begins(id);
     await audit.record({ ...event(), phase: 'before' });
     const outcome = await granted(request, limitMs);
     if ('thrown' in outcome) {
