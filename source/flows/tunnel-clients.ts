@@ -2,8 +2,6 @@ import { Fault } from '../faults/fault.ts';
 import type { TunnelClient } from '../products/tunnel-ui.ts';
 import { inspectConfig } from '../products/wireguard/inspect-config.ts';
 import type { Session } from '../session/session.ts';
-import { cleanLine } from '../text/clean.ts';
-import { nameRemedy } from '../text/nearest-name.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import {
   clientsAddAbout,
@@ -15,6 +13,7 @@ import {
 } from './about-tunnel-clients.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { qrCode } from './qr-code.ts';
+import { askName, chosen } from './tunnel-client-choice.ts';
 import { loggedIn, type OpenTunnelUi } from './tunnel-ui-session.ts';
 
 /** Under which it is kept which device a run is about, for the case that it breaks off. */
@@ -96,7 +95,9 @@ export const clientsShow: Flow = {
   ...clientsShowAbout,
   run: (session, input, world) =>
     loggedIn(session, input, world, async (open) => {
-      const client = await chosen(session, input, await open.ui.clients(session.signal), () => true);
+      const client = await chosen(session, input, await open.ui.clients(session.signal), {
+        sends: 'GET /api/wireguard/client/ID/configuration: its private key is in the answer.',
+      });
       const shown = await reveal(session, input, open, client);
       return {
         message: shown ? `The configuration of ${client.name} was shown.` : 'Rehearsed: nothing was shown.',
@@ -118,7 +119,9 @@ export const clientsRemove: Flow = {
         const name = gone.slice(gone.indexOf(' ') + 1);
         return { message: `${name} is removed.`, data: { component: component.id, name } };
       }
-      const { id, name, address } = await chosen(session, input, there, () => true);
+      const { id, name, address } = await chosen(session, input, there, {
+        sends: 'DELETE /api/wireguard/client/ID, after one more question.',
+      });
       if (!session.rehearsing) await session.note(deviceStep, `${id} ${name}`);
       const done = await session.act({
         id: 'remove',
@@ -146,7 +149,10 @@ export const clientsRemove: Flow = {
 function setEnabled(session: Session, input: FlowInput, world: FlowWorld, enabled: boolean): Promise<FlowOutcome> {
   return loggedIn(session, input, world, async ({ ui, component }) => {
     const clients = await ui.clients(session.signal);
-    const client = await chosen(session, input, clients, (one) => one.enabled !== enabled);
+    const client = await chosen(session, input, clients, {
+      isLikely: (one) => one.enabled !== enabled,
+      sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}: its keys and its address stay.`,
+    });
     const word = enabled ? 'let in' : 'kept out';
     if (client.enabled === enabled)
       return { message: `${client.name} is ${word} already.`, data: { component: component.id, client: jsonOf(client) } };
@@ -212,75 +218,6 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
   return name;
 }
 
-async function askName(session: Session, { words }: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
-  const problem = (text: string) => {
-    const name = text.trim();
-    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'Up to 40 letters, digits, dots and dashes.';
-    return clients.some((one) => one.name === name) ? `${name} is there already.` : undefined;
-  };
-  const [word, more] = words;
-  if (more !== undefined) throw oneTooMany(more);
-  if (word === undefined)
-    return (
-      await session.ask.text({
-        id: 'name',
-        label: 'What is the device called?',
-        help: 'alice-phone. Sends POST /api/wireguard/client.',
-        check: problem,
-      })
-    ).trim();
-  const wrong = problem(word);
-  if (wrong !== undefined)
-    throw new Fault({ code: 'usage.client', message: `"${cleanLine(word)}": ${wrong}`, remedy: 'Take another name.' });
-  return word.trim();
-}
-
-async function chosen(
-  session: Session,
-  { words }: FlowInput,
-  clients: readonly TunnelClient[],
-  isLikely: (client: TunnelClient) => boolean,
-): Promise<TunnelClient> {
-  const [word, more] = words;
-  if (more !== undefined) throw oneTooMany(more);
-  if (clients.length === 0)
-    throw new Fault({ code: 'usage.client', message: 'It has no devices yet.', remedy: 'Let one in: quarterdeck clients add' });
-  const likely = clients.filter(isLikely);
-  const id =
-    word ??
-    (await session.ask.choice({
-      id: 'client',
-      label: 'Which device?',
-      choices: (likely.length > 0 ? likely : clients).map(({ id: value, name, address, enabled }) => ({
-        value,
-        label: name,
-        detail: `${address}, ${enabled ? 'enabled' : 'disabled'}`,
-      })),
-    }));
-  const found = clients.filter((one) => one.id === id || one.name === id);
-  const [only, another] = found;
-  if (only && !another) return only;
-  throw new Fault({
-    code: 'usage.client',
-    message: another ? `${found.length} devices are called "${cleanLine(id)}".` : `There is no device "${cleanLine(id)}".`,
-    remedy: another
-      ? `Name one by its id: ${found.map((one) => cleanLine(one.id)).join(', ')}.`
-      : nameRemedy(
-          id,
-          clients.map(({ name }) => name),
-          'It has none.',
-        ),
-  });
-}
-
 function jsonOf({ lastHandshakeMs, ...client }: TunnelClient): object {
   return { ...client, ...(lastHandshakeMs !== undefined && { lastHandshake: new Date(lastHandshakeMs).toISOString() }) };
-}
-
-function oneTooMany(word: string): Fault {
-  return new Fault({
-    code: 'usage.words',
-    message: `One device at a time: "${cleanLine(word)}" is one word too many.`,
-    remedy: 'Put a name with spaces into quotes.',
-  });
 }

@@ -7,6 +7,7 @@ import { createPasswordVault } from './password-vault/password-vault.ts';
 import type { PracticeFacts, PracticeProduct } from './practice.ts';
 import { createSecretsManager } from './secrets-manager/secrets-manager.ts';
 import { createSsoPortal } from './sso-portal/sso-portal.ts';
+import { createTunnelUi } from './tunnel-ui/tunnel-ui.ts';
 import type { Products } from './world/parts/products.ts';
 
 /** The products behind the practice components, and what opens them. */
@@ -33,6 +34,7 @@ export async function openProducts(folder: string): Promise<OpenProducts> {
     cluster: cluster.product,
     ssoPortal: portal.product,
     passwordVault: createPasswordVault(),
+    tunnelUi: createTunnelUi(),
     all: [secrets.product, mesh.product, prevention.product, cluster.product, portal.product],
     keys: {
       shares: secrets.shares,

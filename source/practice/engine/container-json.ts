@@ -50,7 +50,7 @@ function commandText(argv: readonly string[]): string {
 }
 
 function listedPorts(container: Container): object[] {
-  if (!container.isUp) return [];
+  if (!container.isUp || container.networkOwner !== undefined) return [];
   return container.spec.ports.flatMap((port): object[] => {
     const { containerPort: PrivatePort, protocol: Type, hostIp } = port;
     const bound = boundTo(container, port);
@@ -117,14 +117,14 @@ export function inspectedContainer(container: Container, machine: Machine, minor
   const [path = '', ...args] = container.argv;
   const portKey = ({ containerPort, protocol }: PortBinding) => `${containerPort}/${protocol}`;
   const bindings = Object.fromEntries(
-    spec.networkMode === 'host'
+    !container.hasNetwork
       ? []
       : spec.ports
           .filter(({ hostPort }) => hostPort !== undefined)
           .map((port) => [portKey(port), [{ HostIp: port.hostIp, HostPort: port.hostPort ? String(port.hostPort) : '' }]]),
   );
   const open = Object.fromEntries(
-    container.isUp && spec.networkMode !== 'host'
+    container.isUp && container.hasNetwork
       ? spec.ports.map((port) => {
           const bound = boundTo(container, port);
           const addresses = port.hostIp === '' ? ['0.0.0.0', '::'] : [port.hostIp];

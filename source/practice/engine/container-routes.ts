@@ -190,7 +190,7 @@ async function createContainer(request: EngineRequest): Promise<void> {
   if (!/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(name)) {
     throw new Refusal(400, `Invalid container name (${name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed`);
   }
-  const networkMode = text(host['NetworkMode']) || 'bridge';
+  const networkMode = networkModeOf(request, text(host['NetworkMode']));
   const bindings = map(host['PortBindings']);
   const exposed = [...new Set([...Object.keys(map(body['ExposedPorts'])), ...image.exposed, ...Object.keys(bindings)])];
   const ports = exposed.flatMap((key): PortBinding[] => {
@@ -219,7 +219,7 @@ async function createContainer(request: EngineRequest): Promise<void> {
     mounts: [...list(host['Binds']).map(mountOf), ...mountsOf(host['Mounts'])],
     networkMode,
     networks:
-      networkMode === 'none' || networkMode === 'host'
+      networkMode === 'none' || networkMode === 'host' || networkMode.startsWith('container:')
         ? []
         : [
             ...new Set([
@@ -252,6 +252,12 @@ async function createContainer(request: EngineRequest): Promise<void> {
   } = spec;
   const container = machine.create({ ...spec, healthcheck, ports: networkMode === 'host' ? (program.opens ?? ports) : ports }, program);
   sendJson(request, { Id: container.id, Warnings: [] }, 201);
+}
+
+/** That of another container is named by its id from then on. */
+function networkModeOf({ machine }: EngineRequest, wanted: string): string {
+  const [, owner] = /^container:(.+)$/.exec(wanted) ?? [];
+  return owner === undefined ? wanted || 'bridge' : `container:${machine.container(owner).id}`;
 }
 
 function mountsOf(value: unknown): ContainerMount[] {

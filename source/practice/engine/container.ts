@@ -111,6 +111,17 @@ export class Container {
     return [...this.spec.entrypoint, ...this.spec.command];
   }
 
+  /** Id of the container in whose network it is. */
+  get networkOwner(): string | undefined {
+    return /^container:(.+)$/.exec(this.spec.networkMode)?.[1];
+  }
+
+  /** A network that is neither the host's nor another container's. */
+  get hasNetwork(): boolean {
+    const { networkMode } = this.spec;
+    return networkMode !== 'host' && networkMode !== 'none' && this.networkOwner === undefined;
+  }
+
   get isUp(): boolean {
     return this.state.status === 'running' || this.state.status === 'paused';
   }

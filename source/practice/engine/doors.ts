@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Program } from './program.ts';
@@ -30,7 +30,12 @@ export class Doors {
     return this.#open.has(hostPort);
   }
 
-  async open({ hostPort, containerPort }: Door, program: Program): Promise<void> {
+  /** `joined` is asked at each connection, where the program has nothing on that port: others may share its network. */
+  async open(
+    { hostPort, containerPort }: Door,
+    program: Program,
+    joined: () => RequestListener | undefined = () => undefined,
+  ): Promise<void> {
     const sockets = new Set<Socket>();
     const raw = program.raw?.[containerPort];
     const listener = program.listeners?.[containerPort];
@@ -39,7 +44,9 @@ export class Doors {
       ? createHttpServer({ keepAliveTimeout: 5_000 }, listener)
       : createServer((socket) => {
           socket.on('error', () => undefined);
-          if (raw) raw(socket);
+          if (raw) return raw(socket);
+          const other = joined();
+          if (other) createHttpServer(other).emit('connection', socket);
           else socket.resume();
         });
     if (listener && raw) server.on('upgrade', (_request, socket: Socket) => raw(socket));

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import { Container, type ContainerSpec } from './container.ts';
 import { Doors } from './doors.ts';
 import { EventLog } from './event-log.ts';
@@ -155,6 +156,8 @@ export class Machine {
     this.cancel(container.restartTimer);
     container.restartTimer = undefined;
     container.stopped = false;
+    if (container.networkOwner !== undefined && !this.container(container.networkOwner).isUp)
+      throw new Refusal(409, `cannot join network of a non running container: ${container.networkOwner}`);
     const hostPorts = this.#bind(container);
     const run = new AbortController();
     container.run = run;
@@ -170,20 +173,31 @@ export class Machine {
       failingStreak: 0,
       healthOutput: '',
     });
-    const networked = container.spec.networkMode !== 'host' && container.spec.networkMode !== 'none';
-    container.networkAddress = networked ? `172.18.0.${2 + (state.pid % 250)}` : '';
+    container.networkAddress = container.hasNetwork ? `172.18.0.${2 + (state.pid % 250)}` : '';
     container.usage.readMs = 0;
     await Promise.all(
       hostPorts
         .filter(({ protocol }) => protocol === 'tcp')
-        .map((door) => this.doors.open({ ...door, address: door.hostIp }, container.program).catch(() => undefined)),
+        .map((door) =>
+          this.doors
+            .open({ ...door, address: door.hostIp }, container.program, () => this.#inNetworkOf(container, door.containerPort))
+            .catch(() => undefined),
+        ),
     );
     if (!quiet) {
-      if (networked) this.#tellNetwork(container, 'connect');
+      if (container.hasNetwork) this.#tellNetwork(container, 'connect');
       this.tell(container, 'start');
     }
     if (!run.signal.aborted) container.program.start(this.#runOf(container, run));
     return 'done';
+  }
+
+  /** Who else listens on a port there: only whoever joined after the owner of the network was started. */
+  #inNetworkOf(owner: Container, port: number): RequestListener | undefined {
+    const joined = this.containers().filter(
+      (one) => one.isUp && one.networkOwner === owner.id && (one.state.startedMs ?? 0) >= (owner.state.startedMs ?? 0),
+    );
+    return joined.map(({ program }) => program.listeners?.[port]).find((listener) => listener !== undefined);
   }
 
   #bind(container: Container): Container['bound'] {
@@ -265,7 +279,7 @@ export class Machine {
     await Promise.all(doors.map(({ hostPort }) => this.doors.shut(hostPort)));
     container.log.end();
     this.tell(container, 'die', { exitCode: String(exitCode), execDuration: String(Math.round(ranMs / 1000)) }, nowMs);
-    if (spec.networkMode !== 'host' && spec.networkMode !== 'none') this.#tellNetwork(container, 'disconnect');
+    if (container.hasNetwork) this.#tellNetwork(container, 'disconnect');
     if (again) {
       container.restartDelayMs =
         ranMs > stableRunMs ? firstRestartMs : Math.min(Math.max(container.restartDelayMs * 2, firstRestartMs), longestRestartMs);

@@ -98,21 +98,20 @@ export class StatsReader {
         limit,
         stats: { active_file: 0, inactive_file: cacheBytes, anon: now.memoryBytes, file: cacheBytes },
       },
-      ...(container.spec.networkMode !== 'host' &&
-        container.spec.networkMode !== 'none' && {
-          networks: {
-            eth0: {
-              rx_bytes: Math.round(receivedBytes),
-              rx_packets: Math.round(receivedBytes / 600),
-              rx_errors: 0,
-              rx_dropped: 0,
-              tx_bytes: Math.round(sentBytes),
-              tx_packets: Math.round(sentBytes / 700),
-              tx_errors: 0,
-              tx_dropped: 0,
-            },
+      ...(container.hasNetwork && {
+        networks: {
+          eth0: {
+            rx_bytes: Math.round(receivedBytes),
+            rx_packets: Math.round(receivedBytes / 600),
+            rx_errors: 0,
+            rx_dropped: 0,
+            tx_bytes: Math.round(sentBytes),
+            tx_packets: Math.round(sentBytes / 700),
+            tx_errors: 0,
+            tx_dropped: 0,
           },
-        }),
+        },
+      }),
     };
   }
 }

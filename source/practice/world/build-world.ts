@@ -62,7 +62,8 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
       deployed.push({ component, atMs: machine.now() - createdAgoMs, values, hostPorts, services: Object.keys(part.plays), files });
     }
   }
-  machine.cast = (spec) => castOf(machine, catalog, [...parts, ...notDeployed], spec);
+  const absent = notDeployed(products);
+  machine.cast = (spec) => castOf(machine, catalog, [...parts, ...absent], spec);
   if (products.cluster) actors.push(await putClusterOn(machine, products.cluster));
   // What an upgrade and an experiment have left behind, for whoever cleans up.
   const nowMs = machine.now();

@@ -42,6 +42,7 @@ export interface Products {
   cluster?: PracticeProduct;
   ssoPortal?: PracticeProduct;
   passwordVault?: PracticeProduct;
+  tunnelUi?: PracticeProduct;
   /** Of the credentials file in its container. */
   intrusionPreventionLogin?: { login: string; password: string };
 }

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { tracesBelow } from '../../test/doubles/secret-traces.ts';
+import { inspectConfig } from '../products/wireguard/inspect-config.ts';
+import type { FakeDeck } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+const server = 'tunnel-server-ui';
+const narrow = { columns: 80, rows: 24 };
+const wide = { columns: 120, rows: 36 };
+type Size = typeof narrow;
+
+let stage: PracticeStage;
+// Many screens each, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 });
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+  await stage.run('deploy', server, { options: { set: ['WG_HOST=vpn.example.net'] } });
+  await vi.waitUntil(() => ['running', 'healthy'].includes(stage.component(server)?.state ?? ''), { timeout: 60_000 });
+  // Everything is loaded: no test of the screen waits for that.
+  await devices();
+}, 120_000);
+afterAll(() => stage.close());
+
+const open = (size: Size): Promise<Rig> =>
+  openRig({
+    size,
+    deck: stage.deck as unknown as FakeDeck,
+    practice: true,
+    start: { selected: stage.component(server)?.key ?? '' },
+    now: Date.now,
+    patienceMs: 30_000,
+  });
+
+async function find(screen: Rig, words: string, title: string): Promise<void> {
+  await screen.press(':');
+  await screen.sees('Find');
+  await screen.type(words);
+  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
+  await screen.press('enter');
+}
+
+/** `phone on`, as the server has them. */
+async function devices(): Promise<string[]> {
+  const { data } = await stage.run('clients-list', server, {}, { operator: new OperatorDouble('unattended') });
+  return (data as { clients: { name: string; enabled: boolean }[] }).clients.map(
+    ({ name, enabled }) => `${name} ${enabled ? 'on' : 'off'}`,
+  );
+}
+const letIn = (name: string) => stage.run('clients-add', server, { words: [name] });
+
+test.each([
+  { ...narrow, is: 'the code for a camera needs a higher window, which is said' },
+  { ...wide, is: 'the code for a camera needs a higher window, which is said' },
+  { columns: 120, rows: 60, is: 'with a code for a camera' },
+])('a device is let in at $columns x $rows: its keys are seen once, $is', async ({ columns, rows }) => {
+  const size = { columns, rows };
+  const screen = await open(size);
+  const name = `phone-${columns}-${rows}`;
+  await find(screen, 'let device into', 'Let a device into the tunnel');
+  await screen.sees('What is the device called?', 'Sends POST /api/wireguard/client', `quarterdeck clients add ${server} --practice`);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.type('no/name');
+  await screen.press('enter');
+  await screen.sees('Up to 40 letters, digits, dots and dashes.');
+  await screen.press('ctrl+u');
+  await screen.type(name);
+  await screen.press('enter');
+  await screen.sees(`Configuration of ${name}`, 'PresharedKey = ', 'Endpoint = vpn.example.net:51820');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  const frame = screen.frame();
+  const shown = [...frame.matchAll(/(\[(?:Interface|Peer)\]|\w+ = [^\s,]+(?:, [^\s,]+)*)/g)].map(([, line]) => line).join('\n');
+  expect(inspectConfig(shown).problems.filter(({ level }) => level === 'error')).toEqual([]);
+  const keys = [...frame.matchAll(/(?:Private|Preshared)Key = (\S{44})/g)].map(([, key]) => key ?? '');
+  expect(keys).toHaveLength(2);
+  // The frame scrolls on to what came of it.
+  await screen.press('pagedown', 'pagedown', 'pagedown');
+  if (rows >= 60) await screen.sees('▀');
+  else await screen.sees(/needs \d+ more rows/);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('enter', 'esc');
+  await screen.misses(...keys);
+  expect(await devices()).toContain(`${name} on`);
+  expect(await tracesBelow([stage.home, stage.access.folder], keys)).toEqual([]);
+});
+
+test.each([narrow, wide])('all are listed at $columns x $rows, nothing of them cut', async (size) => {
+  const name = size.columns === 80 ? 'tablet-of-grandparents' : 'tablet-of-the-grandparents-in-the-garden';
+  await letIn(name);
+  const screen = await open(size);
+  await find(screen, 'list devices tunnel', "List the tunnel's devices");
+  await screen.sees('last there', 'received', name, 'enabled', /10\.8\.0\.\d+/, 'never', `quarterdeck clients list ${server}`);
+  expect(misfits(screen.frame(), size)).toEqual([]);
+});
+
+test('a device is kept out and let in again: only those that can be are offered', async () => {
+  await letIn('watch');
+  const screen = await open(narrow);
+  const others = (await devices()).indexOf('watch on');
+  await find(screen, 'keep device out', 'Keep a device out of the tunnel');
+  await screen.sees('Which device?', 'watch', 'enabled', '/disable: its keys and its address', `quarterdeck clients disable ${server}`);
+  expect(misfits(screen.frame(), narrow)).toEqual([]);
+  await screen.press(...Array.from({ length: others }, () => 'down'), 'enter');
+  await screen.sees('watch is kept out.');
+  expect(await devices()).toContain('watch off');
+  await find(screen, 'let device in again', 'Let a device into the tunnel again');
+  await screen.sees('Which device?', /▸ watch +10\.8\.0\.\d+, disabled/, '/enable: its keys');
+  expect(screen.frame()).not.toContain('phone-');
+  await screen.press('enter');
+  await screen.sees('watch is let in.');
+  expect(await devices()).toContain('watch on');
+});
+
+test('a device is removed after a yes, and a no leaves it', async () => {
+  await letIn('lost-phone');
+  const at = (await devices()).indexOf('lost-phone on');
+  const screen = await open(narrow);
+  const start = async () => {
+    await find(screen, 'remove device tunnel', 'Remove a device from the tunnel');
+    await screen.sees('Which device?', 'after one more question');
+    await screen.press(...Array.from({ length: at }, () => 'down'), 'enter');
+    await screen.sees(
+      `Remove lost-phone from ${server}`,
+      'DELETE /api/wireguard/client/',
+      'its configuration is worth nothing',
+      /Its address 10\.8\.0\.\d+, which another device may get/,
+    );
+    expect(misfits(screen.frame(), narrow)).toEqual([]);
+  };
+  await start();
+  await screen.press('n');
+  await screen.sees(`nothing was changed: Remove lost-phone from ${server}`);
+  expect(await devices()).toContain('lost-phone on');
+  await start();
+  await screen.press('y');
+  await screen.sees('lost-phone is removed.');
+  expect((await devices()).join()).not.toContain('lost-phone');
+});
+
+test('Esc at a question says that the devices are as before, and they are', async () => {
+  await letIn('laptop');
+  const before = await devices();
+  const screen = await open(narrow);
+  for (const [words, title, asks, says] of [
+    ['let device into', 'Let a device into the tunnel', 'What is the device called?', 'Nobody was let in: the devices are as before.'],
+    ['show device config', "Show a device's configuration", 'Which device?', 'Nothing was changed: the devices are as before.'],
+    ['keep device out', 'Keep a device out of the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
+    ['remove device tunnel', 'Remove a device from the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
+  ] as const) {
+    await find(screen, words, title);
+    await screen.sees(asks);
+    await screen.press('esc');
+    await screen.sees(says);
+    await screen.press('esc');
+  }
+  expect(await devices()).toEqual(before);
+});
