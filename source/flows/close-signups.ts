@@ -7,6 +7,7 @@ import { planJson, reviewOf } from '../stack/plan-text.ts';
 import { closeSignupsAbout } from './about-identity.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowWorld } from './flow.ts';
+import { seeLastThrough } from './last-change.ts';
 import { unlessLeft } from './left-early.ts';
 import { planComponent } from './plan-component.ts';
 import { targetOf } from './secret-proof.ts';
@@ -22,6 +23,8 @@ export const closeSignups: Flow = {
   async run(session, input, world) {
     const { id } = componentOf(input);
     const one = await standing(session, world, input.place, id);
+    // One that was just made anew does not answer yet.
+    await seeLastThrough(session, world, one.facts);
     const open = await areOpen(session, world, input.place, id);
     const set = one.answers.values[variable] === 'false';
     if (!open) return { message: `Signups of ${id} are closed already.`, data: { closed: true } };

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { logInAtPortal } from '../../test/doubles/ask-product.ts';
 import { breakOffs, type Ground, traces } from '../../test/doubles/break-offs.ts';
-import { disturbed, Watch } from '../../test/doubles/disturbed-flow.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { onPractice } from '../../test/doubles/practice-ground.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
 import { answering } from '../../test/doubles/walking-away.ts';
-import { openRuns } from '../session/journal.ts';
+import { readRuns } from '../stack/run-journal.ts';
 import type { FlowInput } from './flow.ts';
 
 const id = 'sso-portal';
@@ -113,24 +113,25 @@ test('of two bans one is lifted, killed at each act: only that one', async () =>
   expect(problems(tries)).toEqual([]);
 }, 120_000);
 
-test('a lost second factor of both kinds, killed between them: both are forgotten in the end', async () => {
-  const played = ground('sso-second-factor', {
-    words: ['mara'],
-    answers: { which: ['both'] },
-    before: async () => {},
-    end: async () => '',
+test('a lost second factor of both kinds, killed at each act: both are forgotten in the end', async () => {
+  const forget = { words: ['mara'], options: { which: 'both' } };
+  const played = onPractice('sso-second-factor', id, {
+    ...forget,
+    end: async (fresh) => (await fresh.run('sso-second-factor', id, forget)).message,
   });
-  const killed = await played();
-  const watch = new Watch();
-  killed.run(disturbed(killed.flow, watch, { kind: 'kill', at: 0, moment: 'after' }), killed.operator()).catch(() => undefined);
-  await watch.killed;
-  const left = (await openRuns(stage.journal)).find(({ flow }) => flow === killed.flow.id);
-  const { message } = await killed.run(killed.flow, killed.operator(), left);
-  // The portal does not tell who has codes: forgetting them twice does no harm.
-  expect(message).toMatch(/^Forgotten of mara: 2 security keys/);
-  const again = await stage.run('sso-second-factor', id, { words: ['mara'], options: { which: 'both' } });
-  expect(again.message).toBe('mara has no second factor of that kind now.');
-}, 120_000);
+  const { acts, tries } = await breakOffs(played, {
+    // The portal does not tell who has codes: forgetting them twice does no harm.
+    'codes/after': { says: /^Forgotten of mara: 2 security keys\./, end: 'same' },
+  });
+  expect(tries.map(({ said }) => said.slice(0, said.indexOf('.')))).toEqual([
+    'Forgotten of mara: the one-time codes and 2 security keys',
+    'Forgotten of mara: 2 security keys',
+    'Forgotten of mara: the one-time codes and 2 security keys',
+    'Forgotten of mara: the one-time codes',
+  ]);
+  expect(acts).toEqual(['codes', 'keys']);
+  expect(problems(tries)).toEqual([]);
+}, 200_000);
 
 describe('at a portal that does not watch its file', () => {
   beforeAll(async () => {
@@ -150,6 +151,20 @@ describe('at a portal that does not watch its file', () => {
     expect(problems(tries)).toEqual([]);
   }, 120_000);
 
+  test('somebody may log in again, killed at each act: once in the file, and restarted once', async () => {
+    const played = ground('sso-enable', {
+      words: ['jonas'],
+      before: async () => {
+        await usersOfBefore();
+        await stage.run('sso-disable', id, { words: ['jonas'] });
+      },
+      end: users,
+    });
+    const { acts, tries } = await breakOffs(played);
+    expect(acts).toEqual(['enable jonas', expect.stringMatching(/^restart /)]);
+    expect(problems(tries)).toEqual([]);
+  }, 120_000);
+
   test('somebody is disabled: who stands so in the file, and is not locked out yet, is locked out', async () => {
     const played = ground('sso-disable', { words: ['jonas'], before: usersOfBefore, end: users });
     const { acts, tries } = await breakOffs(played);
@@ -158,21 +173,29 @@ describe('at a portal that does not watch its file', () => {
   }, 120_000);
 });
 
-test('a rule is added, killed when it was checked: gone on with, it is there, and there once', async () => {
-  const options = { policy: 'bypass', before: '1' };
-  const played = ground('sso-rule-add', { words: ['public.home.example.org'], options, before: async () => {}, end: async () => '' });
-  const killed = await played();
-  const watch = new Watch();
-  killed.run(disturbed(killed.flow, watch, { kind: 'kill', at: 0, moment: 'after' }), killed.operator()).catch(() => undefined);
-  await watch.killed;
-  const { message } = await killed.run(
-    killed.flow,
-    killed.operator(),
-    (await openRuns(stage.journal)).find(({ flow }) => flow === killed.flow.id),
-  );
-  expect(message).toMatch(/^public\.home\.example\.org has the policy bypass as rule 1/);
-  const again = await killed.run(killed.flow, killed.operator());
-  expect(again.message).toBe('Rule 1 of sso-portal says that already: public.home.example.org has the policy bypass.');
-  const { data } = await stage.run('sso-rules', id);
-  expect((data as { rules: unknown[] }).rules).toHaveLength(2);
-}, 120_000);
+test('a rule is added, killed at each act: gone on with, it is there, and there once', async () => {
+  const before = await stage.text(configurationFile);
+  const played = ground('sso-rule-add', {
+    words: ['public.home.example.org'],
+    options: { policy: 'bypass', before: '1' },
+    before: async () => {
+      if ((await stage.text(configurationFile)) !== before)
+        await stage.run('edit', id, { words: ['files/configuration.yml'], stdin: Buffer.from(before) });
+    },
+    end: async () => {
+      const { data } = await stage.run('sso-rules', id);
+      return [(data as { rules: unknown[] }).rules, await lastState()];
+    },
+  });
+  const added = /^public\.home\.example\.org has the policy bypass as rule 1/;
+  const { acts, tries } = await breakOffs(played, {
+    // Whether the portal takes it is asked each time: that changes nothing.
+    'validate/after': { says: added, end: 'same' },
+    'apply RUN/before': { says: added, end: 'same' },
+  });
+  expect(acts).toEqual(['validate', 'apply RUN', 'verified RUN']);
+  expect(problems(tries)).toEqual([]);
+}, 400_000);
+/** How the last change to the stack ended. */
+const lastState = async () =>
+  (await readRuns(stage.deck.world.hostOf('practice'), stage.stackFolder, AbortSignal.timeout(20_000))).at(-1)?.state;

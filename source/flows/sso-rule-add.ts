@@ -9,6 +9,7 @@ import { ssoRuleAddAbout } from './about-sso.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { optionOf, wordsUpTo } from './flow-options.ts';
+import { seeLastThrough } from './last-change.ts';
 import { unlessLeft } from './left-early.ts';
 import { planComponent } from './plan-component.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
@@ -33,6 +34,7 @@ export const ssoRuleAdd: Flow = {
     const left = { message: `Nothing was changed: the rules of ${id} are as before.`, remedy: 'Start it again whenever you like.' };
     const { rule, position } = await unlessLeft(() => askRule(session, input, running), left);
     if (isRuleAt(before, rule, position)) {
+      await seeLastThrough(session, world, one.facts);
       return {
         message: `Rule ${position} of ${id} says that already: ${cleanLine(rule.domain)} has the policy ${rule.policy}.`,
         data: { position, rule: { ...rule, subjects: [...rule.subjects], resources: [...rule.resources] } },

@@ -9,6 +9,10 @@ import { portalOf, type RunningPortal } from './sso-target.ts';
 import { chooseUser } from './sso-user-change.ts';
 import { openUsers } from './sso-users.ts';
 
+const oneTimeCodes = 'the one-time codes';
+/** Under which a run notes what it made the portal forget. */
+const goneStep = 'gone';
+
 type Which = 'codes' | 'keys' | 'both';
 
 export const ssoSecondFactor: Flow = {
@@ -26,7 +30,9 @@ export const ssoSecondFactor: Flow = {
     }, left);
     const keys = which === 'codes' ? [] : await portal.securityKeys(user, session.signal);
     const target = { host: place, component: id };
-    const gone: string[] = [];
+    // By the run that broke off: the portal does not tell who has codes.
+    const before = session.noted(goneStep);
+    const gone: string[] = [...before];
     if (which !== 'keys') {
       const had = await session.act({
         id: 'codes',
@@ -38,9 +44,13 @@ export const ssoSecondFactor: Flow = {
           `${user} has to register a new authenticator at the next login.`,
           'Until then rules with two_factor let them through nowhere. Make sure that it is really them who asks.',
         ],
+        done: async () => before.includes(oneTimeCodes),
         run: (grant) => portal.forgetOneTimeCodes(grant, user),
       });
-      if (had) gone.push('the one-time codes');
+      if (had) {
+        gone.push(oneTimeCodes);
+        await session.note(goneStep, oneTimeCodes);
+      }
     }
     if (keys.length > 0) {
       const done = await session.act({

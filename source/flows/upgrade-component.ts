@@ -4,12 +4,12 @@ import type { ComponentView } from '../fleet/model.ts';
 import { Checklist } from '../session/checklist.ts';
 import type { Session } from '../session/session.ts';
 import { freeSpace } from '../stack/free-space.ts';
-import { readRuns } from '../stack/run-journal.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { agoText, bytesText } from '../text/quantities.ts';
 import { seeThrough } from './apply-plans.ts';
 import { backupPlace, wantsBackup } from './backup-first.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
+import { lastApplied } from './last-change.ts';
 import { componentOf } from './service-targets.ts';
 import { type Standing, standing } from './standing.ts';
 import { update } from './update.ts';
@@ -138,17 +138,12 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
 }
 
 /** An update that was applied since this walk began it, and broke off before that was noted in the list: by its run on the host. */
-async function appliedBefore({ session, world, input, standing: { facts }, list }: ComponentWalk): Promise<RunOnHost | undefined> {
+async function appliedBefore({ session, world, standing: { facts }, list }: ComponentWalk): Promise<RunOnHost | undefined> {
   const begun = list.note('update');
   if (begun?.state !== 'running') return undefined;
-  const runs = await readRuns(world.hostOf(input.place), facts.stackFolder, session.signal);
-  const last = runs.findLast(
-    ({ transaction: { plans }, state }) => state !== 'staged' && plans.some(({ component }) => component === facts.entry.id),
-  );
-  if (last?.state !== 'applied' && last?.state !== 'verified') return undefined;
-  const { plans, startedAt } = last.transaction;
-  const updates = plans.some(({ component, kind }) => component === facts.entry.id && kind === 'update');
-  return updates && startedAt >= begun.at ? last : undefined;
+  const last = await lastApplied(session, world, facts);
+  const updates = last?.transaction.plans.some(({ component, kind }) => component === facts.entry.id && kind === 'update');
+  return last && updates && last.transaction.startedAt >= begun.at ? last : undefined;
 }
 
 function stepState(list: Checklist, id: string, section: string, text: string) {

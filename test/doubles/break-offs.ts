@@ -235,8 +235,10 @@ async function leftRun({ journal, flow }: Ground, before: ReadonlySet<string>): 
   return (await openRuns(journal)).find((one) => one.flow === flow.id && !before.has(one.run));
 }
 
-const idOf = (ran: string) => ran.slice(0, ran.indexOf(': '));
-const requestOf = (ran: string) => ran.slice(ran.indexOf(': ') + 2);
+const idOf = (ran: string) => plain(ran.slice(0, ran.indexOf(': ')));
+const requestOf = (ran: string) => plain(ran.slice(ran.indexOf(': ') + 2));
+/** Each change to a stack has a name of its own. */
+const plain = (ran: string) => ran.replaceAll(/\b\d{8}T\d{9}-[0-9a-f]{6}\b/g, 'RUN');
 
 /** What was not run as often as it is without a disturbance. */
 function notOnce(undisturbed: readonly string[], ran: readonly string[]): string[] {
