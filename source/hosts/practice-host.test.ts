@@ -69,6 +69,9 @@ describe('the practice machine', () => {
     expect(await read(join(folder, 'link.txt'))).toBeUndefined();
     expect(await host.files.facts('/etc/passwd', signal())).toBeUndefined();
     expect(await host.files.list('/', signal())).toBeUndefined();
+    // A device of its own, which nobody can open.
+    expect(await host.files.facts('/dev/net/tun', signal())).toMatchObject({ kind: 'other', modifiedMs: 0 });
+    expect(await read('/dev/net/tun')).toBeUndefined();
     const grant = mintGrant('test', 'operate', signal());
     await expect(host.files.write(grant, join(home, 'outside.txt'), Buffer.from('x'), { mode: 0o600 })).rejects.toMatchObject({
       code: 'refused.practice',

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
-import type { DialAddress, Host, HostFacts, HostFiles, Listener } from './host.ts';
+import type { DialAddress, FileFacts, Host, HostFacts, HostFiles, Listener } from './host.ts';
 import { localFiles } from './local-files.ts';
 import { changeWithPracticeProgram, pipePracticeProgram, runPracticeProgram } from './practice-programs.ts';
 
@@ -96,6 +96,10 @@ function within(folder: string, path: string): string | undefined {
   return at === folder || at.startsWith(folder + sep) ? at : undefined;
 }
 
+/** What components are given of this machine: its kernel can make tunnels, and it has no graphics card. */
+const devices = new Set(['/dev/net/tun']);
+const device: FileFacts = { kind: 'other', sizeBytes: 0, modifiedMs: 0, device: 0, inode: 0 };
+
 /** What does not exist yet lies where the first folder above it that exists does. */
 async function whereItWouldBe(path: string): Promise<string> {
   const above = dirname(path);
@@ -123,7 +127,7 @@ function filesWithin(folder: string): HostFiles {
   };
   return {
     read: async (path, options) => ((await readable(path)) ? localFiles.read(path, options) : undefined),
-    facts: async (path, signal) => ((await readable(path)) ? localFiles.facts(path, signal) : undefined),
+    facts: async (path, signal) => (devices.has(path) ? device : (await readable(path)) ? localFiles.facts(path, signal) : undefined),
     list: async (path, signal) => ((await inside(path)) ? localFiles.list(path, signal) : undefined),
     write: async (grant, path, content, options) => {
       await needInside(path);
