@@ -3,10 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'ldapts';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ldapAdd, ldapUsers } from '../../source/flows/ldap-people.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { makeDigest } from '../../source/products/password-digest.ts';
+import { breakOffs, type Ground } from '../doubles/break-offs.ts';
 import { catalogEntry, composeLabels } from '../doubles/container-facts.ts';
 import { componentView } from '../doubles/fleet-double.ts';
 import { FlowStage } from '../doubles/flow-stage.ts';
@@ -23,6 +25,7 @@ const secret = 'correct horse battery';
 
 describe.skipIf(missing !== '')(`a real OpenLDAP${missing === '' ? '' : ` (${missing})`}`, () => {
   let folder: string;
+  let port: number;
   let server: ChildProcess;
   let stage: FlowStage;
   const component = componentView(id, { speaks: 'ldap', word: 'healthy' });
@@ -41,7 +44,7 @@ describe.skipIf(missing !== '')(`a real OpenLDAP${missing === '' ? '' : ` (${mis
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'qd-slapd-'));
     mkdirSync(join(folder, 'data'));
-    const port = await freePort();
+    port = await freePort();
     const digest = await makeDigest(adminPassword, { memoryKiB: 1024, passes: 1, parallelism: 1, keyBytes: 32, saltBytes: 16 });
     const config = join(folder, 'slapd.conf');
     writeFileSync(
@@ -109,6 +112,39 @@ access to * by users read by anonymous auth
     const { message } = await add('ida');
     expect(message).toMatch(/was seen to log in/);
     expect((await stage.audited()).filter(({ outcome }) => outcome === 'already').length).toBe(2);
+  });
+
+  test('killed at each act and gone on with: there once, and they log in', async () => {
+    const words = ['guest'];
+    const options = { bind: admin, name: 'A Guest', email: 'guest@example.org' };
+    const dn = `uid=guest,ou=people,${base}`;
+    const remove = async () => {
+      const client = new Client({ url: `ldap://127.0.0.1:${port}`, timeout: 10_000 });
+      await client.bind(admin, adminPassword);
+      await client.del(dn);
+      await client.unbind();
+    };
+    const ground = async (): Promise<Ground> => ({
+      flow: ldapAdd,
+      operator: () => operator({ 'bind-password': [adminPassword], password: [secret], 'password-again': [secret] }),
+      run: (watched, operating, left) => {
+        stage.operator = operating as OperatorDouble;
+        stage.resume = left?.run;
+        return stage.run(watched, component, { words: left?.words ?? words, options: left?.options ?? options });
+      },
+      journal: stage.journal,
+      end: async () => {
+        const { stdout } = spawnSync('/usr/sbin/slapcat', ['-f', join(folder, 'slapd.conf'), '-s', dn], { encoding: 'utf8' });
+        return [stdout.match(/^uid: .*$/gm), stdout.match(/^userPassword:/gm)?.length];
+      },
+      folders: [stage.folder],
+      close: remove,
+    });
+    const { acts, tries } = await breakOffs(ground);
+    stage.resume = undefined;
+    expect(acts).toEqual(['add guest', 'password guest']);
+    expect(tries.filter(({ problem }) => problem !== undefined)).toEqual([]);
+    for (const { said } of tries) expect(said).toMatch(/was seen to log in\.$/);
   });
 
   test('they are listed, for who may look', async () => {
