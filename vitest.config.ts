@@ -53,7 +53,7 @@ export default defineConfig({
           // An engine that shares two cores with everything else misses a limit now and then; the report names what needed a second try.
           retry: process.env.CI ? 1 : 0,
           // Mostly they wait for an engine, or for their turn at one: see test/real/turns.ts.
-          maxWorkers: 6,
+          maxWorkers: 4,
           sequence: { groupOrder: 2 },
         },
       },
@@ -64,7 +64,7 @@ export default defineConfig({
           include: ['test/packaging/**/*.test.ts'],
           testTimeout: 240_000,
           hookTimeout: 300_000,
-          maxWorkers: 6,
+          maxWorkers: 4,
           sequence: { groupOrder: 2 },
         },
       },
