@@ -206,3 +206,53 @@ test.each(sizes)('a rule is asked for and looked at as any other change at $colu
   await screen.press('esc');
   await screen.sees('the rules of sso-portal are as before');
 });
+
+test.each(sizes)('the users are listed at $columns x $rows: who may log in, and with what kind of hash', async (size) => {
+  const screen = await open(size, 'sso-portal');
+  await find(screen, 'list users portal', 'List the users of the portal');
+  await screen.sees(/selim +Selim +selim@example\.org +family +disabled +/, /mara .* enabled +(?:weak )?argon2/, '1 of them disabled.');
+  await screen.sees('quarterdeck sso users sso-portal --practice');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+});
+
+test.each(sizes)('a user is disabled and enabled again at $columns x $rows; Esc leaves all as they are', async (size) => {
+  const before = await stage.text(users);
+  const screen = await open(size, 'sso-portal');
+  const disable = () => find(screen, 'disable user portal', 'Disable a user of the portal');
+  await disable();
+  await screen.sees('Who?', 'mara', 'jonas', 'quarterdeck sso disable sso-portal --practice');
+  // Who is disabled already is not offered.
+  expect(screen.frame()).not.toContain('selim');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  await screen.press('esc');
+  await screen.sees('Nothing was changed: all users are as before.');
+  await screen.press('esc');
+  expect(await stage.text(users)).toBe(before);
+  await disable();
+  await screen.sees('Who?');
+  await screen.press('down', 'enter');
+  await read(screen, 'jonas can no longer log in. The portal has read it.');
+  await screen.sees('A session that is');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+  // The comments of whoever keeps the file are still there.
+  expect(await stage.text(users)).toContain('# Gone for the winter.');
+  await screen.press('esc');
+  await find(screen, 'enable user portal', 'Enable a user of the portal');
+  await screen.sees('Who?', 'jonas', 'selim', 'quarterdeck sso enable sso-portal --practice');
+  expect(screen.frame()).not.toMatch(/mara +Mara/);
+  await screen.press('enter');
+  await read(screen, 'jonas can log in again. The portal has read it.');
+  expect(misfits(screen.frame(), size)).toEqual([]);
+});
+
+test('the last one who can log in is not disabled, with the reason', async () => {
+  const others = [...(await stage.text(users)).matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'mara');
+  for (const name of others) await stage.run('sso-disable', 'sso-portal', { words: [name] }).catch(() => undefined);
+  const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
+  await find(screen, 'disable user portal', 'Disable a user of the portal');
+  await screen.sees('Who?');
+  await screen.press('enter');
+  await screen.sees('mara is the last one who can log in', 'quarterdeck sso add sso-portal');
+  await screen.press('esc');
+  await stage.run('sso-enable', 'sso-portal', { words: ['jonas'] });
+});

@@ -11,10 +11,12 @@ import {
   routeThrough,
 } from '../stack/gateway-route.ts';
 import { planJson } from '../stack/plan-text.ts';
+import { cleanLine } from '../text/clean.ts';
 import { routeAbout } from './about-route.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { rejoining, withJoined } from './joined-services.ts';
+import { unlessLeft } from './left-early.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
 import { type Gateway, gatewayLeft, gatewayOf, type LeftGateway, type Proof, proofOf, routedService } from './route-gateway.ts';
@@ -30,7 +32,8 @@ export const route: Flow = {
     const { deployment } = one.facts;
     if (!deployment) throw new Error('what stands has a folder');
     const now = routesOf(deployment.compose).find((each) => each.service === service);
-    if (input.options['direct'] === true) {
+    const direct = input.options['direct'] === true || (now !== undefined && (await wantsOut(session, input, component.id, now.container)));
+    if (direct) {
       if (!now) return { message: `${component.id} has a network of its own already.`, data: { component: component.id, routed: false } };
       return change(session, world, {
         input,
@@ -45,6 +48,25 @@ export const route: Flow = {
     return again(session, world, { input, one, service, gateway }, now.container);
   },
 };
+
+/** Where nobody said it and somebody can be asked: what goes through a gateway already may be meant to leave it. */
+async function wantsOut(session: Session, { options }: FlowInput, id: string, container: string): Promise<boolean> {
+  if (!session.attended || options['through'] !== undefined) return false;
+  const way = await unlessLeft(
+    () =>
+      session.ask.choice({
+        id: 'way',
+        label: `What is ${id} to do?`,
+        help: `It goes through ${cleanLine(container)}. Nothing is changed before you have seen what would be.`,
+        choices: [
+          { value: 'direct', label: 'Get its own network and ports back', detail: 'as --direct does' },
+          { value: 'again', label: "Be put into the gateway's network anew", detail: 'where it has none any more' },
+        ],
+      }),
+    { message: `Nothing was changed: ${id} is as before.`, remedy: 'Start it again whenever you like.' },
+  );
+  return way === 'direct';
+}
 
 interface Wish {
   input: FlowInput;

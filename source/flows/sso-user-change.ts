@@ -109,14 +109,18 @@ export async function chooseUser(
         message: 'There is nobody for whom that would do anything.',
         remedy: 'Nothing has to be done.',
       });
-    return session.ask.choice({
-      id: 'user',
-      label: 'Who?',
-      choices: suitable.map(({ name, displayName, groups, disabled }) => ({
-        value: name,
-        label: cleanLine(name),
-        detail: cleanLine([displayName, groups.join(', '), disabled ? 'disabled' : ''].filter(Boolean).join(' · ')),
-      })),
-    });
+    return unlessLeft(
+      () =>
+        session.ask.choice({
+          id: 'user',
+          label: 'Who?',
+          choices: suitable.map(({ name, displayName, groups, disabled }) => ({
+            value: name,
+            label: cleanLine(name),
+            detail: cleanLine([displayName, groups.join(', '), disabled ? 'disabled' : ''].filter(Boolean).join(' · ')),
+          })),
+        }),
+      { message: 'Nothing was changed: all users are as before.', remedy: 'Start it again whenever you like.' },
+    );
   }
 }

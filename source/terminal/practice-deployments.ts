@@ -53,7 +53,7 @@ export async function layPracticeDeployments({ practice, catalog, folder, paths 
   const host = openPracticeHost(folder);
   const { openEngine } = await import('../engine/dockerode-engine.ts');
   const engine = openEngine({ url: practice.facts.engine, origin: 'practice stack' }, host);
-  const signal = AbortSignal.timeout(30_000);
+  const signal = AbortSignal.timeout(120_000);
   const stackFolder = join(folder, 'home', 'stack');
   const ids = practice.deployed.map(({ component }) => component);
   const laid: Laid[] = [];

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import type { FakeDeck } from './rig/fake-deck.ts';
+import { misfits, openRig, type Rig } from './rig/rig.tsx';
+
+const gateway = 'vpn-client-gateway';
+const routed = 'file-sync';
+const service = 'syncthing';
+const sizes = [
+  { columns: 80, rows: 24 },
+  { columns: 120, rows: 36 },
+];
+type Size = (typeof sizes)[number];
+const [narrow] = sizes as [Size];
+
+let stage: PracticeStage;
+// Many screens each, on machines that do other things too.
+vi.setConfig({ testTimeout: 180_000 });
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+  // The files are laid down and everything is loaded: no test of the screen waits for that.
+  await expect(stage.run('route', routed)).rejects.toMatchObject({ code: 'refused.noGateway' });
+}, 180_000);
+afterAll(() => stage.close());
+
+const open = (size: Size, component = routed): Promise<Rig> =>
+  openRig({
+    size,
+    deck: stage.deck as unknown as FakeDeck,
+    practice: true,
+    start: { selected: stage.component(component)?.key ?? '' },
+    now: Date.now,
+    patienceMs: 60_000,
+  });
+
+async function find(screen: Rig, words: string, title: string): Promise<void> {
+  await screen.press(':');
+  await screen.sees('Find');
+  await screen.type(words);
+  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
+  await screen.press('enter');
+}
+const route = (screen: Rig) => find(screen, 'route vpn', 'Route it through the VPN gateway');
+
+/** Of the engine: in whose network it is, and what it publishes. */
+async function seen(id: string, service: string): Promise<{ mode: string; ports: number[] }> {
+  const found = (await stage.containers(id))[service] ?? '';
+  const detail = await stage.deck.world.engineOf('practice').inspect(found, AbortSignal.timeout(20_000));
+  return {
+    mode: detail?.networkMode ?? '',
+    ports: (detail?.ports ?? []).flatMap(({ hostPort }) => (hostPort === undefined ? [] : [hostPort])).sort((a, b) => a - b),
+  };
+}
+
+test('without a gateway it says which one to deploy; what finds its database by name is refused', async () => {
+  const screen = await open(narrow);
+  await route(screen);
+  await screen.sees('There is no VPN gateway on practice.', `quarterdeck deploy ${gateway}`);
+  expect(misfits(screen.frame(), narrow)).toEqual([]);
+  await screen.press('esc');
+  const other = await open(narrow, 'rss-reader');
+  await route(other);
+  await other.sees('uses db by name');
+  expect(misfits(other.frame(), narrow)).toEqual([]);
+});
+
+describe('behind a gateway', () => {
+  const own = [8384, 21027, 22000, 22000];
+  beforeAll(async () => {
+    await stage.run('deploy', gateway, { options: { set: ['VPN_SERVICE_PROVIDER=mullvad'] } });
+    await vi.waitUntil(() => ['running', 'healthy'].includes(stage.component(gateway)?.state ?? ''), { timeout: 60_000 });
+  }, 180_000);
+
+  // One after the other: there and back, at each size.
+  test.each(sizes)('planned, left, applied, proved, and taken back at $columns x $rows (R15)', async (size) => {
+    const before = await seen(routed, service);
+    expect(before.mode).not.toMatch(/^container:/);
+    const screen = await open(size);
+    await route(screen);
+    await screen.sees(
+      `Route ${routed} through ${gateway}`,
+      `Writes 2 files, recreates ${gateway}, ${routed}.`,
+      'The gateway publishes the ports',
+    );
+    await screen.sees(`quarterdeck route ${routed} --practice`);
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('end');
+    await screen.sees(`+     network_mode: container:${gateway}-gluetun-1`);
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('esc');
+    await screen.sees(`Nothing was changed: ${routed} is as before.`);
+    expect(await seen(routed, service)).toEqual(before);
+    await screen.press('esc');
+
+    await route(screen);
+    await screen.sees('Writes 2 files');
+    await screen.press('enter');
+    await screen.sees('What it sends leaves through the tunnel: ok', 'at 198.51.100.7 (Sweden)', `${routed} goes through ${gateway}.`);
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('enter');
+    const gluetun = (await stage.containers(gateway))['gluetun'];
+    expect(await seen(routed, service)).toEqual({ mode: `container:${gluetun}`, ports: [] });
+    expect((await seen(gateway, 'gluetun')).ports).toEqual([8000, ...own]);
+
+    await route(screen);
+    await screen.sees(
+      `What is ${routed} to do?`,
+      `It goes through ${gateway}-gluetun-1.`,
+      'Get its own network and ports back',
+      'network anew',
+    );
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('esc');
+    await screen.sees(`Nothing was changed: ${routed} is as before.`);
+    await screen.press('esc');
+    await route(screen);
+    await screen.sees(`What is ${routed} to do?`);
+    await screen.press('enter');
+    await screen.sees(`Take ${routed} out of the network of ${gateway}`, 'Writes 2 files');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('enter');
+    await screen.sees(`${routed} has its own network and ports again.`);
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    expect((await seen(gateway, 'gluetun')).ports).toEqual([8000]);
+    expect((await seen(routed, service)).ports).toEqual(own);
+  });
+});
