@@ -91,13 +91,33 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.sees('spyglass stays logged in until');
   await toList();
   await screen.press('enter');
+  await screen.sees('spyglass: ', 'Expire it now', 'it is cut off until somebody logs it in again');
+  const toExpire = async () => {
+    // The last but one, whatever the release offers before it.
+    await screen.press('end', 'up', 'enter');
+    await screen.sees('Expire spyglass', /POST \/api\/v1\/node\/\d+\/expire/, 'is cut off at once', 'yes, do it');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+  };
+  await toExpire();
+  await screen.press('n');
+  await toList();
+  expect(Date.parse(String((await nodeCalled('spyglass'))?.['expiry']))).toBeGreaterThan(Date.now());
+  await screen.press('enter');
+  await screen.sees('spyglass: ', 'Expire it now');
+  await toExpire();
+  await screen.press('y');
+  await screen.sees('spyglass is expired: it has to log in again');
+  await toList();
+  expect(Date.parse(String((await nodeCalled('spyglass'))?.['expiry']))).toBeLessThanOrEqual(Date.now());
+  await screen.press('enter');
   await screen.sees('spyglass: ', 'Delete it');
+  expect(screen.frame()).not.toContain('Expire it now');
   await screen.press('end', 'enter');
   await screen.sees('Delete spyglass', 'leaves the mesh at once', 'DELETE /api/v1/node/');
   await screen.press('y');
   await screen.sees('spyglass is gone from the mesh');
   await screen.press('esc');
-  await screen.sees('3 changes made in the mesh.');
+  await screen.sees('4 changes made in the mesh.');
   expect(await nodeCalled('spyglass')).toBeUndefined();
 });
 
