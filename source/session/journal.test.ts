@@ -1,7 +1,7 @@
 import { appendFile, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openJournal, openRuns } from './journal.ts';
 
 let folder: string;
@@ -56,7 +56,7 @@ describe('the journal of a run', () => {
 
   test('runs that were not finished are listed, newest first; finished ones are not', async () => {
     const runs = [];
-    for (const outcome of ['failed', 'done', 'cancelled'] as const) {
+    for (const outcome of ['done', 'failed', 'cancelled'] as const) {
       const journal = await open();
       await journal.acted('a', 'done');
       await journal.end(outcome);
@@ -65,7 +65,7 @@ describe('the journal of a run', () => {
     expect((await openRuns(folder)).map(({ run, acts }) => [run, acts])).toEqual(
       [
         [runs[2], ['a']],
-        [runs[0], ['a']],
+        [runs[1], ['a']],
       ].sort((one, other) => (String(one[0]) < String(other[0]) ? 1 : -1)),
     );
   });
@@ -86,6 +86,53 @@ describe('the journal of a run', () => {
       ].sort(),
     );
     expect((await open(killed.run)).finished('keep')).toBe(false);
+  });
+
+  describe('left in the middle, and another run came to the end of the same', () => {
+    const about = { flow: 'upgrade', place: 'local', words: ['vault'] };
+    const broken = async (answers: Record<string, string> = {}, note?: string) => {
+      const journal = await openJournal({ ...about, folder });
+      await journal.begins('update');
+      for (const [step, value] of Object.entries(answers)) await journal.answered(step, value);
+      if (note !== undefined) await journal.note('made', note);
+    };
+    const finished = async (answers: Record<string, string> = {}, more: Partial<Parameters<typeof openJournal>[0]> = {}) => {
+      // Told apart by time, which goes in milliseconds.
+      const now = Date.now();
+      await vi.waitUntil(() => Date.now() > now + 1, { interval: 1 });
+      const journal = await openJournal({ ...about, folder, ...more });
+      await journal.begins('update');
+      for (const [step, value] of Object.entries(answers)) await journal.answered(step, value);
+      await journal.end('done');
+    };
+
+    test('it is needless', async () => {
+      await broken({ name: 'x' });
+      await finished({ name: 'x', also: 'y' });
+      expect(await openRuns(folder)).toEqual([]);
+    });
+
+    test.each([
+      ['other words', {}, { words: ['other'] }],
+      ['other flags', {}, { options: { check: true } }],
+      ['another host', {}, { place: 'nas' }],
+      ['another answer', { name: 'z' }, {}],
+      ['no answer', {}, {}],
+    ])('with %s it is not the same', async (_, answers, more) => {
+      await broken({ name: 'x' });
+      await finished(answers, more);
+      expect(await openRuns(folder)).toHaveLength(1);
+    });
+
+    test('nor where that one was before, or where it noted what nobody else knows of', async () => {
+      await finished();
+      await broken();
+      await broken({}, 'accessor of a token');
+      await finished({ name: 'x' }, { words: ['other'] });
+      expect(await openRuns(folder)).toHaveLength(2);
+      await finished();
+      expect(await openRuns(folder)).toHaveLength(1);
+    });
   });
 
   test('a name that is no run, or a run of something else, is refused', async () => {

@@ -103,8 +103,8 @@ export async function openJournal({ folder, flow, place, component, words, optio
       });
     }
     begun = true;
+    for (const [step, given] of answersIn(earlier)) answers.set(step, given);
     for (const entry of earlier) {
-      if (entry.kind === 'answer') answers.set(entry.step, [...(answers.get(entry.step) ?? []), entry.value]);
       if (entry.kind === 'note') notes.set(entry.step, [...(notes.get(entry.step) ?? []), entry.value]);
       if (entry.kind === 'act') acts.add(entry.act);
     }
@@ -156,23 +156,59 @@ function isOver(entries: readonly JournalEntry[]): boolean {
   return ends.length > 0 && entries.every(({ kind }) => kind === 'run' || kind === 'begun' || kind === 'end');
 }
 
-/** Runs that began, were neither finished nor given up, and can be gone on with. */
+interface KeptRun {
+  run: string;
+  about: Extract<JournalEntry, { kind: 'run' }>;
+  entries: readonly JournalEntry[];
+}
+
+/**
+ * Has another run since come to the end of the same: the same words, the same flags, every answer that was given here. One that noted something is for itself alone: it may be all that
+ * knows of a token that nobody has.
+ */
+function isSettled({ about, entries }: KeptRun, others: readonly KeptRun[]): boolean {
+  if (entries.some(({ kind }) => kind === 'note')) return false;
+  const lastAt = entries.at(-1)?.at ?? '';
+  const same = JSON.stringify(wishOf(about));
+  const given = answersIn(entries);
+  return others.some((other) => {
+    const end = other.entries.findLast((entry) => entry.kind === 'end' && entry.outcome === 'done');
+    if (!end || end.at <= lastAt || JSON.stringify(wishOf(other.about)) !== same) return false;
+    const theirs = answersIn(other.entries);
+    return [...given].every(([step, values]) =>
+      values.every((value, at) => JSON.stringify(value) === JSON.stringify(theirs.get(step)?.[at])),
+    );
+  });
+}
+
+function wishOf({ flow, place, component, words = [], options = {} }: KeptRun['about']): unknown {
+  return [flow, place, component ?? null, words, Object.entries(options).sort(([one], [other]) => (one < other ? -1 : 1))];
+}
+
+function answersIn(entries: readonly JournalEntry[]): Map<string, (string | readonly string[])[]> {
+  const answers = new Map<string, (string | readonly string[])[]>();
+  for (const entry of entries) if (entry.kind === 'answer') answers.set(entry.step, [...(answers.get(entry.step) ?? []), entry.value]);
+  return answers;
+}
+
+/** Runs that began, were neither finished nor given up, and can be gone on with. Not those that another one has made needless. */
 export async function openRuns(folder: string): Promise<OpenRun[]> {
-  const runs: OpenRun[] = [];
+  const kept: KeptRun[] = [];
   for (const name of (await runFiles(folder)).reverse()) {
     const entries = await readRun(join(folder, name));
-    const [first] = entries;
-    if (first?.kind !== 'run' || isOver(entries)) continue;
-    runs.push({
-      run: name.slice(0, -6),
-      flow: first.flow,
-      place: first.place,
-      component: first.component,
-      words: first.words ?? [],
-      options: first.options ?? {},
-      at: first.at,
-      acts: entries.flatMap((entry) => (entry.kind === 'act' ? [entry.act] : [])),
-    });
+    const [about] = entries;
+    if (about?.kind === 'run') kept.push({ run: name.slice(0, -6), about, entries });
   }
-  return runs;
+  return kept
+    .filter((one) => !isOver(one.entries) && !isSettled(one, kept))
+    .map(({ run, about, entries }) => ({
+      run,
+      flow: about.flow,
+      place: about.place,
+      component: about.component,
+      words: about.words ?? [],
+      options: about.options ?? {},
+      at: about.at,
+      acts: entries.flatMap((entry) => (entry.kind === 'act' ? [entry.act] : [])),
+    }));
 }

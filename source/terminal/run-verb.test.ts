@@ -62,7 +62,7 @@ test('what was left in the middle is listed; what ended, and what nobody can go 
   const { begin, context, stdout } = await stage();
   const left = await begin('walk');
   const cancelled = await begin('walk', 'cancelled');
-  await begin('walk', 'done');
+  await begin('walk', 'done', { words: ['another'] });
   await begin('deploy');
   expect(await runRunVerb(context(true), flows, undefined)).toBe(0);
   const { runs } = JSON.parse(stdout.text) as { runs: { run: string; flow: string; acts: number }[] };
