@@ -28,7 +28,7 @@ afterAll(() => stage.close());
 
 function open(size: Size, component: string): Promise<Rig> {
   const selected = stage.component(component)?.key ?? '';
-  return openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, start: { selected }, now: Date.now });
+  return openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, start: { selected }, now: Date.now, patienceMs: 30_000 });
 }
 
 async function find(screen: Rig, words: string, title: string): Promise<void> {
@@ -151,4 +151,48 @@ test('Esc while somebody is added to the directory says that nobody was', async 
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press('esc');
   await screen.sees('Nobody was added to ldap-directory.');
+});
+
+test('a provider that is stopped is said to be stopped; once it runs, its discovery is read as a client would (R37, R44)', async () => {
+  const provider = 'idp-enterprise';
+  const stopped = await open(narrow, vault);
+  await stopped.press(':');
+  await stopped.sees('Find');
+  await stopped.type('oidc check');
+  await stopped.sees('Check the OIDC discovery: idp-enterprise', 'not as it is now: s');
+  await stopped.press('esc');
+  await stage.run('start', provider);
+  // It takes eleven seconds to come up, as the real one does.
+  await vi.waitUntil(
+    () =>
+      stage.run('oidc-check', provider).then(
+        () => true,
+        () => false,
+      ),
+    { timeout: 90_000, interval: 1_000 },
+  );
+  for (const size of sizes) {
+    const screen = await open(size, provider);
+    await find(screen, 'oidc check', 'Check the OIDC discovery');
+    await screen.sees('Flows');
+    await screen.press('pageup', 'pageup');
+    await screen.sees('Issuer', 'https://id.home.example.org', 'quarterdeck oidc check idp-enterprise --practice');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('pagedown', 'pagedown');
+    // The implicit flow stands open as Keycloak is delivered.
+    await screen.sees('Keys', 'RSA practice-signing', 'The discovery of idp-enterprise works; worth a look');
+    expect(misfits(screen.frame(), size)).toEqual([]);
+    await screen.press('esc');
+  }
+});
+
+test('Esc at the password of the directory says that nobody is listed', async () => {
+  const screen = await open(narrow, 'ldap-directory');
+  await find(screen, 'list people directory', 'List the people of the directory');
+  await screen.sees('Password of uid=admin,ou=people,', 'Empty takes the one that is kept', 'quarterdeck ldap users ldap-directory');
+  expect(misfits(screen.frame(), narrow)).toEqual([]);
+  await screen.type('not shown');
+  expect(screen.frame()).not.toContain('not shown');
+  await screen.press('esc');
+  await screen.sees('Nobody was logged in, and nobody is listed.');
 });

@@ -94,6 +94,21 @@ test.each([narrow, wide])('all are listed at $columns x $rows, nothing of them c
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
 
+test('a configuration is shown once more, for who lost it, and goes with the screen', async () => {
+  await letIn('reader');
+  const at = (await devices()).indexOf('reader on');
+  const screen = await open(narrow);
+  await find(screen, 'show device config', "Show a device's configuration");
+  await screen.sees('Which device?', 'its private key', `quarterdeck clients show ${server}`);
+  expect(misfits(screen.frame(), narrow)).toEqual([]);
+  await screen.press(...Array.from({ length: at }, () => 'down'), 'enter');
+  await screen.sees('Configuration of reader', /PrivateKey = \S{44}/);
+  const key = /PrivateKey = (\S{44})/.exec(screen.frame())?.[1] ?? '';
+  await screen.press('enter', 'esc');
+  await screen.misses(key);
+  expect(await tracesBelow([stage.home, stage.access.folder], [key])).toEqual([]);
+});
+
 test('a device is kept out and let in again: only those that can be are offered', async () => {
   await letIn('watch');
   const screen = await open(narrow);

@@ -11,6 +11,7 @@ import { caInspectAbout } from './about-identity.ts';
 import { authorityOf } from './ca-target.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
+import { unlessLeft } from './left-early.ts';
 
 const limitMs = 10_000;
 
@@ -60,12 +61,16 @@ async function askWhat(session: Session, input: FlowInput): Promise<Asked> {
   const [word] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
   const written =
     word ??
-    (await session.ask.text({
-      id: 'what',
-      label: 'Which certificate?',
-      help: 'A file on the host, or name:port of something that speaks TLS.',
-      check: problem,
-    }));
+    (await unlessLeft(
+      () =>
+        session.ask.text({
+          id: 'what',
+          label: 'Which certificate?',
+          help: 'A file on the host, or name:port of something that speaks TLS.',
+          check: problem,
+        }),
+      { message: 'No certificate was looked at.', remedy: 'Start it again whenever you like.' },
+    ));
   const wrong = problem(written);
   if (wrong !== undefined)
     throw new Fault({ code: 'usage.certificate', message: wrong, remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt' });

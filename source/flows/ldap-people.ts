@@ -21,7 +21,10 @@ const passwordVariable = 'LLDAP_LDAP_USER_PASS';
 export const ldapUsers: Flow = {
   ...ldapUsersAbout,
   async run(session, input, world) {
-    const { id, directory, base } = await openDirectory(session, input, world, input.words[0]);
+    const { id, directory, base } = await unlessLeft(() => openDirectory(session, input, world, input.words[0]), {
+      message: 'Nobody was logged in, and nobody is listed.',
+      remedy: 'Start it again whenever you like.',
+    });
     try {
       const people = await directory.people(base);
       session.show({

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
 
 // Components take their time to start, in practice too.
@@ -84,5 +87,19 @@ describe('what a practice stack has', () => {
       { name: 'reader', change: 'recreate' },
       { name: 'db', change: 'keep' },
     ]);
+  });
+
+  test('cannot do what the README says that it cannot', async () => {
+    const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
+    const said = /No certificate authority and no LDAP server\s+stand behind it: ([^.]+) cannot be practised\./.exec(readme)?.[1] ?? '';
+    const verbs = [...said.matchAll(/`([^`]+)`/g)].map(([, verb]) => verb);
+    const apis = ['step-ca', 'ldap'];
+    const without = stage.deck.flows.filter(({ speaks }) => speaks !== undefined && apis.includes(speaks));
+    expect(verbs.sort()).toEqual(without.map(({ verb }) => verb).sort());
+    expect(stage.deck.fleet.snapshot().components.filter(({ speaks }) => speaks === 'step-ca')).toEqual([]);
+    const operator = new OperatorDouble();
+    operator.answers = { 'bind-password': ['whatever'] };
+    await expect(stage.run('ldap-users', 'ldap-directory', {}, { operator })).rejects.toMatchObject({ name: 'Fault' });
+    expect(operator.asked.map(({ id }) => id)).toEqual(['bind-password']);
   });
 });

@@ -4,6 +4,7 @@ import type { Random } from '../random.ts';
 import { dayTimeMs, type Said, toStderr } from '../voice.ts';
 import { htmlPage } from '../web.ts';
 import { postgresPlay, redisPlay } from './databases.ts';
+import { providerPages } from './provider-pages.ts';
 
 const people: readonly [string, ...string[]] = ['mara', 'jonas', 'selim', 'ida'];
 
@@ -317,12 +318,7 @@ export const idpEnterprise: Part = {
       figures: { cpuPercent: [1.2, 0.8], memoryMb: [612, 40] },
       pages: {
         8080: {
-          '/realms/master/.well-known/openid-configuration': {
-            body: {
-              issuer: 'https://id.home.example.org/realms/master',
-              authorization_endpoint: 'https://id.home.example.org/realms/master/protocol/openid-connect/auth',
-            },
-          },
+          ...providerPages(),
           '/': { status: 302, headers: { Location: '/admin/' } },
         },
       },
