@@ -52,7 +52,8 @@ export class PracticeStage {
     this.#ending.abort();
     await this.deck.close();
     await this.#rehearsing.close();
-    await this.access.close();
+    // A run that a test has killed writes its last words when it is aborted: maybe into the folder that is being removed.
+    await this.access.close().catch(() => undefined);
     // Sockets of what is ending come and go for a moment.
     await rm(this.#home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
