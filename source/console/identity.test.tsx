@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { askProduct } from '../../test/doubles/ask-product.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
-import type { FakeDeck } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
+import { findFlow, openOnPractice } from './rig/practice-rig.ts';
+import { misfits } from './rig/rig.tsx';
 
 const sizes = [
   { columns: 80, rows: 24 },
@@ -26,24 +26,14 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => stage.close());
 
-function open(size: Size, component: string): Promise<Rig> {
-  const selected = stage.component(component)?.key ?? '';
-  return openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, start: { selected }, now: Date.now, patienceMs: 30_000 });
-}
+const open = (size: Size, component: string) => openOnPractice(stage, { size, component, patienceMs: 30_000 });
 
-async function find(screen: Rig, words: string, title: string): Promise<void> {
-  await screen.press(':');
-  await screen.sees('Find');
-  await screen.type(words);
-  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
-  await screen.press('enter');
-}
 const logIn = async (token: string) =>
   (await askProduct(stage, vault, { method: 'POST', path: '/admin', body: new URLSearchParams({ token }).toString() })).status;
 
 test.each(sizes)('the page of the first account, and what it takes, at $columns x $rows (R20, R38)', async (size) => {
   const screen = await open(size, vault);
-  await find(screen, 'first account', 'Make the first account');
+  await findFlow(screen, 'first account', 'Make the first account');
   await screen.sees('http://127.0.0.1:8180/#/signup', 'Create the first account');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
@@ -51,13 +41,13 @@ test.each(sizes)('the page of the first account, and what it takes, at $columns 
 
 test.each(sizes)('a page whose end nobody can see is asked about at $columns x $rows: later leaves it on the list (R38)', async (size) => {
   const screen = await open(size, 'rss-reader');
-  await find(screen, 'first account', 'Make the first account');
+  await findFlow(screen, 'first account', 'Make the first account');
   await screen.sees('password: is it done?', 'Open http://127.0.0.1:8090/', 'Later');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await screen.sees('Left to do at http://127.0.0.1:8090/');
   await screen.press('esc');
-  await find(screen, 'first account', 'Make the first account');
+  await findFlow(screen, 'first account', 'Make the first account');
   await screen.sees('is it done?');
   await screen.press('down', 'enter');
   await screen.sees('Left to do at http://127.0.0.1:8090/');
@@ -65,13 +55,13 @@ test.each(sizes)('a page whose end nobody can see is asked about at $columns x $
 
 test.each(sizes)('signups: asked about the account first, and looked at as a change, at $columns x $rows (R20)', async (size) => {
   const screen = await open(size, vault);
-  await find(screen, 'close signups', 'Close signups');
+  await findFlow(screen, 'close signups', 'Close signups');
   await screen.sees('Does your account exist?', 'quarterdeck close-signups password-vault --practice');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await screen.sees('signups of password-vault are still open');
   await screen.press('esc');
-  await find(screen, 'close signups', 'Close signups');
+  await findFlow(screen, 'close signups', 'Close signups');
   await screen.sees('Does your account exist?');
   await screen.press('enter');
   await screen.sees('Writes 1 file, recreates password-vault.');
@@ -85,7 +75,7 @@ test.each(sizes)('signups: asked about the account first, and looked at as a cha
 test('a new admin token is seen once, put in force, and nowhere else; Esc before that leaves the old one', async () => {
   const screen = await open(narrow, vault);
   const start = async (old = '') => {
-    await find(screen, 'admin token', 'Replace the admin token');
+    await findFlow(screen, 'admin token', 'Replace the admin token');
     await screen.sees('The admin token of now, to see it dead afterwards');
     await screen.type(old);
     await screen.press('enter');
@@ -114,7 +104,7 @@ test.each(sizes)(
   async (size) => {
     const screen = await open(size, vault);
     const inspect = async (token: string) => {
-      await find(screen, 'inspect token', 'Inspect a token');
+      await findFlow(screen, 'inspect token', 'Inspect a token');
       await screen.sees('The token', 'nowhere, and forgotten');
       await screen.paste(token);
       await screen.misses(token.slice(0, 20));
@@ -137,7 +127,7 @@ test.each(sizes)(
     await inspect(`${part({ alg: 'none' })}.${part({ sub: 'mara', exp: soonS })}.`);
     await screen.sees('This token is not to be believed', 'none');
     await screen.press('esc');
-    await find(screen, 'inspect token', 'Inspect a token');
+    await findFlow(screen, 'inspect token', 'Inspect a token');
     await screen.sees('The token');
     await screen.press('esc');
     await screen.sees('No token was looked at.');
@@ -146,7 +136,7 @@ test.each(sizes)(
 
 test('Esc while somebody is added to the directory says that nobody was', async () => {
   const screen = await open(narrow, 'ldap-directory');
-  await find(screen, 'add somebody directory', 'Add somebody to the directory');
+  await findFlow(screen, 'add somebody directory', 'Add somebody to the directory');
   await screen.sees('Name to log in with', 'quarterdeck ldap add ldap-directory');
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press('esc');
@@ -173,7 +163,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
   );
   for (const size of sizes) {
     const screen = await open(size, provider);
-    await find(screen, 'oidc check', 'Check the OIDC discovery');
+    await findFlow(screen, 'oidc check', 'Check the OIDC discovery');
     await screen.sees('Flows');
     await screen.press('pageup', 'pageup');
     await screen.sees('Issuer', 'https://id.home.example.org', 'quarterdeck oidc check idp-enterprise --practice');
@@ -188,7 +178,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
 
 test('Esc at the password of the directory says that nobody is listed', async () => {
   const screen = await open(narrow, 'ldap-directory');
-  await find(screen, 'list people directory', 'List the people of the directory');
+  await findFlow(screen, 'list people directory', 'List the people of the directory');
   await screen.sees('Password of uid=admin,ou=people,', 'Empty takes the one that is kept', 'quarterdeck ldap users ldap-directory');
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.type('not shown');

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { logInAtPortal } from '../../test/doubles/ask-product.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
-import type { FakeDeck } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
+import { findFlow, openOnPractice } from './rig/practice-rig.ts';
+import { misfits, type Rig } from './rig/rig.tsx';
 
 const users = 'sso-portal/files/users/users_database.yml';
 const secret = 'correct horse battery';
@@ -23,20 +23,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => stage.close());
 
-/** The console on the whole practice stack, with this component selected. */
-function open(size: Size, component: string): Promise<Rig> {
-  const selected = stage.component(component)?.key ?? '';
-  return openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, start: { selected }, now: Date.now });
-}
-
-/** Finds a procedure by a few letters, as a person does. */
-async function find(screen: Rig, words: string, title: string): Promise<void> {
-  await screen.press(':');
-  await screen.sees('Find');
-  await screen.type(words);
-  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
-  await screen.press('enter');
-}
+const open = (size: Size, component: string) => openOnPractice(stage, { size, component });
 
 /** Until the portal has read its file: it is given ten seconds for that. */
 async function read(screen: Rig, words: string): Promise<void> {
@@ -46,7 +33,7 @@ async function read(screen: Rig, words: string): Promise<void> {
 test.each(sizes)('a user is added at $columns x $rows, with a password that is made up and seen this once (R49)', async (size) => {
   const screen = await open(size, 'sso-portal');
   const name = `ida${size.columns}`;
-  await find(screen, 'add user portal', 'Add a user to the portal');
+  await findFlow(screen, 'add user portal', 'Add a user to the portal');
   await screen.sees('Name to log in with', 'There are: mara', 'quarterdeck sso add sso-portal --practice');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no or');
@@ -88,7 +75,7 @@ test('Esc at each question of a new user says that nothing was written', async (
     ['The same again', ''],
   ];
   for (const [at] of answers.entries()) {
-    await find(screen, 'add user portal', 'Add a user to the portal');
+    await findFlow(screen, 'add user portal', 'Add a user to the portal');
     for (const [sees, typed] of answers.slice(0, at)) {
       await screen.sees(sees);
       await screen.type(typed);
@@ -106,7 +93,7 @@ test('Esc at each question of a new user says that nothing was written', async (
 test('a password is reset: masked, typed twice, and the old one is dead', async () => {
   const size = { columns: 80, rows: 24 };
   const screen = await open(size, 'sso-portal');
-  await find(screen, 'reset password portal', 'Reset a password in the portal');
+  await findFlow(screen, 'reset password portal', 'Reset a password in the portal');
   await screen.sees('Who?', 'mara', 'Mara', 'admins, family');
   await screen.press('enter');
   await screen.sees('New password of mara');
@@ -128,7 +115,7 @@ test('a password is reset: masked, typed twice, and the old one is dead', async 
 test.each(sizes)('a lost second factor at $columns x $rows: what it means is confirmed, and a no leaves it', async (size) => {
   const screen = await open(size, 'sso-portal');
   const start = async () => {
-    await find(screen, 'lost second factor', 'Reset a lost second factor');
+    await findFlow(screen, 'lost second factor', 'Reset a lost second factor');
     await screen.sees('Who?');
     // Jonas is the second one.
     await screen.press('down', 'enter');
@@ -150,7 +137,7 @@ test.each(sizes)('a lost second factor at $columns x $rows: what it means is con
 test('a ban is seen with its end and lifted; Esc says that it ends by itself', async () => {
   const size = { columns: 80, rows: 24 };
   const screen = await open(size, 'sso-portal');
-  const start = () => find(screen, 'ban portal', "Lift a ban of the portal's");
+  const start = () => findFlow(screen, 'ban portal', "Lift a ban of the portal's");
   await start();
   await screen.sees('sso-portal bans nobody at the moment.');
   await screen.press('esc');
@@ -169,11 +156,11 @@ test('a ban is seen with its end and lifted; Esc says that it ends by itself', a
 
 test.each(sizes)('rules, which one is taken, and how a name is protected, at $columns x $rows (R36)', async (size) => {
   const screen = await open(size, 'sso-portal');
-  await find(screen, 'list access rules', 'List the access rules of the portal');
+  await findFlow(screen, 'list access rules', 'List the access rules of the portal');
   await screen.sees('*.home.example.org', 'two_factor', 'everything else', 'deny');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await find(screen, 'which access rule', 'Test which access rule is taken');
+  await findFlow(screen, 'which access rule', 'Test which access rule is taken');
   await screen.sees('Which address?', 'https://media.home.example.org/');
   await screen.press('enter');
   await screen.sees('As which user?');
@@ -181,7 +168,7 @@ test.each(sizes)('rules, which one is taken, and how a name is protected, at $co
   await screen.sees("The policy 'two_factor' from rule #1 will be applied", 'nobody who is logged in');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await find(screen, 'how name protected', 'Check how a name is protected');
+  await findFlow(screen, 'how name protected', 'Check how a name is protected');
   await screen.sees('Which address?');
   await screen.press('enter');
   await screen.sees('A browser without a login', 'A program without a login', 'protected, people are sent to the portal');
@@ -190,7 +177,7 @@ test.each(sizes)('rules, which one is taken, and how a name is protected, at $co
 
 test.each(sizes)('a rule is asked for and looked at as any other change at $columns x $rows; Esc leaves the rules', async (size) => {
   const screen = await open(size, 'sso-portal');
-  await find(screen, 'add access rule', 'Add an access rule to the portal');
+  await findFlow(screen, 'add access rule', 'Add an access rule to the portal');
   await screen.sees('Which name does it protect?', 'portal knows home.example.org');
   await screen.type('public.home.example.org');
   await screen.press('enter');
@@ -209,7 +196,7 @@ test.each(sizes)('a rule is asked for and looked at as any other change at $colu
 
 test.each(sizes)('the users are listed at $columns x $rows: who may log in, and with what kind of hash', async (size) => {
   const screen = await open(size, 'sso-portal');
-  await find(screen, 'list users portal', 'List the users of the portal');
+  await findFlow(screen, 'list users portal', 'List the users of the portal');
   await screen.sees(/selim +Selim +selim@example\.org +family +disabled +/, /mara .* enabled +(?:weak )?argon2/, '1 of them disabled.');
   await screen.sees('quarterdeck sso users sso-portal --practice');
   expect(misfits(screen.frame(), size)).toEqual([]);
@@ -218,7 +205,7 @@ test.each(sizes)('the users are listed at $columns x $rows: who may log in, and 
 test.each(sizes)('a user is disabled and enabled again at $columns x $rows; Esc leaves all as they are', async (size) => {
   const before = await stage.text(users);
   const screen = await open(size, 'sso-portal');
-  const disable = () => find(screen, 'disable user portal', 'Disable a user of the portal');
+  const disable = () => findFlow(screen, 'disable user portal', 'Disable a user of the portal');
   await disable();
   await screen.sees('Who?', 'mara', 'jonas', 'quarterdeck sso disable sso-portal --practice');
   // Who is disabled already is not offered.
@@ -237,7 +224,7 @@ test.each(sizes)('a user is disabled and enabled again at $columns x $rows; Esc 
   // The comments of whoever keeps the file are still there.
   expect(await stage.text(users)).toContain('# Gone for the winter.');
   await screen.press('esc');
-  await find(screen, 'enable user portal', 'Enable a user of the portal');
+  await findFlow(screen, 'enable user portal', 'Enable a user of the portal');
   await screen.sees('Who?', 'jonas', 'selim', 'quarterdeck sso enable sso-portal --practice');
   expect(screen.frame()).not.toMatch(/mara +Mara/);
   await screen.press('enter');
@@ -249,7 +236,7 @@ test('the last one who can log in is not disabled, with the reason', async () =>
   const others = [...(await stage.text(users)).matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'mara');
   for (const name of others) await stage.run('sso-disable', 'sso-portal', { words: [name] }).catch(() => undefined);
   const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
-  await find(screen, 'disable user portal', 'Disable a user of the portal');
+  await findFlow(screen, 'disable user portal', 'Disable a user of the portal');
   await screen.sees('Who?');
   await screen.press('enter');
   await screen.sees('mara is the last one who can log in', 'quarterdeck sso add sso-portal');

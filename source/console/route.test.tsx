@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
-import type { FakeDeck } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
+import { findFlow, openOnPractice } from './rig/practice-rig.ts';
+import { misfits, type Rig } from './rig/rig.tsx';
 
 const gateway = 'vpn-client-gateway';
 const routed = 'file-sync';
@@ -19,24 +19,9 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => stage.close());
 
-const open = (size: Size, component = routed): Promise<Rig> =>
-  openRig({
-    size,
-    deck: stage.deck as unknown as FakeDeck,
-    practice: true,
-    start: { selected: stage.component(component)?.key ?? '' },
-    now: Date.now,
-    patienceMs: 60_000,
-  });
+const open = (size: Size, component = routed) => openOnPractice(stage, { size, component, patienceMs: 60_000 });
 
-async function find(screen: Rig, words: string, title: string): Promise<void> {
-  await screen.press(':');
-  await screen.sees('Find');
-  await screen.type(words);
-  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
-  await screen.press('enter');
-}
-const route = (screen: Rig) => find(screen, 'route vpn', 'Route it through the VPN gateway');
+const route = (screen: Rig) => findFlow(screen, 'route vpn', 'Route it through the VPN gateway');
 
 /** Of the engine: in whose network it is, and what it publishes. */
 async function seen(id: string, service: string): Promise<{ mode: string; ports: number[] }> {

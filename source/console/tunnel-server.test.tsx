@@ -3,8 +3,8 @@ import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import { inspectConfig } from '../products/wireguard/inspect-config.ts';
-import type { FakeDeck } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
+import { findFlow, openOnPractice } from './rig/practice-rig.ts';
+import { misfits } from './rig/rig.tsx';
 
 const server = 'tunnel-server-ui';
 const narrow = { columns: 80, rows: 24 };
@@ -23,23 +23,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stage.close());
 
-const open = (size: Size): Promise<Rig> =>
-  openRig({
-    size,
-    deck: stage.deck as unknown as FakeDeck,
-    practice: true,
-    start: { selected: stage.component(server)?.key ?? '' },
-    now: Date.now,
-    patienceMs: 30_000,
-  });
-
-async function find(screen: Rig, words: string, title: string): Promise<void> {
-  await screen.press(':');
-  await screen.sees('Find');
-  await screen.type(words);
-  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
-  await screen.press('enter');
-}
+const open = (size: Size) => openOnPractice(stage, { size, component: server, patienceMs: 30_000 });
 
 /** `phone on`, as the server has them. */
 async function devices(): Promise<string[]> {
@@ -58,7 +42,7 @@ test.each([
   const size = { columns, rows };
   const screen = await open(size);
   const name = `phone-${columns}-${rows}`;
-  await find(screen, 'let device into', 'Let a device into the tunnel');
+  await findFlow(screen, 'let device into', 'Let a device into the tunnel');
   await screen.sees('What is the device called?', 'Sends POST /api/wireguard/client', `quarterdeck clients add ${server} --practice`);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no/name');
@@ -89,7 +73,7 @@ test.each([narrow, wide])('all are listed at $columns x $rows, nothing of them c
   const name = size.columns === 80 ? 'tablet-of-grandparents' : 'tablet-of-the-grandparents-in-the-garden';
   await letIn(name);
   const screen = await open(size);
-  await find(screen, 'list devices tunnel', "List the tunnel's devices");
+  await findFlow(screen, 'list devices tunnel', "List the tunnel's devices");
   await screen.sees('last there', 'received', name, 'enabled', /10\.8\.0\.\d+/, 'never', `quarterdeck clients list ${server}`);
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
@@ -98,7 +82,7 @@ test('a configuration is shown once more, for who lost it, and goes with the scr
   await letIn('reader');
   const at = (await devices()).indexOf('reader on');
   const screen = await open(narrow);
-  await find(screen, 'show device config', "Show a device's configuration");
+  await findFlow(screen, 'show device config', "Show a device's configuration");
   await screen.sees('Which device?', 'its private key', `quarterdeck clients show ${server}`);
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press(...Array.from({ length: at }, () => 'down'), 'enter');
@@ -113,13 +97,13 @@ test('a device is kept out and let in again: only those that can be are offered'
   await letIn('watch');
   const screen = await open(narrow);
   const others = (await devices()).indexOf('watch on');
-  await find(screen, 'keep device out', 'Keep a device out of the tunnel');
+  await findFlow(screen, 'keep device out', 'Keep a device out of the tunnel');
   await screen.sees('Which device?', 'watch', 'enabled', '/disable: its keys and its address', `quarterdeck clients disable ${server}`);
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press(...Array.from({ length: others }, () => 'down'), 'enter');
   await screen.sees('watch is kept out.');
   expect(await devices()).toContain('watch off');
-  await find(screen, 'let device in again', 'Let a device into the tunnel again');
+  await findFlow(screen, 'let device in again', 'Let a device into the tunnel again');
   await screen.sees('Which device?', /▸ watch +10\.8\.0\.\d+, disabled/, '/enable: its keys');
   expect(screen.frame()).not.toContain('phone-');
   await screen.press('enter');
@@ -132,7 +116,7 @@ test('a device is removed after a yes, and a no leaves it', async () => {
   const at = (await devices()).indexOf('lost-phone on');
   const screen = await open(narrow);
   const start = async () => {
-    await find(screen, 'remove device tunnel', 'Remove a device from the tunnel');
+    await findFlow(screen, 'remove device tunnel', 'Remove a device from the tunnel');
     await screen.sees('Which device?', 'after one more question');
     await screen.press(...Array.from({ length: at }, () => 'down'), 'enter');
     await screen.sees(
@@ -163,7 +147,7 @@ test('Esc at a question says that the devices are as before, and they are', asyn
     ['keep device out', 'Keep a device out of the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
     ['remove device tunnel', 'Remove a device from the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
   ] as const) {
-    await find(screen, words, title);
+    await findFlow(screen, words, title);
     await screen.sees(asks);
     await screen.press('esc');
     await screen.sees(says);

@@ -7,8 +7,8 @@ import { PracticeStage } from '../../test/doubles/practice-stage.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import { inspectConfig } from '../products/wireguard/inspect-config.ts';
 import { makeKeyPair } from '../products/wireguard/wireguard-keys.ts';
-import type { FakeDeck } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
+import { findFlow, openOnPractice } from './rig/practice-rig.ts';
+import { misfits, type Rig } from './rig/rig.tsx';
 
 const sizes = [
   { columns: 80, rows: 24 },
@@ -28,16 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const open = (size: Size): Promise<Rig> => openRig({ size, deck: stage.deck as unknown as FakeDeck, practice: true, now: Date.now });
-
-/** Finds a procedure by a few letters, as a person does. */
-async function find(screen: Rig, words: string, title: string): Promise<void> {
-  await screen.press(':');
-  await screen.sees('Find');
-  await screen.type(words);
-  await screen.until((frame) => frame.includes(`▸ do    ${title}`), `${title} as the first one found`);
-  await screen.press('enter');
-}
+const open = (size: Size) => openOnPractice(stage, { size });
 
 const server = makeKeyPair().publicKey;
 
@@ -55,7 +46,7 @@ async function fillForm(screen: Rig, name: string): Promise<void> {
 
 test.each(sizes)('a configuration is written to a file at $columns x $rows; its key is nowhere else (R77)', async (size) => {
   const screen = await open(size);
-  await find(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
+  await findFlow(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
   await fillForm(screen, 'laptop');
   expect(misfits(screen.frame(), size)).toEqual([]);
   // For Linux the file stands first.
@@ -78,7 +69,7 @@ test.each(sizes)('a configuration is written to a file at $columns x $rows; its 
 
 test('Esc before the last answer makes nothing, and says so', async () => {
   const screen = await open({ columns: 80, rows: 24 });
-  await find(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
+  await findFlow(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
   await fillForm(screen, 'laptop');
   await screen.press('esc');
   await screen.sees(/[Nn]othing|was left|ancelled|is as before/);
@@ -92,7 +83,7 @@ test.each(sizes)('rules of a tunnel that is not deployed are checked in a file t
     'ingress:\n  - hostname: a.example.org\n    service: http://localhost:80\n  - hostname: b.example.org\n    service: http://localhost:81\n',
   );
   const screen = await open(size);
-  await find(screen, 'ingress', 'Check the rules of an outbound tunnel');
+  await findFlow(screen, 'ingress', 'Check the rules of an outbound tunnel');
   await screen.sees('Which configuration?', 'tunnel is deployed');
   await screen.type(file);
   await screen.press('enter');
@@ -110,7 +101,7 @@ test.skipIf(missing)(
   async () => {
     const size = { columns: 80, rows: 24 };
     const screen = await open(size);
-    await find(screen, 'sign a node', 'Sign a node of the overlay mesh');
+    await findFlow(screen, 'sign a node', 'Sign a node of the overlay mesh');
     await screen.sees('What is the mesh called?', 'It has no authority yet');
     await screen.press('enter');
     await screen.sees('home mesh can sign nodes', 'Which node?');
