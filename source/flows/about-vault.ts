@@ -125,59 +125,51 @@ export const vaultWriteAbout: FlowAbout = {
 const versionFlag = { version: { meaning: 'this version; may be given again', value: 'N', repeats: true } } as const;
 
 export const vaultVersionsAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-versions',
   verb: 'vault versions',
   title: 'List the versions of a path of the secrets manager',
   summary: 'Lists the versions that the engine keeps of a path: when each was written, and whether it was deleted or destroyed.',
   right: 'read',
-  about: 'component',
-  speaks: 'vault',
   usage: '[PATH]',
-  offered: isOpen,
 };
 
 export const vaultDeleteAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-delete',
   verb: 'vault delete',
   title: 'Delete a path of the secrets manager',
   summary:
     'Deletes the newest version of a path, or those that are named; "vault undelete" brings them back. In an engine that keeps no versions all keys of the path are lost, which is confirmed.',
   right: 'operate',
-  about: 'component',
-  speaks: 'vault',
   resumes: true,
   usage: '[PATH]',
   flags: versionFlag,
-  offered: isOpen,
 };
 
 export const vaultUndeleteAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-undelete',
   verb: 'vault undelete',
   title: 'Bring back a deleted path of the secrets manager',
   summary: 'Brings back the version of a path that was deleted last, or those that are named. What was destroyed does not come back.',
   right: 'operate',
-  about: 'component',
-  speaks: 'vault',
   resumes: true,
   usage: '[PATH]',
   flags: versionFlag,
-  offered: isOpen,
 };
 
 export const vaultDestroyAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-destroy',
   verb: 'vault destroy',
   title: 'Destroy versions of a path of the secrets manager',
   summary:
     'Destroys the versions that are named or chosen for good, or with --all the path with every version and all that is known of it.',
   right: 'destroy',
-  about: 'component',
-  speaks: 'vault',
   resumes: true,
   usage: '[PATH]',
   flags: { ...versionFlag, all: { meaning: 'the whole path, with all of its versions' } },
-  offered: isOpen,
 };
 
 export const vaultAdminAbout: FlowAbout = {
@@ -244,14 +236,13 @@ export const vaultSnapshotAbout: FlowAbout = {
 };
 
 export const vaultRestoreAbout: FlowAbout = {
+  ...whileOpen,
   id: 'vault-restore',
   verb: 'vault restore',
   title: 'Go back to a snapshot of the secrets manager',
   summary:
     'Looks a snapshot through, saves what is there now to another file first, and puts the snapshot in the place of everything. It has to be open. One that was taken under other key shares needs --force, and opens with those shares afterwards.',
   right: 'destroy',
-  about: 'component',
-  speaks: 'vault',
   resumes: true,
   usage: '[FILE]',
   flags: {
@@ -259,7 +250,6 @@ export const vaultRestoreAbout: FlowAbout = {
     'without-before': { meaning: 'do not save what is there now' },
     force: { meaning: 'also a snapshot that was taken under other key shares' },
   },
-  offered: isOpen,
 };
 
 export const vaultRotateAbout: FlowAbout = {
