@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
 import { engineEvent } from './events.ts';
+import { JsonLines } from './json-lines.ts';
 
 const id = '4e375dc355d78c802415047249c83d47bc1a54cb5b5a11c6b4b9a93941afe4d3';
 const old = (action: string, attributes: Record<string, string> = {}) => ({
@@ -80,4 +82,56 @@ test('networks, images and volumes; Podman names a volume without an id', () => 
 
 test('what is no event is none', () => {
   for (const raw of [null, 7, 'start', {}, [], { Action: 3 }]) expect(engineEvent(raw)).toBeUndefined();
+});
+
+describe('what no engine has said yet', () => {
+  it.each([{ time: -1.8e305 }, { time: 8.64e12 + 1 }, { timeNano: 1e300 }])('has no time that no clock can show: %o (R58)', (when) => {
+    expect(engineEvent({ Type: 'container', Action: 'die', ...when })?.timeMs).toBe(0);
+  });
+
+  it('is an event of another kind, with its time, or no news; never thrown (R58)', () => {
+    const anything = fc.anything({ withNullPrototype: true, maxDepth: 4 });
+    const event = fc.record(
+      {
+        Type: anything,
+        Action: fc.oneof(anything, fc.constantFrom('die', 'kill', 'health_status: ?', 'x'.repeat(100_000), '\u001b]0;t\u0007')),
+        status: anything,
+        id: anything,
+        Actor: fc.oneof(anything, fc.record({ ID: anything, Attributes: anything }, { requiredKeys: [] })),
+        time: anything,
+        timeNano: anything,
+        HealthStatus: anything,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.oneof(anything, event), (raw) => {
+        const told = engineEvent(raw);
+        if (!told) return;
+        expect(told.id).toBeTypeOf('string');
+        expect(() => new Date(told.timeMs).toISOString()).not.toThrow();
+        expect(told.attributes).toBeTypeOf('object');
+      }),
+      { numRuns: 500 },
+    );
+    expect(engineEvent({ Type: 'volcano', Action: 'erupt', Actor: { ID: 'v1' }, time: 5 })).toMatchObject({
+      kind: 'other',
+      action: 'other',
+      id: 'v1',
+      timeMs: 5000,
+    });
+  });
+
+  it('cut, huge or nested without end keeps nothing from the events behind it (R58)', () => {
+    const lines = new JsonLines();
+    const deep = `${'{"a":['.repeat(30_000)}1${']}'.repeat(30_000)}`;
+    const read = [
+      ...lines.push(Buffer.from(`\u0000\u0001\u00ff{"Action":\n${deep}\n`)),
+      ...lines.push(Buffer.from(`{"Type":"container","Action":"${'x'.repeat(5_000_000)}"}\n`)),
+      ...lines.push(Buffer.from('{"Type":"container","Action":"start","Actor":{"ID":"c1"},"time":7}\n')),
+    ];
+    expect(read.map(engineEvent).filter((event) => event?.action === 'start')).toEqual([
+      expect.objectContaining({ kind: 'container', id: 'c1', timeMs: 7000 }),
+    ]);
+  });
 });
