@@ -10,6 +10,7 @@ import {
   readTemplate,
 } from '../catalog/expressions.ts';
 import type { CallAnswer } from './call.ts';
+import { usualSayings } from './usual-sayings.ts';
 
 /** What conditions and templates of component.yaml can ask about. Checks see the same without the answer of a call of their own. */
 export interface ConditionFacts {
@@ -39,6 +40,17 @@ export function holds(source: string, facts: ConditionFacts): Verdict {
   if (result.reason !== undefined) return { holds: false, reason: result.reason };
   if (typeof result.value !== 'boolean') return { holds: false, reason: `"${source}" is neither true nor false` };
   return { holds: result.value };
+}
+
+/** Does this condition over a configuration file hold? One that asks for what is not there does not. Never throws. */
+export function configHolds(source: string, config: unknown): boolean {
+  const expression = compileExpression(source, 'config');
+  if (isProblem(expression)) return false;
+  try {
+    return runGuarded(expression, { config: celValue(config, { left: nodeLimit }, 0) }, fileLimitMs) === true;
+  } catch {
+    return false;
+  }
 }
 
 /** Names of the calls whose answers a check's condition asks about. */
@@ -71,12 +83,13 @@ export function fillTemplate(text: string, facts: ConditionFacts): string {
     .join('');
 }
 
-/** What a probe says: the first of its sayings that holds; undefined when none does. */
+/** What a probe says: the first of its sayings that holds, then of the usual ones; undefined when none does. */
 export function sayingOf(
   entry: CatalogEntry,
   facts: ConditionFacts,
 ): { word: string; tone: 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown'; detail: string } | undefined {
-  const said = entry.probe?.says.find(({ when }) => holds(when, facts).holds);
+  const fits = ({ when }: { when: string }) => holds(when, facts).holds;
+  const said = entry.probe?.says.find(fits) ?? usualSayings(entry).find(fits);
   return said && { word: fillTemplate(said.word, facts), tone: said.tone, detail: fillTemplate(said.detail, facts) };
 }
 
@@ -147,18 +160,20 @@ function textOf(value: unknown): string {
 }
 
 const limitMs = 100;
+/** For a file that somebody waits for: a busy machine must not make a mistake go unseen. */
+const fileLimitMs = 2000;
 let guard: { context: { task: (() => unknown) | undefined }; script: Script } | undefined;
 
 /**
  * Loops over an answer and patterns matched against it can take for ever when the answer is hostile. The clock of `node:vm` is the one
  * thing that interrupts them; it costs a tenth of a millisecond, so the others run without.
  */
-function runGuarded(expression: Expression, known: Record<string, unknown>): unknown {
+function runGuarded(expression: Expression, known: Record<string, unknown>, limit = limitMs): unknown {
   if (!expression.slow) return expression.run(known);
   guard ??= { context: createContext({ task: undefined }) as { task: (() => unknown) | undefined }, script: new Script('task()') };
   guard.context.task = () => expression.run(known);
   try {
-    return guard.script.runInContext(guard.context, { timeout: limitMs });
+    return guard.script.runInContext(guard.context, { timeout: limit });
   } finally {
     guard.context.task = undefined;
   }

@@ -18,6 +18,7 @@ export function findAddress(target: CallTarget, portName: string): PortAddress |
   const candidates = target.entry.ports.filter(({ name }) => name === portName);
   const port = candidates.find(({ protocol }) => protocol === 'tcp') ?? candidates[0];
   if (!port) return `The catalog knows no port ${portName} of ${target.entry.id}.`;
+  if (isForwarded(target.entry)) return { host: '127.0.0.1', port: port.host ?? port.container, near: true };
   const container = target.containers.get(port.service);
   if (container?.state !== 'running') return `The service ${port.service} is not running.`;
 
@@ -28,6 +29,11 @@ export function findAddress(target: CallTarget, portName: string): PortAddress |
   const [inside] = container.networkAddresses;
   if (inside !== undefined && reachesContainers(target)) return { host: inside, port: port.container, near: true };
   return `Port ${port.container}/${port.protocol} of ${port.service} is not published.`;
+}
+
+/** What runs in a cluster has a port here only while one is forwarded to it, under the number that the catalog gives it (R74). */
+export function isForwarded({ deploy }: CallTarget['entry']): boolean {
+  return deploy === 'cluster';
 }
 
 /** A container in another one's network has its ports published there (R15). */

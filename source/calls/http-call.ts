@@ -33,7 +33,9 @@ export const bodyLimitBytes = 64 * 1024;
 export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest {
   const path = inputs.fill(http.path, encodeURIComponent);
   if (path === undefined) throw unsendable('A part of the path is missing.');
-  const query = inputs.fillRecord(http.query).map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+  const query = [...inputs.fillRecord(http.query), ...inputs.fillRecord(http.always ?? {})].map(
+    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+  );
   const { body, type } = buildBody(http, inputs);
   const headers: Record<string, string> = {
     accept: '*/*',

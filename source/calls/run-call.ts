@@ -3,7 +3,7 @@ import type { ContainerDetail } from '../engine/engine.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { CallAnswer, CallTarget, RunCall } from './call.ts';
-import { findAddress } from './find-address.ts';
+import { findAddress, isForwarded } from './find-address.ts';
 import { bodyLimitBytes, buildRequest, type HttpArrival, type HttpRequest, sendRequest } from './http-call.ts';
 import { Inputs } from './inputs.ts';
 
@@ -56,10 +56,16 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
       );
     }
     if (thrown instanceof Fault && (thrown.kind === 'usage' || thrown.kind === 'refused')) throw thrown;
-    const failure = sentence(messageOf(thrown));
+    const failure = isNotForwarded(thrown, target.entry)
+      ? 'Not reachable: nothing answers there. What runs in a cluster is here only while its port is forwarded.'
+      : sentence(messageOf(thrown));
     return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure } : failed(failure));
   }
 };
+
+function isNotForwarded(thrown: unknown, entry: CallTarget['entry']): boolean {
+  return thrown instanceof Fault && thrown.kind === 'unreachable' && isForwarded(entry);
+}
 
 /** How a component stands, as far as a status tells: 401 and 403 mean that it is up, 429 and 503 that it is busy (R34). */
 export function standingOf({ status }: Pick<CallAnswer, 'status'>): 'up' | 'locked' | 'busy' | 'failing' | 'silent' {

@@ -1,7 +1,7 @@
 import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, unknown } from './draft.ts';
 
 /** A variable that is a secret by its name, handed to a program as an argument: everybody on the host could read it there. */
-const secretArgument = /(?<![A-Z_]=["']?)\$\{?[A-Z_]*(?:PASSWORD|PASSWD|SECRET|TOKEN)/;
+export const secretArgument = /(?<![A-Z_]=["']?)\$\{?[A-Z_]*(?:PASSWORD|PASSWD|SECRET|TOKEN)/;
 
 /** The name under which a backup knows a mount: its volume, or its target where it is a folder of the host. */
 export function volumeNameOf({ source, target }: { source: string; target: string }): string {

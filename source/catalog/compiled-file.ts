@@ -4,7 +4,21 @@ import type { CatalogEntry } from './catalog.ts';
  * What lists, ports and the recognition of images need of every entry. All else is read when an entry is first asked for it: a console shows a dozen
  * components, and the catalog has ten times as many.
  */
-const headKeys = ['id', 'group', 'kind', 'deploy', 'product', 'image', 'folder', 'own', 'services', 'ports', 'speaks', 'site'] as const;
+const headKeys = [
+  'id',
+  'group',
+  'kind',
+  'keywords',
+  'deploy',
+  'product',
+  'image',
+  'folder',
+  'own',
+  'services',
+  'ports',
+  'speaks',
+  'site',
+] as const;
 
 /** The first line of `dist/catalog.json`. Behind it comes a line for each entry with what its head leaves out, in the same order. */
 interface CompiledHead {
@@ -28,17 +42,20 @@ export function writeCompiled(entries: readonly CatalogEntry[]): string {
   return [head, ...rests].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** Those entries again. Throws an Error that says what is wrong with the text; a line that is damaged is found when it is read. */
-export function readCompiled(text: string): CatalogEntry[] {
-  const [first = '', ...lines] = text.split('\n');
-  const { schema, further, entries } = JSON.parse(first) as CompiledHead;
+/**
+ * Those entries again, out of the file's bytes: lines become text when they are read. Throws an Error that says what is wrong with the file; a line that is
+ * damaged is found when it is read.
+ */
+export function readCompiled(bytes: Buffer): CatalogEntry[] {
+  const [first = bytes, ...lines] = linesOf(bytes);
+  const { schema, further, entries } = JSON.parse(first.toString('utf8')) as CompiledHead;
   if (schema !== 2 || !Array.isArray(entries)) throw new Error('it has another version');
   if (lines.length !== entries.length + 1) throw new Error('its end is missing');
 
-  const unread = new WeakMap<object, string>();
+  const unread = new WeakMap<object, Buffer>();
   const read = new WeakMap<object, Record<string, unknown>>();
   const restOf = (entry: object): Record<string, unknown> => {
-    const known = read.get(entry) ?? (JSON.parse(unread.get(entry) ?? '{}') as Record<string, unknown>);
+    const known = read.get(entry) ?? (JSON.parse(unread.get(entry)?.toString('utf8') ?? '{}') as Record<string, unknown>);
     read.set(entry, known);
     return known;
   };
@@ -52,7 +69,20 @@ export function readCompiled(text: string): CatalogEntry[] {
   }
   return entries.map((head, index) => {
     const entry = Object.assign(Object.create(shape), head) as CatalogEntry;
-    unread.set(entry, lines[index] ?? '');
+    const line = lines[index];
+    if (line) unread.set(entry, line);
     return entry;
   });
+}
+
+function linesOf(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  // What stands behind the last line: nothing, where the file is whole.
+  lines.push(bytes.subarray(start));
+  return lines;
 }

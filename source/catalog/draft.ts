@@ -10,8 +10,12 @@ export interface Draft {
   /** Missing for entries that do not deploy. */
   compose: ComposeFile | undefined;
   composeDocument: YamlDocument | undefined;
-  /** What lies under `files/`, folders too, as compose.yaml would name it: `files/config/server.hcl`. */
+  /** What lies under `files/`, folders too, as compose.yaml would name it when it is delivered: `files/config/server.hcl`. */
   files: ReadonlySet<string>;
+  /** Texts of those that are filled in first, by their path in the catalog: `files/haproxy.cfg.liquid`. */
+  templates: ReadonlyMap<string, string>;
+  /** JSON Schemas beside component.yaml, by name. */
+  schemas: ReadonlyMap<string, string>;
   /** From the operator's own catalog folder? */
   own: boolean;
   /** Names of the folder and of the one above it, where the catalog is grouped. */
@@ -24,6 +28,8 @@ export interface Draft {
 /** What a rule found. `file` says in which of the two files the path is. */
 export interface RuleFinding {
   file: 'component' | 'compose';
+  /** In another file of the folder: `files/haproxy.cfg.liquid`. */
+  below?: { path: string; line: number; column: number };
   path: YamlPath;
   part?: 'key' | 'value';
   /** Characters into the text at that path. */

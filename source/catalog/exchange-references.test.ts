@@ -78,6 +78,13 @@ describe('addresses that a container follows', () => {
       'fields[0].default: The container of "RUNTIME_URL" would look for http://localhost:1 inside itself.',
     ]);
     expect((await load({ field: inside.replace('goes', 'reach: browser, goes') })).found).toEqual([]);
+    expect((await load({ field: inside.replace('url', 'hostname').replace('http://localhost:1', 'localhost') })).found).toEqual([
+      'fields[0].default: The container of "RUNTIME_URL" would look for localhost inside itself.',
+    ]);
+    const written = soundCompose.replace('SIGNUP: ', () => 'RUNTIME_URL: "${RUNTIME_URL:-http://[::1]:1}"\n      SIGNUP: ');
+    expect((await load({ notesCompose: written })).found).toEqual([
+      'services.app.environment.RUNTIME_URL: The container of "RUNTIME_URL" would look for http://[::1]:1 inside itself.',
+    ]);
   });
 
   it.each([

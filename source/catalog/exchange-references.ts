@@ -1,5 +1,5 @@
 import type { CatalogEntry } from './catalog.ts';
-import { type Draft, inComponent, portAnnotation, portsOf, type RuleFinding, unknown } from './draft.ts';
+import { type Draft, inComponent, inCompose, portAnnotation, portsOf, type RuleFinding, unknown, variableOf } from './draft.ts';
 
 /** What a component gives to others and takes from them, as far as its own folder tells. */
 export function* checkExchange(draft: Draft): Generator<RuleFinding> {
@@ -79,19 +79,21 @@ export function* checkSite({ component }: Draft): Generator<RuleFinding> {
 }
 
 /** R14: `localhost` inside a container is the container itself. */
-export function* checkReach({ component }: Draft): Generator<RuleFinding> {
+export function* checkReach({ component, compose }: Draft): Generator<RuleFinding> {
+  const remedy = 'Use the name of a service, or say reach: browser where people follow the address, reach: listen where nobody does.';
   for (const [index, field] of component.fields.entries()) {
-    if (field.default === undefined || !followedByContainer(field)) continue;
-    if (namesLoopback(String(field.default)))
-      yield inComponent(
-        ['fields', index, 'default'],
-        `The container of "${field.name}" would look for ${String(field.default)} inside itself.`,
-        'Use the name of a service, or say reach: browser where people follow the address, reach: listen where nobody does.',
-      );
+    if (!followedByContainer(field)) continue;
+    const message = (address: string) => `The container of "${field.name}" would look for ${address} inside itself.`;
+    if (field.default !== undefined && namesLoopback(String(field.default)))
+      yield inComponent(['fields', index, 'default'], message(String(field.default)), remedy);
+    for (const { operator, word, path } of compose?.variables.get(variableOf(field) ?? '') ?? []) {
+      const onHost = path[0] === 'services' && compose?.services.get(String(path[1]))?.networkMode === 'host';
+      if (operator === '-' && namesLoopback(word) && !onHost) yield inCompose(path, message(word), remedy);
+    }
   }
 }
 
-const addressTypes = new Set(['url', 'jdbc-url', 'database-url', 'address']);
+const addressTypes = new Set(['url', 'jdbc-url', 'database-url', 'address', 'hostname']);
 
 /** Does the component's own container connect to what this field names? */
 export function followedByContainer(field: { type: string; goes: string; reach?: string | undefined }): boolean {

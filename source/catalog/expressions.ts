@@ -1,7 +1,8 @@
 import { type ASTNode, TypeError as CheckError, Environment, EvaluationError, ParseError, type ParseResult } from '@marcbachmann/cel-js';
+import { quantityValue } from './quantity.ts';
 
 /** Where an expression stands, which decides what it can ask about. */
-export type ExpressionScope = 'probe' | 'check';
+export type ExpressionScope = 'probe' | 'check' | 'config';
 
 const shared = ['age', 'env', 'fields', 'ports', 'services', 'calls'] as const;
 const answer = ['ok', 'status', 'json', 'text', 'headers', 'failure'] as const;
@@ -10,6 +11,7 @@ const answer = ['ok', 'status', 'json', 'text', 'headers', 'failure'] as const;
 export const scopeVariables: Readonly<Record<ExpressionScope, readonly string[]>> = {
   probe: [...answer, ...shared],
   check: shared,
+  config: ['config'],
 };
 
 export interface ExpressionProblem {
@@ -59,6 +61,8 @@ function environmentOf(scope: ExpressionScope): Environment {
       limits: { maxAstNodes: 2000, maxDepth: 60, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 16 },
     });
     for (const name of scopeVariables[scope]) environment.registerVariable(name, 'dyn');
+    // 500m and 2Gi can only be compared as numbers.
+    if (scope === 'config') environment.registerFunction('quantity(dyn): double', (written: unknown) => quantityValue(String(written)));
     environments.set(scope, environment);
   }
   return environment;

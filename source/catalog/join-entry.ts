@@ -3,14 +3,17 @@ import type { ComposeFile } from './compose-file.ts';
 import { portAnnotation } from './draft.ts';
 import { parseImage } from './images.ts';
 import type { Component } from './schema.ts';
+import { standingChecks } from './standing-checks.ts';
 
 /** Joins what component.yaml says about a component with what compose.yaml says. Both have been checked. */
 export function joinEntry(component: Component, compose: ComposeFile | undefined, folder: string, own: boolean): CatalogEntry {
   const services = joinServices(component, compose);
+  const ports = joinPorts(component, compose);
   return {
     ...component,
     services,
-    ports: joinPorts(component, compose),
+    ports,
+    checks: [...component.checks, ...standingChecks({ ...component, services, ports })],
     image: services.find(({ main }) => main)?.image ?? component.image ?? '',
     folder,
     own,

@@ -277,6 +277,45 @@ describe('the lint', () => {
     );
   });
 
+  it('wants them of a second media server too, and of libraries under other names (R28)', async () => {
+    const component: Edit[] = [
+      ['group: productivity', 'group: media'],
+      ['kind: Note keeper', 'kind: Second media server'],
+      ['  /data: {meaning: everything}', '  /movies: {meaning: library}'],
+    ];
+    expect(await lint({ folder: 'media/notes', component, compose: [['data:/data', 'data:/movies']] })).toEqual(
+      expect.arrayContaining(['R28 services.app.volumes[0]', 'R28 services.app']),
+    );
+  });
+
+  it('wants a database with vector search under a photo library that searches there, and says so (R30)', async () => {
+    const photos = ['notes/notes:latest', 'ghcr.io/immich-app/immich-server:latest'] as const;
+    const vector = ['postgres:16-alpine', 'ghcr.io/immich-app/postgres:16-vectorchord0.4.3'] as const;
+    const reason = 'tagReason: the extensions';
+    expect(await lint({ compose: [photos] })).toEqual(['R30 services.db.image']);
+    const without: Edit[] = [['db: {role: database}', `db: {role: database, ${reason}}`]];
+    expect(await lint({ component: without, compose: [photos, vector] })).toEqual(['R30 services.db']);
+    const said: Edit[] = [['db: {role: database}', `db: {role: database, ${reason}, irreplaceable: it has the extension}`]];
+    expect(await lint({ component: said, compose: [photos, vector] })).toEqual([]);
+  });
+
+  it('wants database, secret key and public base URL of kanban, wiki, RSS, notes and CMS, or a reason (R31)', async () => {
+    const kinds = ['Kanban', 'Wiki', 'RSS reader', 'CMS', '"Docs and notes (2nd port): team wiki"'];
+    for (const kind of kinds) expect(await lint({ component: [['kind: Note keeper', `kind: ${kind}`]] }), kind).toEqual(['R31 fields']);
+    const wiki: Edit = ['kind: Note keeper', 'kind: Wiki'];
+    const address: Edit = ['fields:\n', 'fields:\n  - {name: BASE_URL, type: url, goes: config, reach: browser}\n'];
+    expect(await lint({ component: [wiki, address] })).toEqual([]);
+    const reason: Edit = ['volumes:\n', 'justifies: {public base URL: it takes the address that it is opened at}\nvolumes:\n'];
+    expect(await lint({ component: [wiki, reason] })).toEqual([]);
+    const keyless: Edit[] = [
+      ['name: APP_SECRET', 'name: APP_PASSWORD'],
+      [', secret: true, goes: environment}', ', secret: true, goes: environment}'],
+    ];
+    expect(
+      await lint({ component: [wiki, address, ...keyless], compose: [['APP_SECRET: "${APP_SECRET', 'APP_PASSWORD: "${APP_PASSWORD']] }),
+    ).toEqual(['R31 fields']);
+  });
+
   it('wants one version for manager, indexer and dashboard (R83)', async () => {
     const compose: Edit[] = [
       ['notes/notes:latest', 'wazuh/wazuh-manager:4.13.1'],

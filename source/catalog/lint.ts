@@ -16,6 +16,7 @@ import { groups } from './groups.ts';
 import { parseImage } from './images.ts';
 import { readInterpolation } from './interpolation.ts';
 import { neverWide } from './never-wide.ts';
+import type { Component } from './schema.ts';
 
 /** Rules of the specification that a catalog entry can break, one each. Every one has a test with an entry that breaks it. */
 export const lintRules: readonly LintRule[] = [
@@ -33,6 +34,8 @@ export const lintRules: readonly LintRule[] = [
   { id: 'R21', check: exclusiveDefaults },
   { id: 'R28', check: mediaServers },
   { id: 'R29', check: databases },
+  { id: 'R30', check: vectorSearch },
+  { id: 'R31', check: writingTools },
   { id: 'R42', check: openModels },
   { id: 'R82', check: tags },
   { id: 'R83', check: sameVersion },
@@ -315,13 +318,16 @@ function* exclusiveDefaults({ component }: Draft): Generator<RuleFinding> {
   }
 }
 
+/** Where media servers have their libraries, by custom. */
+const libraryMount = /^\/(?:data\/|mnt\/)?(?:media|movies|films|tv|tvshows|shows|series|music|videos?|photos|books|library)(?:\/|$)/;
+
 function* mediaServers(draft: Draft): Generator<RuleFinding> {
   const { component } = draft;
-  if (component.group !== 'media' || !/^media server\b/i.test(component.kind)) return;
+  if (component.group !== 'media' || !/^(?:second |third )?media server\b/i.test(component.kind)) return;
   for (const service of servicesOf(draft)) {
     if (!component.services[service.name]?.main) continue;
     for (const mount of service.mounts) {
-      if (/^\/(?:media|data\/media)\b/.test(mount.target) && !mount.readOnly)
+      if (libraryMount.test(mount.target) && !mount.readOnly)
         yield inCompose(mount.path, 'The media library is writable for the media server.', 'Put :ro behind the mount.');
     }
     if (!service.devices.some((device) => device.startsWith('/dev/dri')))
@@ -359,6 +365,64 @@ function* databases(draft: Draft): Generator<RuleFinding> {
         'key',
       );
     }
+  }
+}
+
+const vectorImage = /vector|pgvecto|(?:^|\/)immich-app\/postgres:/;
+
+/** A photo library whose search runs in the database ends at its start without the extension. */
+function* vectorSearch(draft: Draft): Generator<RuleFinding> {
+  const services = servicesOf(draft);
+  if (!services.some((service) => /(?:^|\/)immich-server$/.test(repositoryOf(service) ?? ''))) return;
+  for (const service of services.filter((one) => databaseImage.test(repositoryOf(one) ?? ''))) {
+    if (!vectorImage.test(service.image))
+      yield inCompose(
+        ['services', service.name, 'image'],
+        `The database image ${service.image} has no vector search, without which the photo library does not start.`,
+        'Use the image with the extensions that the photo library names.',
+      );
+    else if (draft.component.services[service.name]?.irreplaceable === undefined)
+      yield inComponent(
+        ['services', service.name],
+        `Nobody is told that "${service.name}" cannot be another database image.`,
+        'Say it there: irreplaceable: it has the vector-search extensions.',
+        'key',
+      );
+  }
+}
+
+/** Kanban, wiki, RSS, notes and CMS components. */
+const writingKind = /^(?:kanban|wiki|(?:second )?rss reader|cms|notes|docs and notes)\b/i;
+
+function* writingTools({ component }: Draft): Generator<RuleFinding> {
+  const { deploy, fields, group, justifies, kind } = component;
+  if (group !== 'productivity' || deploy !== 'compose' || !writingKind.test(kind)) return;
+  const isDatabase = (field: Component['fields'][number]) =>
+    field.type === 'database-url' ||
+    field.type === 'jdbc-url' ||
+    /\bdatabase/i.test(field.name) ||
+    databaseField.test(variableOf(field) ?? field.name);
+  const wanted: [what: string, found: boolean, remedy: string][] = [
+    ['database', fields.some(isDatabase), 'a field for the database URL or DB_*'],
+    [
+      'secret key',
+      fields.some((field) => field.secret && !isDatabase(field) && /secret|^(?!api).*\bkey$|_KEY$/i.test(`${field.name}`)),
+      'a secret field for it',
+    ],
+    [
+      'public base URL',
+      fields.some(({ type, reach }) => (type === 'url' || type === 'hostname') && (reach === 'browser' || reach === 'internet')),
+      'a field of type url with reach: browser',
+    ],
+  ];
+  for (const [what, found, remedy] of wanted) {
+    if (!found && !Object.hasOwn(justifies, what))
+      yield inComponent(
+        ['fields'],
+        `A component of this kind takes a ${what}, and none is declared.`,
+        `Add ${remedy}, or say why there is none: justifies: {${what}: ...}.`,
+        'key',
+      );
   }
 }
 

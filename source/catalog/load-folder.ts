@@ -13,6 +13,7 @@ import { joinEntry } from './join-entry.ts';
 import { lintRules } from './lint.ts';
 import { referenceRules } from './references.ts';
 import { componentSchema } from './schema.ts';
+import { deliveredPath, templateEnding } from './template-names.ts';
 
 export interface LoadOptions {
   /** The operator's own folder: may be flat, and answers for its wide ports itself. */
@@ -201,14 +202,20 @@ async function loadComponent(
       componentDocument,
       compose: read?.compose,
       composeDocument,
-      files: new Set(files),
+      files: new Set(files.map(deliveredPath)),
+      templates: await readTemplates(join(root, place.folder), files),
+      schemas: await readSchemas(join(root, place.folder)),
       own: options.own,
       folderName: place.folder === '' ? basename(root) : basename(place.folder),
       groupName: place.groupName,
       widePorts: options.widePorts,
     };
-    for (const rule of [...referenceRules, ...lintRules]) {
-      for (const finding of rule.check(draft)) problems.push(ruleProblem(rule.id, finding, { component: file, compose }, draft));
+    const rules = [...referenceRules, ...lintRules];
+    // The language of templates is loaded where there are some.
+    if (draft.templates.size > 0) rules.push(...(await import('./template-rules.ts')).templateRules);
+    for (const rule of rules) {
+      for (const finding of rule.check(draft))
+        problems.push(ruleProblem(rule.id, finding, { component: file, compose, folder: join(root, place.folder) }, draft));
     }
     if (problems.some(({ level }) => level === 'error')) return { id: component.id, problems };
     const folder = options.own ? join(root, place.folder) : place.folder;
@@ -221,6 +228,18 @@ async function loadComponent(
     problems.push(unreadable(file, thrown));
     return { problems };
   }
+}
+
+async function readTemplates(folder: string, files: readonly string[]): Promise<Map<string, string>> {
+  const paths = files.filter((path) => path.endsWith(templateEnding));
+  return new Map(await Promise.all(paths.map(async (path) => [path, (await readOwnFile(join(folder, path))) ?? ''] as const)));
+}
+
+async function readSchemas(folder: string): Promise<Map<string, string>> {
+  const names = ((await listOwnFolder(folder)) ?? []).flatMap(({ name, kind }) =>
+    kind === 'file' && name.endsWith('.json') ? [name] : [],
+  );
+  return new Map(await Promise.all(names.map(async (name) => [name, (await readOwnFile(join(folder, name))) ?? ''] as const)));
 }
 
 /** Deeper than this, links go round in circles. */
@@ -253,14 +272,19 @@ function schemaProblem(file: string, { path, part, field, message, remedy }: Sch
   return { level: 'error', file, ...document.place(path, part), field, message, remedy };
 }
 
-function ruleProblem(rule: string, finding: RuleFinding, files: { component: string; compose: string }, draft: Draft): CatalogProblem {
+function ruleProblem(
+  rule: string,
+  finding: RuleFinding,
+  files: { component: string; compose: string; folder: string },
+  draft: Draft,
+): CatalogProblem {
   const document = finding.file === 'compose' ? draft.composeDocument : draft.componentDocument;
   const scalar = finding.offset === undefined ? undefined : document?.scalar(finding.path);
   const place = scalar?.placeOf(finding.offset ?? 0) ?? document?.place(finding.path, finding.part) ?? { line: 1, column: 1 };
   return {
     level: finding.level ?? 'error',
-    file: files[finding.file],
-    ...place,
+    file: finding.below === undefined ? files[finding.file] : join(files.folder, finding.below.path),
+    ...(finding.below === undefined ? place : { line: finding.below.line, column: finding.below.column }),
     field: fieldText(finding.path),
     message: finding.message,
     remedy: finding.remedy,

@@ -1,4 +1,4 @@
-import { readOwnFile } from '../config/own-files.ts';
+import { readOwnBytes } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Catalog, CatalogEntry, CatalogProblem } from './catalog.ts';
 import { readCompiled } from './compiled-file.ts';
@@ -38,10 +38,10 @@ export function catalogOf(entries: readonly CatalogEntry[], problems: readonly C
 }
 
 async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
-  const text = await readOwnFile(file);
-  if (text === undefined) throw damaged(file, 'it is missing');
+  const bytes = await readOwnBytes(file);
+  if (bytes === undefined) throw damaged(file, 'it is missing');
   try {
-    return readCompiled(text);
+    return readCompiled(bytes);
   } catch (thrown) {
     throw damaged(file, messageOf(thrown));
   }

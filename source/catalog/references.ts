@@ -1,5 +1,5 @@
 import { nameRemedy } from '../text/nearest-name.ts';
-import { checkBackup } from './backup-rules.ts';
+import { checkBackup, secretArgument } from './backup-rules.ts';
 import {
   type Draft,
   inComponent,
@@ -132,8 +132,26 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
         yield inCompose(path, `There is no ${inside} in this folder.`, nameRemedy(inside, files, 'Add it.'));
     }
   }
-  const config = component.configFile?.path;
-  if (config?.startsWith('files/') && !files.has(config)) yield unknown(['configFile', 'path'], 'file', config, files);
+  const { configFile } = component;
+  if (!configFile) return;
+  const { path, format, schema, verify } = configFile;
+  if (path.startsWith('files/') && !files.has(path)) yield unknown(['configFile', 'path'], 'file', path, files);
+  if (schema !== undefined && !draft.schemas.has(schema)) yield unknown(['configFile', 'schema'], 'file', schema, draft.schemas.keys());
+  if (schema !== undefined && format === undefined)
+    yield inComponent(
+      ['configFile', 'schema'],
+      'A schema says nothing about a file of unknown form.',
+      'Add format: yaml, json or properties.',
+    );
+  if (verify && draft.compose && !draft.compose.services.has(verify.service))
+    yield unknown(['configFile', 'verify', 'service'], 'service', verify.service, draft.compose.services.keys());
+  const told = verify?.argv.findIndex((word) => secretArgument.test(word)) ?? -1;
+  if (told >= 0)
+    yield inComponent(
+      ['configFile', 'verify', 'argv', told],
+      'A secret would be seen in the arguments of a program.',
+      'Give it in the environment.',
+    );
 }
 
 function* checkFields(draft: Draft): Generator<RuleFinding> {

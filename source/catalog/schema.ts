@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { databaseProgram, databasePrograms } from './database-programs.ts';
 import { groups } from './groups.ts';
 
 /**
@@ -73,8 +74,17 @@ const port = z.strictObject({
   source: source.optional(),
 });
 
-/** A program in a service's container that is given a secret and a line feed on stdin, never in its arguments. */
-const secretProgram = z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1), source: source.optional() });
+/**
+ * A program in a service's container that is given a secret and a line feed on stdin, never in its arguments: written out, or the one that every database of a
+ * kind has (`mysql` for MariaDB too; `mysql-root` where the secret is the administrator's).
+ */
+const secretProgram = (part: 'rotate' | 'proves') =>
+  z.union([
+    z.strictObject({ service: z.string(), argv: z.array(z.string()).min(1), source: source.optional() }),
+    z
+      .strictObject({ service: z.string(), program: z.enum(databasePrograms) })
+      .transform(({ service, program }) => ({ service, ...databaseProgram(program, part) })),
+  ]);
 
 const field = z.strictObject({
   name: z.string().min(1),
@@ -114,7 +124,7 @@ const field = z.strictObject({
   /**
    * Of a secret that rests in the data too: how a new one gets there, or why none can. Without it a new value is in force as soon as the containers have it.
    */
-  rotate: z.union([z.strictObject({ never: z.string().min(1) }), secretProgram]).optional(),
+  rotate: z.union([z.strictObject({ never: z.string().min(1) }), secretProgram('rotate')]).optional(),
   /** Of a secret: a call that authenticates with it (its input, and others that it needs), or a program that ends with 0 when it is right. */
   proves: z
     .union([
@@ -124,7 +134,7 @@ const field = z.strictObject({
         with: z.record(z.string(), z.string()).default({}),
         source: source.optional(),
       }),
-      secretProgram,
+      secretProgram('proves'),
     ])
     .optional(),
   /** Secrets of other components that must have the same value, `component/VARIABLE` (R26). */
@@ -152,12 +162,14 @@ const input = z.strictObject({
 });
 
 const http = z.strictObject({
-  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'LIST', 'PROPFIND']),
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'LIST', 'PROPFIND', 'MKCOL', 'COPY', 'MOVE', 'LOCK']),
   /** Name of a port of this component. */
   port: z.string(),
   /** Begins with a slash; may hold `<name>` placeholders. */
   path: z.string().startsWith('/'),
   query: z.record(z.string(), z.string()).default({}),
+  /** Goes behind the query in every request, but is no part of the path by which the endpoint is known: the version of an API, the name of who asks (R39). */
+  always: z.record(z.string(), z.string()).optional(),
   headers: z.record(z.string(), z.string()).default({}),
   /**
    * Variable of the main service that holds the component's public address: the request says what the reverse proxy in front would say (X-Forwarded-Proto, -Host,
@@ -232,7 +244,9 @@ const probe = z.strictObject({
     .optional(),
   /** CEL that gives the product's version out of the answer, or an empty string. */
   version: condition.optional(),
-  /** The first that holds wins. None: the container's own state stands. */
+  /** What is said of answers that `says` has no words for (`calls/usual-sayings.ts`). Without them the container's own state stands. */
+  usual: z.boolean().default(true),
+  /** The first that holds wins. */
   says: z.array(z.strictObject({ when: condition, word: template, tone, detail: template.default('') })).min(1),
 });
 
@@ -275,6 +289,8 @@ const backupItem = z
     way: z.enum(['dump', 'copy', 'pause', 'stop', 'skip']),
     /** In which service it is read, and a dump is run; the first that mounts it where missing. */
     service: z.string().optional(),
+    /** Instead of `dump` and `restore`: those that every database of a kind has. */
+    program: z.enum(databasePrograms).optional(),
     /** Writes the dump to stdout. Secrets never stand in it: the engine tells everybody who listens what the argv of an exec is. */
     dump: z.array(z.string()).min(1).optional(),
     /** Reads the dump from stdin, and replaces what is there. Runs while the component's other services are stopped. */
@@ -287,16 +303,33 @@ const backupItem = z
     why: z.string().optional(),
     source: source.optional(),
   })
-  .refine(({ way, dump, restore }) => (way === 'dump') === (dump !== undefined) && (way === 'dump') === (restore !== undefined), {
-    message: 'dump and restore belong to way: dump, both of them',
-  })
-  .refine(({ way, why }) => way !== 'skip' || why !== undefined, { message: 'say why it is skipped' });
+  .refine(
+    ({ way, program, dump, restore }) => {
+      const written = dump !== undefined && restore !== undefined;
+      const none = dump === undefined && restore === undefined;
+      return way === 'dump' ? (program !== undefined ? none : written) : none && program === undefined;
+    },
+    { message: 'way: dump wants dump and restore, or the program of a database; the other ways want neither' },
+  )
+  .refine(({ way, why }) => way !== 'skip' || why !== undefined, { message: 'say why it is skipped' })
+  .transform(({ program, ...item }) =>
+    program === undefined
+      ? item
+      : {
+          ...item,
+          dump: databaseProgram(program, 'dump').argv,
+          restore: databaseProgram(program, 'restore').argv,
+          source: item.source ?? databaseProgram(program, 'dump').source,
+        },
+  );
 
 export const componentSchema = z.strictObject({
   id: name,
   group: z.enum(groups),
   /** What it is, without naming the product: what people look for. */
   kind: z.string().min(1),
+  /** What people call it, or what they want it for, where neither kind nor product says so: they are found by. */
+  keywords: z.array(z.string().min(1)).default([]),
   /**
    * `compose`: from here, with its compose.yaml. `embedded`: a service inside other components. `host`: a program or package on a machine. `config`: a
    * file or an object of another program. `cluster`: by the means of a cluster. `external`: somebody else runs it.
@@ -350,7 +383,51 @@ export const componentSchema = z.strictObject({
       }),
     )
     .default({}),
-  configFile: z.strictObject({ path: z.string(), form: z.string(), source: source.optional() }).optional(),
+  /**
+   * The file that the product reads, as it is delivered: `files/config.yml`. `format` and `schema` (a JSON Schema beside component.yaml) find mistakes of an editor
+   * with their line; `verify` is the product's own check of it, run in a container of that service that ends with it, without its secrets in argv.
+   */
+  configFile: z
+    .strictObject({
+      path: z.string(),
+      form: z.string(),
+      format: z.enum(['yaml', 'json', 'properties']).optional(),
+      schema: z
+        .string()
+        .regex(/^[\w.-]+\.json$/, 'name a .json file of this folder')
+        .optional(),
+      /**
+       * What a schema cannot say, as CEL over `config`, the file as it was read: wrong where `when` holds. `quantity("500m")` is a number. A condition that asks for what
+       * is not there does not hold.
+       */
+      rules: z
+        .array(
+          z.strictObject({
+            when: z.string().min(1),
+            /** Keys that lead to what is wrong: `[limits, 0, max]`; where it is not there, what is nearest. */
+            at: z.array(z.union([z.string(), z.number().int()])).default([]),
+            message: z.string(),
+            remedy: z.string(),
+            rule: z
+              .string()
+              .regex(/^R\d+$/)
+              .optional(),
+            source: source.optional(),
+          }),
+        )
+        .default([]),
+      verify: z
+        .strictObject({
+          service: z.string(),
+          argv: z.array(z.string()).min(1),
+          /** What it says of a mistake: a regular expression (RE2) with the groups `message` and, where it tells, `line` and `column`. */
+          problem: z.string().optional(),
+          source: source.optional(),
+        })
+        .optional(),
+      source: source.optional(),
+    })
+    .optional(),
   websocket: z.boolean().default(false),
   /** Has a password or an administrator's page although it is not of the group security: wants HTTPS like those (R9). */
   sensitive: z.boolean().optional(),

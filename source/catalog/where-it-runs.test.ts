@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { compileCatalog } from './compile.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import { bringersOf, whereItRuns } from './where-it-runs.ts';
 
 it('says of everything that is not deployed where it runs, and of a part which components bring it', async () => {
-  const { entries } = await compileCatalog('catalog');
+  const { entries } = await wholeCatalog();
   const of = (id: string) => entries.find((entry) => entry.id === id) ?? expect.fail(`no ${id}`);
   for (const entry of entries)
     expect([entry.id, whereItRuns(entry, entries) === undefined]).toEqual([entry.id, entry.deploy === 'compose']);

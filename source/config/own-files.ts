@@ -19,7 +19,12 @@ export interface OwnEntry {
 }
 
 /** The text of a file, undefined when there is none. Throws `config.unreadable` for everything else that keeps it from being read. */
-export async function readOwnFile(path: string, { limitBytes = usualLimitBytes } = {}): Promise<string | undefined> {
+export async function readOwnFile(path: string, options: { limitBytes?: number } = {}): Promise<string | undefined> {
+  return (await readOwnBytes(path, options))?.toString('utf8');
+}
+
+/** The same as it lies there. */
+export async function readOwnBytes(path: string, { limitBytes = usualLimitBytes } = {}): Promise<Buffer | undefined> {
   try {
     // Without O_NONBLOCK a named pipe would hold us until somebody writes to it.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -27,7 +32,7 @@ export async function readOwnFile(path: string, { limitBytes = usualLimitBytes }
     if (facts.isDirectory()) throw unreadable(path, 'it is a folder');
     if (!facts.isFile()) throw unreadable(path, 'it is not a plain file');
     if (facts.size > limitBytes) throw unreadable(path, `it is larger than ${limitBytes >> 20} MB`);
-    return await file.readFile('utf8');
+    return await file.readFile();
   } catch (cause) {
     if (isMissing(cause)) return undefined;
     throw unreadableFault(path, cause);

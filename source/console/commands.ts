@@ -3,6 +3,7 @@ import type { ComponentView, PlaceView, ServiceView } from '../fleet/model.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
+import { createCatalogMoves } from './catalog-moves.ts';
 import { matchingPorts, portKey } from './component-rows.ts';
 import type { FilterKeeper } from './filter-keeper.ts';
 import type { FlowRuns } from './flow-runs.ts';
@@ -18,7 +19,7 @@ import { createMoves } from './moves.ts';
 import { flowOf, isOffered, isOurs, onlySpeaker } from './offers.ts';
 import { createPreventionMoves } from './prevention-moves.ts';
 import type { PreventionWatch } from './prevention-watch.ts';
-import { contextsOf, filterTarget, selectedComponent, serviceShown } from './selection.ts';
+import { contextsOf, filterTarget, isListScreen, selectedComponent, serviceShown } from './selection.ts';
 import { fieldOf } from './text-field.ts';
 import { createTriageMoves } from './triage-moves.ts';
 import type { TriageWatch } from './triage-watch.ts';
@@ -100,10 +101,16 @@ export function createCommands(options: Options): Commands {
     ...{ deck, store, triage: options.triage, say, copy: options.copy },
     start: (flow, place, words, given = {}) => startOn(flow, place, words, given),
   });
+  const catalogMoves = createCatalogMoves({
+    ...{ deck, store, measured, say, copy: options.copy },
+    start: (flow, entry, place) => startWith(flow, entry, place),
+    component: () => selected(),
+  });
   const move: typeof moves.move = (by) => {
     const { screen } = store.get();
     if (screen === 'prevention') preventionMoves.move(by(measured.prevention.height));
     else if (screen === 'triage') triageMoves.move(by(measured.triage.height));
+    else if (screen === 'catalog') catalogMoves.move(by(measured.catalog.height));
     else moves.move(by);
   };
   const typing = createTyping({ deck, store, keymap, measured, moves, logMoves, commands: () => commands });
@@ -112,7 +119,8 @@ export function createCommands(options: Options): Commands {
   function back(): void {
     const state = store.get();
     const target = filterTarget(state);
-    if ((state.screen === 'prevention' || state.screen === 'triage') && state.filters[state.screen] !== '')
+    if (state.screen === 'catalog' && catalogMoves.close()) return;
+    if (isListScreen(state.screen) && state.filters[state.screen] !== '')
       store.update(() => ({ filters: { ...state.filters, [state.screen]: '' } }));
     else if (state.screen !== 'panes') store.update(() => ({ screen: 'panes' }));
     else if (target === 'logs' && logMoves.back()) return;
@@ -233,6 +241,7 @@ export function createCommands(options: Options): Commands {
     ...createHostMoves({ deck, store, selected, say, copy: options.copy, startFlow: (flow, component) => startFlow(flow, component) }),
     ...preventionMoves.actions,
     ...triageMoves.actions,
+    ...catalogMoves.actions,
     'next-service': nextService,
     refresh: () => {
       const component = selected();
@@ -311,6 +320,7 @@ export function createCommands(options: Options): Commands {
     'hosts',
     'prevention',
     'vulnerabilities',
+    'catalog',
     'back',
     'quit',
     'redraw',
@@ -338,16 +348,12 @@ export function createCommands(options: Options): Commands {
     }
     const before = state.screen !== 'panes';
     const contexts: KeyContext[] = before
-      ? [
-          ...(state.screen === 'hosts' || state.screen === 'prevention' || state.screen === 'triage' ? [state.screen] : []),
-          'list',
-          'everywhere',
-        ]
+      ? [...(state.screen === 'hosts' || isListScreen(state.screen) ? [state.screen] : []), 'list', 'everywhere']
       : contextsOf(state);
     const found = keymap.resolve(value.name, contexts);
     const [first] = found;
     if (!first) return false;
-    const isHere = screenKeys.has(first.id) || ((state.screen === 'prevention' || state.screen === 'triage') && first.id === 'filter');
+    const isHere = screenKeys.has(first.id) || (isListScreen(state.screen) && first.id === 'filter');
     if (before && first.context === 'everywhere' && !isHere) return true;
     if (before && first.id === 'quit' && value.name !== 'ctrl+c') back();
     else if (first.flow) startBound(found);

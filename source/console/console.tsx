@@ -15,6 +15,7 @@ import { DetailPane } from './panes/detail.tsx';
 import { LogsPane } from './panes/logs.tsx';
 import { PortsPane } from './panes/ports.tsx';
 import { progressText } from './run-lines.ts';
+import { CatalogScreen } from './screens/catalog.tsx';
 import { ChecklistPage } from './screens/checklist.tsx';
 import { Form } from './screens/form.tsx';
 import { Help } from './screens/help.tsx';
@@ -179,6 +180,8 @@ function Screen() {
         <Prevention rectangle={body} />
       ) : state.screen === 'triage' ? (
         <Triage rectangle={body} />
+      ) : state.screen === 'catalog' ? (
+        <CatalogScreen rectangle={body} />
       ) : (
         <>
           {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}

@@ -23,7 +23,7 @@ export const detailTabs = ['overview', 'logs', 'ports', 'fields', 'inspect'] as 
 export type DetailTab = (typeof detailTabs)[number];
 
 /** What a typed filter is about. `inspect` is a search: it jumps instead of hiding. */
-export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | 'prevention' | 'triage';
+export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | 'prevention' | 'triage' | 'catalog';
 
 /** How the time of a log line is told: in the operator's zone, in UTC, as how long ago, or not at all. */
 export const logTimes = ['local', 'utc', 'relative', 'off'] as const;
@@ -86,7 +86,7 @@ export interface Notice {
 export interface InterfaceState {
   focus: PaneId;
   zoomed: boolean;
-  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention' | 'triage';
+  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention' | 'triage' | 'catalog';
   /** Key of a component. */
   selected: string | undefined;
   /** Where it stood in the list, for when it goes away. */
@@ -98,6 +98,8 @@ export interface InterfaceState {
   /** On the screen of alerts and decisions: whose, which row is under the cursor, and where it stood, for when it goes away. */
   triage: { shows: TriageShows; selected: string | undefined; cursor: number };
   prevention: PreventionLook & { place: string | undefined; selected: string | undefined; cursor: number };
+  /** On the screen of the catalog: the component under the cursor, and the top line of what is read about it; undefined shows the list. */
+  catalog: { selected: string | undefined; reading: number | undefined };
   tab: DetailTab;
   /** Service looked at, by component key; missing means the main one. */
   services: Readonly<Record<string, string>>;
@@ -151,9 +153,10 @@ export const firstState: InterfaceState = {
   hostsCursor: 0,
   triage: { shows: 'all', selected: undefined, cursor: 0 },
   prevention: { place: undefined, tab: 'decisions', sort: 'newest', shared: false, selected: undefined, cursor: 0 },
+  catalog: { selected: undefined, reading: undefined },
   tab: 'overview',
   services: {},
-  filters: { components: '', ports: '', logs: '', fields: '', inspect: '', prevention: '', triage: '' },
+  filters: { components: '', ports: '', logs: '', fields: '', inspect: '', prevention: '', triage: '', catalog: '' },
   editing: undefined,
   scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 },
   helpScroll: 0,

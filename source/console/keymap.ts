@@ -12,6 +12,7 @@ export type KeyContext =
   | 'hosts'
   | 'prevention'
   | 'triage'
+  | 'catalog'
   | 'question'
   | 'form'
   | 'review'
@@ -95,6 +96,10 @@ const bindings = [
   { id: 'triage-shows', keys: ['v'], context: 'triage', title: 'All, what is undecided, or what is late', label: 'other view' },
   { id: 'import-report', keys: ['i'], context: 'triage', title: 'Import a report of a scanner', label: 'import' },
   { id: 'copy-vulnerability', keys: ['y'], context: 'triage', title: 'Copy the id' },
+  { id: 'read-entry', keys: ['enter', 'right'], context: 'catalog', title: 'Read all that is known about the component', label: 'read' },
+  { id: 'close-entry', keys: ['left'], context: 'catalog', title: 'Back to the list' },
+  { id: 'deploy-entry', keys: ['d'], context: 'catalog', title: 'Deploy the component, or change it', label: 'deploy' },
+  { id: 'copy-entry', keys: ['y'], context: 'catalog', title: 'Copy the name of the component' },
   { id: 'ban-row', keys: ['b'], context: 'prevention', title: 'Ban the address of this row, or another one', label: 'ban' },
   { id: 'unban-row', keys: ['x', 'delete'], context: 'prevention', title: 'Lift the ban', label: 'lift' },
   { id: 'show-alert', keys: ['enter'], context: 'prevention', title: 'The whole alert', label: 'alert' },
@@ -148,6 +153,7 @@ const bindings = [
   { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Components of the previous host alone' },
   { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, how each is reached, and open tunnels' },
   { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'What scanners found, the most urgent first' },
+  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'The catalog: every component that is known' },
   { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Alerts and decisions of CrowdSec, as they come' },
   { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them' },
   { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
@@ -211,6 +217,7 @@ const together: readonly (readonly KeyContext[])[] = [
   ['hosts', 'list', 'everywhere'],
   ['prevention', 'list', 'everywhere'],
   ['triage', 'list', 'everywhere'],
+  ['catalog', 'list', 'everywhere'],
   ['question'],
   ['form'],
   ['review', 'list'],
@@ -226,6 +233,7 @@ export function contextTitle(context: KeyContext): string {
     hosts: 'Hosts',
     prevention: 'Alerts and decisions',
     triage: 'Vulnerabilities',
+    catalog: 'The catalog',
     question: 'Questions',
     form: 'Forms',
     review: 'Reviews',
@@ -323,6 +331,7 @@ const order: readonly KeyContext[] = [
   'hosts',
   'prevention',
   'triage',
+  'catalog',
   'question',
   'form',
   'review',

@@ -15,6 +15,8 @@ export interface Measured {
   hosts: { height: number; total: number };
   prevention: { height: number; total: number };
   triage: { height: number; total: number };
+  /** Of the list, or of what is read about one. */
+  catalog: { height: number; total: number };
   help: { height: number; total: number };
   run: { height: number; total: number; base: number };
   /** Fields of a form on a page. */
@@ -34,6 +36,7 @@ export function firstMeasures(): Measured {
     hosts: none,
     prevention: none,
     triage: none,
+    catalog: none,
     help: none,
     run: { ...none, base: 0 },
     form: 1,

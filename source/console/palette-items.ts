@@ -33,6 +33,7 @@ const general: readonly CommandId[] = [
   'hosts',
   'prevention',
   'vulnerabilities',
+  'catalog',
   'next-host',
   'group-hosts',
   'zoom',

@@ -22,9 +22,14 @@ export function selectedComponent(deck: Deck, state: InterfaceState): ComponentV
   );
 }
 
+/** Screens before the panes that are a list with keys and a filter of its own. */
+export function isListScreen(screen: InterfaceState['screen']): screen is 'prevention' | 'triage' | 'catalog' {
+  return screen === 'prevention' || screen === 'triage' || screen === 'catalog';
+}
+
 /** What `/` is about in the pane with the focus; undefined where there is nothing to filter. */
 export function filterTarget(state: InterfaceState): FilterTarget | undefined {
-  if (state.screen === 'prevention' || state.screen === 'triage') return state.screen;
+  if (isListScreen(state.screen)) return state.screen;
   if (state.focus !== 'detail') return state.focus;
   return state.tab === 'overview' ? undefined : state.tab;
 }

@@ -34,7 +34,7 @@ function targetOf(id: string, env: [string, string][] = [], how: Partial<Compone
   const entry = catalogEntry(
     id,
     { app: { image: id, main: true } },
-    { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], says } },
+    { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], usual: false, says } },
   );
   return {
     key: `local//${id}`,
@@ -59,6 +59,16 @@ const word = (id: string) => watch.probe(`local//${id}`)?.word;
 const waitFor = (check: () => void) => vi.waitFor(check, { interval: 5, timeout: 2_000 });
 
 describe('asking components how they are', () => {
+  test('the interval is that of the settings, but for who is to be asked at another (R81)', async () => {
+    watch.close();
+    watch = new ProbeWatch(() => {}, { execAllowed: true, defaultIntervalMs: 30 });
+    const seldom = targetOf('seldom');
+    const { probe } = seldom.entry;
+    watch.follow([targetOf('plain'), { ...seldom, entry: { ...seldom.entry, ...(probe && { probe: { ...probe, every: '1m' } }) } }]);
+    await waitFor(() => expect(asked.filter((id) => id === 'plain').length).toBeGreaterThan(3));
+    expect(asked.filter((id) => id === 'seldom')).toHaveLength(1);
+  });
+
   test('a change that is asked about while an older question is under way is asked about again', async () => {
     let release = () => {};
     answers.set('vault', async () => {

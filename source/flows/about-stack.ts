@@ -58,6 +58,32 @@ export const editAbout: FlowAbout = {
   offered: (component) => component.known,
 };
 
+export const configCheckAbout: FlowAbout = {
+  id: 'config-check',
+  verb: 'config check',
+  title: 'Check its configuration file',
+  summary:
+    "Reads the configuration file of a component and says what is wrong with it, with line and column: its form here, and for what is deployed the product's own check, in a container that ends with it. A file of this machine, or with --stdin what is piped in, is checked for its form alone. Ends with 1 where something is wrong.",
+  right: 'read',
+  about: 'host',
+  offline: true,
+  usage: 'COMPONENT [FILE]',
+  flags: { stdin: { meaning: 'take the configuration from what is piped in' } },
+  wordsFor: ({ id, configFile }) => (configFile ? [[id]] : []),
+};
+
+export const configMakeAbout: FlowAbout = {
+  id: 'config-make',
+  verb: 'config make',
+  title: 'Make a configuration file or an object of a cluster',
+  summary:
+    'Asks for the settings of something that is not deployed with compose (a limit range, a resource quota, an audit policy, a backup schedule) and makes its file: shown, or written where one is named. It is checked first.',
+  right: 'read',
+  about: 'host',
+  offline: true,
+  usage: '[COMPONENT [FILE]]',
+};
+
 export const recoverAbout: FlowAbout = {
   id: 'recover',
   verb: 'recover',

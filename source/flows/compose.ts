@@ -4,7 +4,7 @@ import { readDeployment } from '../stack/read-deployment.ts';
 import { cleanLine } from '../text/clean.ts';
 import { composeAbout } from './about-stack.ts';
 import type { Flow } from './flow.ts';
-import { newestValues, secretValues } from './secret-values.ts';
+import { valuesInForce } from './secret-values.ts';
 import { componentOf } from './service-targets.ts';
 import { neededComposeTool } from './stack-facts.ts';
 
@@ -36,10 +36,7 @@ export const compose: Flow = {
         remedy: 'Run compose where its own folder is, or deploy it from here to take it over.',
       });
     }
-    const inForce = deployment.record?.secrets;
-    const secrets = inForce
-      ? await secretValues(session, world, input.place, component.id, inForce)
-      : await newestValues(session, world, input.place, component.id);
+    const secrets = await valuesInForce(session, world, input.place, deployment);
     const exitCode = await session.act({
       id: 'compose',
       right: 'operate',

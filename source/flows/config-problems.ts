@@ -1,3 +1,4 @@
+import { Fault } from '../faults/fault.ts';
 import type { ConfigProblem } from '../products/config-problem.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -19,4 +20,14 @@ export function showProblems(session: Session, file: string, problems: readonly 
     errors,
     told: [errors > 0 ? countText(errors, 'mistake') : '', warnings > 0 ? countText(warnings, 'warning') : ''].filter(Boolean).join(', '),
   };
+}
+
+/** `config.file` for a mistake that stops what is being done; `more` stands behind what it says. */
+export function configFault({ line, column, field, message, remedy }: ConfigProblem, file: string, more = ''): Fault {
+  return new Fault({
+    code: 'config.file',
+    message: `${message}${more}`,
+    remedy,
+    where: { file, line, column, ...(field !== '' && { field }) },
+  });
 }

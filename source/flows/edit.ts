@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import { editText } from '../hosts/local-editor.ts';
+import { checkConfig } from '../products/config-check.ts';
 import { fieldProblem } from '../session/form-checks.ts';
 import type { Session } from '../session/session.ts';
 import { answersOfDeployment } from '../stack/answers.ts';
@@ -12,6 +13,7 @@ import { cleanLine } from '../text/clean.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import { editAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
+import { configFault } from './config-problems.ts';
 import type { Flow, FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
 import { rejoinedSentence, withJoined } from './joined-services.ts';
@@ -34,6 +36,7 @@ export const edit: Flow = {
       if (text === before) return { message: `${component.id}/${path}: nothing was changed.` };
       let ready: ReadyPlan;
       try {
+        refuseBroken(one, path, text);
         ready = await planComponent(session, world, one.facts, answersWith(world, one, path, text), {
           kind: 'change',
           edited: { [path]: text },
@@ -70,6 +73,15 @@ export const edit: Flow = {
     }
   },
 };
+
+/** A mistake in the form of its configuration file is said here, and not by a container that ends in a circle. */
+function refuseBroken({ facts: { entry, source, deployment } }: Standing, path: string, text: string): void {
+  if (!entry.configFile || path !== entry.configFile.path) return;
+  const [first, ...others] = checkConfig(text, entry.configFile, source.configSchema).filter(({ level }) => level === 'error');
+  if (!first) return;
+  const more = others.length === 0 ? '' : ` It is the first of ${others.length + 1} mistakes.`;
+  throw configFault(first, `${deployment?.folder ?? entry.id}/${path}`, more);
+}
 
 /** What stands in an edited .env is what is wanted, not what stood there. */
 function answersWith(world: FlowWorld, { facts, answers }: Standing, path: string, text: string): Answers {

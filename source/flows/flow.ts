@@ -27,6 +27,8 @@ export interface FlowWorld {
   cacheFolder?: string;
   /** Of this installation: what cannot be found out again, in a folder for each thing. */
   dataFolder?: string;
+  /** The operator's own catalog, absolute, where the settings name one. */
+  ownCatalogFolder?: string;
   /** How this program is started, absolute: for what starts it later (a timer). */
   program?: readonly string[];
   /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */

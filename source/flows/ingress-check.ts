@@ -1,8 +1,5 @@
-import { homedir } from 'node:os';
-import { posix, resolve } from 'node:path';
-import { expandHome } from '../config/paths.ts';
+import { posix } from 'node:path';
 import { Fault } from '../faults/fault.ts';
-import { localFiles } from '../hosts/local-files.ts';
 import { type IngressRule, readIngress, ruleFor } from '../products/ingress-rules.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -10,6 +7,7 @@ import { countText } from '../text/quantities.ts';
 import { ingressCheckAbout } from './about-ingress.ts';
 import { showProblems } from './config-problems.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { type NamedFile, readNamedFile } from './named-file.ts';
 
 const limitBytes = 1024 * 1024;
 /** Where the catalog's outbound tunnel has it, below the stack's folder. */
@@ -54,15 +52,8 @@ function ruleCells(rule: IngressRule | undefined, at: number | undefined): strin
   return [String(at + 1), rule.hostname || 'every name', rule.path || 'every path', rule.service].map(cleanLine);
 }
 
-async function ownFile(session: Session, word: string): Promise<{ text: string; file: string }> {
-  const path = resolve(expandHome(word, homedir()));
-  const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });
-  if (bytes) return { text: new TextDecoder().decode(bytes), file: cleanLine(word) };
-  throw new Fault({
-    code: 'usage.file',
-    message: `There is no file ${cleanLine(path)}.`,
-    remedy: 'Name the configuration of the tunnel, or nothing for the deployed one.',
-  });
+function ownFile(session: Session, word: string): Promise<NamedFile> {
+  return readNamedFile(session, word, 'Name the configuration of the tunnel, or nothing for the deployed one.');
 }
 
 async function configFile(

@@ -160,15 +160,16 @@ function placeOf(url: string, host: Host, published: CrowdsecApiPlace['address']
     return url.startsWith('/') && published === undefined ? { host, address: { socket: url }, tls: false, shown } : undefined;
   const parsed = new URL(url);
   const tls = parsed.protocol === 'https:';
+  const usualPort = tls ? 443 : 80;
   const own = isHere.has(parsed.hostname);
   // In a container its own loopback is not the machine's: there the published port leads to it.
   if (own && published) return { host, address: published, tls, shown };
   if (own && !published && shown.startsWith('CrowdSec on '))
-    return { host, address: { host: '127.0.0.1', port: Number(parsed.port) || 8080, near: true }, tls, shown };
+    return { host, address: { host: '127.0.0.1', port: Number(parsed.port) || usualPort, near: true }, tls, shown };
   if (own) return undefined;
   return {
     host,
-    address: { host: parsed.hostname.replace(/^\[|\]$/g, ''), port: Number(parsed.port) || (tls ? 443 : 8080), near: false },
+    address: { host: parsed.hostname.replace(/^\[|\]$/g, ''), port: Number(parsed.port) || usualPort, near: false },
     tls,
     shown,
   };

@@ -7,6 +7,7 @@ import {
   backupVerifyAbout,
   restoreAbout,
 } from './about-backups.ts';
+import { catalogNewAbout } from './about-catalog.ts';
 import { hostsAddAbout, hostsCheckAbout, hostsListAbout, hostsRemoveAbout, hostsTrustAbout } from './about-hosts.ts';
 import {
   adminTokenAbout,
@@ -85,7 +86,18 @@ import {
   ssoUnbanAbout,
   ssoUsersAbout,
 } from './about-sso.ts';
-import { composeAbout, deployAbout, dutyAbout, editAbout, recoverAbout, rollbackAbout, upAbout, updateAbout } from './about-stack.ts';
+import {
+  composeAbout,
+  configCheckAbout,
+  configMakeAbout,
+  deployAbout,
+  dutyAbout,
+  editAbout,
+  recoverAbout,
+  rollbackAbout,
+  upAbout,
+  updateAbout,
+} from './about-stack.ts';
 import { tunnelAbout } from './about-tunnel.ts';
 import {
   clientsAddAbout,
@@ -148,6 +160,9 @@ function later(about: FlowAbout, load: () => Promise<Flow>): Flow {
 export const flows: readonly Flow[] = [
   later(deployAbout, async () => (await import('./deploy.ts')).deploy),
   later(editAbout, async () => (await import('./edit.ts')).edit),
+  later(configMakeAbout, async () => (await import('./config-make.ts')).configMake),
+  later(configCheckAbout, async () => (await import('./config-check.ts')).configCheck),
+  later(catalogNewAbout, async () => (await import('./catalog-new.ts')).catalogNew),
   later(updateAbout, async () => (await import('./update.ts')).update),
   later(upgradeAbout, async () => (await import('./upgrade.ts')).upgrade),
   later(rollbackAbout, async () => (await import('./rollback.ts')).rollback),

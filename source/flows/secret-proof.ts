@@ -118,7 +118,7 @@ async function tryOnce(target: CallTarget, field: ComponentField, value: string,
   if (!proof) return { says: 'unclear', why: 'its catalog entry names no call that authenticates with it' };
   if (!('call' in proof)) {
     const { exitCode } = await runWith(target, proof, value, grant);
-    if (exitCode === 126 || exitCode === 127) return { says: 'unclear', why: `the program ${proof.argv[0]} cannot be run there` };
+    if (exitCode === 126 || exitCode === 127) return { says: 'unclear', why: `${proof.argv[0]} could not ask it there` };
     return { says: exitCode === 0 ? 'accepted' : 'refused' };
   }
   const call = target.entry.calls[proof.call];

@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
+import type { Deployment } from '../stack/model.ts';
 import type { FlowWorld } from './flow.ts';
 import { newestVersions, secretName } from './stack-facts.ts';
 
@@ -36,4 +37,14 @@ export async function secretValues(
 /** The newest of each that the vault has: for a program in a component's container, or a compose command of the operator's. */
 export async function newestValues(session: Session, world: FlowWorld, place: string, component: string): Promise<Record<string, string>> {
   return secretValues(session, world, place, component, await newestVersions(session, world, place, component));
+}
+
+/** Those that a deployed component has in force; the newest ones where nothing says which these are. */
+export async function valuesInForce(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  { component, record }: Pick<Deployment, 'component' | 'record'>,
+): Promise<Record<string, string>> {
+  return record?.secrets ? secretValues(session, world, place, component, record.secrets) : newestValues(session, world, place, component);
 }

@@ -60,6 +60,7 @@ const cases: Record<string, Case> = {
   },
   update: { about: 'rss-reader', secrets: 0, crashes: 1 },
   compose: { about: 'llm-proxy', words: ['ps'], secrets: 1 },
+  'config-check': { words: ['sso-portal'], secrets: 1 },
   'admin-token': { about: 'password-vault', answers: () => ({ 'old-token': '', kept: 'yes' }), secrets: 1, crashes: 2 },
   unseal: {
     about: vault,

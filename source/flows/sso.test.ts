@@ -225,7 +225,7 @@ describe('rules of access control', () => {
     const text = await stage.text('sso-portal/files/configuration.yml');
     expect(text).toContain('# The first rule that matches wins; what no rule names gets the default policy.');
     expect(text).toContain(
-      `    - domain: 'public.home.example.org'\n      policy: 'bypass'\n    - domain: '*.{{ mustEnv "SESSION_DOMAIN" }}'`,
+      `    - domain: 'public.home.example.org'\n      policy: 'bypass'\n    - domain: '{{ env "ACCESS_DOMAIN" | default (printf "*.%s" (mustEnv "SESSION_DOMAIN"))`,
     );
     const tested = await stage.run(
       'sso-test',

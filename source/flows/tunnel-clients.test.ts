@@ -3,14 +3,14 @@ import { componentView } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { TunnelUiDouble } from '../../test/doubles/tunnel-ui-double.ts';
-import { loadFolder } from '../catalog/load-folder.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import { catalogOf } from '../catalog/open-catalog.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import type { ShownSecret } from '../session/session.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { clientsAdd, clientsDisable, clientsEnable, clientsList, clientsRemove, clientsShow } from './tunnel-clients.ts';
 
-const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+const { entries } = await wholeCatalog();
 const id = 'tunnel-server-ui';
 
 let stage: FlowStage;

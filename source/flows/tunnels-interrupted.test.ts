@@ -9,7 +9,7 @@ import { FlowStage } from '../../test/doubles/flow-stage.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { answering } from '../../test/doubles/practice-ground.ts';
 import { TunnelUiDouble } from '../../test/doubles/tunnel-ui-double.ts';
-import { loadFolder } from '../catalog/load-folder.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import { catalogOf } from '../catalog/open-catalog.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { inspectConfig } from '../products/wireguard/inspect-config.ts';
@@ -23,7 +23,7 @@ import { vulnerabilitiesDecide } from './vulnerabilities-decide.ts';
 import { vulnerabilitiesImport } from './vulnerabilities-import.ts';
 import { wireguardMake } from './wireguard-make.ts';
 
-const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+const { entries } = await wholeCatalog();
 const id = 'tunnel-server-ui';
 /** Under the same name in each try, empty at its beginning. */
 let asked = '';

@@ -1,9 +1,4 @@
-import { homedir } from 'node:os';
-import { resolve } from 'node:path';
 import { isOwnFilePrivate } from '../config/own-files.ts';
-import { expandHome } from '../config/paths.ts';
-import { Fault } from '../faults/fault.ts';
-import { localFiles } from '../hosts/local-files.ts';
 import type { ConfigProblem } from '../products/config-problem.ts';
 import { inspectConfig } from '../products/wireguard/inspect-config.ts';
 import type { Session } from '../session/session.ts';
@@ -12,9 +7,7 @@ import { wireguardCheckAbout } from './about-wireguard.ts';
 import { showProblems } from './config-problems.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
-
-/** One that names every network there is stays below this. */
-const limitBytes = 1024 * 1024;
+import { readNamedFile } from './named-file.ts';
 
 export const wireguardCheck: Flow = {
   ...wireguardCheckAbout,
@@ -56,9 +49,6 @@ async function configFile(session: Session, { words, stdin }: FlowInput): Promis
       help: 'A file of this machine, as wg-quick reads it.',
       check: (text) => (text.trim() === '' ? 'Name a file.' : undefined),
     }));
-  const path = resolve(expandHome(written.trim(), homedir()));
-  const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });
-  if (!bytes)
-    throw new Fault({ code: 'usage.file', message: `There is no file ${cleanLine(path)}.`, remedy: 'Name a configuration of WireGuard.' });
-  return { text: new TextDecoder().decode(bytes), file: cleanLine(written.trim()), isOpen: !(await isOwnFilePrivate(path)) };
+  const { text, file, path } = await readNamedFile(session, written.trim(), 'Name a configuration of WireGuard.');
+  return { text, file, isOpen: !(await isOwnFilePrivate(path)) };
 }

@@ -42,6 +42,8 @@ export function isShared({ origin }: Pick<Decision, 'origin'>): boolean {
 
 type Json = Record<string, unknown>;
 
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
 const textOf = (record: Json, name: string): string => (typeof record[name] === 'string' ? record[name] : '');
 const numberOf = (record: Json, name: string): number => (typeof record[name] === 'number' ? record[name] : 0);
 
@@ -49,18 +51,18 @@ const numberOf = (record: Json, name: string): number => (typeof record[name] ==
 export function parseAlerts(json: unknown, nowMs: number): Alert[] | undefined {
   if (json === null) return [];
   if (!Array.isArray(json)) return undefined;
-  return json.flatMap((one: unknown) => (typeof one === 'object' && one !== null ? [alertOf(one as Json, nowMs)] : []));
+  return json.filter(isRecord).map((one) => alertOf(one, nowMs));
 }
 
 function alertOf(record: Json, nowMs: number): Alert {
-  const source = (record['source'] ?? {}) as Json;
+  const source = isRecord(record['source']) ? record['source'] : {};
   const id = numberOf(record, 'id');
   const place = {
     country: textOf(source, 'cn'),
     network: [textOf(source, 'as_number'), textOf(source, 'as_name')].filter(Boolean).join(' '),
   };
   const createdMs = Date.parse(textOf(record, 'created_at'));
-  const decisions = Array.isArray(record['decisions']) ? (record['decisions'] as Json[]) : [];
+  const decisions = Array.isArray(record['decisions']) ? record['decisions'].filter(isRecord) : [];
   return {
     id,
     scope: textOf(source, 'scope'),

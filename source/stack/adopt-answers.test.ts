@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { compileCatalog } from '../catalog/compile.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { ContainerDetail, PublishedPort } from '../engine/engine.ts';
 import { answersOfContainers } from './adopt-answers.ts';
 import { readComponentSource } from './component-source.ts';
@@ -41,7 +41,7 @@ function container(env: Record<string, string>, ports: PublishedPort[], mounts: 
 }
 
 it('reads values, secrets and ports out of running containers, and says what would be different', async () => {
-  const entry = (await compileCatalog('catalog')).entries.find(({ id }) => id === 'rss-reader');
+  const entry = (await wholeCatalog()).entries.find(({ id }) => id === 'rss-reader');
   if (!entry) throw new Error('no rss-reader');
   const source = await readComponentSource(entry, join(process.cwd(), 'catalog'));
   const db = { POSTGRES_DB: 'miniflux', POSTGRES_USER: 'miniflux', POSTGRES_PASSWORD: 'p4ss:w@rd' };

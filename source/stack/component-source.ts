@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { templateEnding } from '../catalog/template-names.ts';
 import { listOwnFolder, readOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 
@@ -9,17 +10,26 @@ export interface ComponentSource {
   folder: string;
   /** Text of compose.yaml. */
   compose: string;
-  /** Texts of what is delivered with it, by path: `files/configuration.yml`. */
+  /** Texts of what is delivered with it, by path: `files/configuration.yml`. What is filled in first is called as in the catalog: `files/haproxy.cfg.liquid`. */
   files: Readonly<Record<string, string>>;
+  /** JSON Schema of its configuration file, where the catalog has one. */
+  configSchema?: string;
 }
 
 /**
  * Reads the folder of an entry. `catalogFolder` is the built-in catalog's, where the entry is not from the operator's own. Throws `catalog.missing` when
  * there is nothing to deploy.
  */
-export async function readComponentSource(entry: Pick<CatalogEntry, 'id' | 'folder'>, catalogFolder: string): Promise<ComponentSource> {
-  const folder = isAbsolute(entry.folder) ? entry.folder : join(catalogFolder, entry.folder);
-  const [compose, files] = await Promise.all([readOwnFile(join(folder, 'compose.yaml')), readBelow(folder, 'files')]);
+export async function readComponentSource(
+  entry: Pick<CatalogEntry, 'id' | 'folder' | 'configFile'>,
+  catalogFolder: string,
+): Promise<ComponentSource> {
+  const folder = rootOf(entry, catalogFolder);
+  const [compose, files, configSchema] = await Promise.all([
+    readOwnFile(join(folder, 'compose.yaml')),
+    readBelow(folder, 'files'),
+    readConfigSchema(entry, catalogFolder),
+  ]);
   if (compose === undefined) {
     throw new Fault({
       code: 'catalog.missing',
@@ -28,7 +38,53 @@ export async function readComponentSource(entry: Pick<CatalogEntry, 'id' | 'fold
       where: { file: join(folder, 'compose.yaml') },
     });
   }
-  return { folder, compose, files: Object.fromEntries(files.sort(([a], [b]) => (a < b ? -1 : 1))) };
+  return {
+    folder,
+    compose,
+    files: Object.fromEntries(files.sort(([a], [b]) => (a < b ? -1 : 1))),
+    ...(configSchema !== undefined && { configSchema }),
+  };
+}
+
+/** Text of the JSON Schema of its configuration file, where it has one. */
+export async function readConfigSchema(
+  entry: Pick<CatalogEntry, 'folder' | 'configFile'>,
+  catalogFolder: string,
+): Promise<string | undefined> {
+  const schema = entry.configFile?.schema;
+  return schema === undefined ? undefined : readOwnFile(join(rootOf(entry, catalogFolder), schema));
+}
+
+/** The template of a configuration that is made by itself, of a component that is not deployed with compose. */
+export interface ConfigTemplate {
+  /** Absolute. */
+  path: string;
+  template: string;
+  /** JSON Schema of what it makes. */
+  schema?: string;
+}
+
+/** Throws `catalog.missing` where the entry has none. */
+export async function readConfigTemplate(
+  entry: Pick<CatalogEntry, 'id' | 'folder' | 'configFile'>,
+  catalogFolder: string,
+): Promise<ConfigTemplate> {
+  const path = join(rootOf(entry, catalogFolder), `${entry.configFile?.path ?? ''}${templateEnding}`);
+  const [template, schema] = await Promise.all([readOwnFile(path), readConfigSchema(entry, catalogFolder)]);
+  if (template === undefined) {
+    throw new Fault({
+      code: 'catalog.missing',
+      message: `The catalog has no template of a configuration for ${entry.id}.`,
+      remedy: 'Write the file by hand; quarterdeck config check says what is wrong with it.',
+      where: { file: path },
+    });
+  }
+  return { path, template, ...(schema !== undefined && { schema }) };
+}
+
+/** An own entry says where it is, a built-in one where in the catalog. */
+function rootOf({ folder }: Pick<CatalogEntry, 'folder'>, catalogFolder: string): string {
+  return isAbsolute(folder) ? folder : join(catalogFolder, folder);
 }
 
 async function readBelow(root: string, inner: string): Promise<[path: string, text: string][]> {

@@ -137,7 +137,7 @@ export class ComposeEditor {
         networks.delete(network);
         this.#changed = true;
       }
-      if (Object.keys(networks.toJSON()).join() === 'default') service.delete('networks');
+      if (onlyDefault(networks)) service.delete('networks');
     }
     const declared = this.#document.get('networks');
     if (!isMap(declared)) return;
@@ -146,8 +146,7 @@ export class ComposeEditor {
       declared.delete(network);
       this.#changed = true;
     }
-    if (Object.keys(declared.toJSON()).every((name) => name === 'default') && JSON.stringify(declared.toJSON().default ?? {}) === '{}')
-      this.#document.delete('networks');
+    if (onlyDefault(declared)) this.#document.delete('networks');
   }
 
   #networksOf(service: YAMLMap): YAMLMap {
@@ -160,14 +159,17 @@ export class ComposeEditor {
     return made;
   }
 
-  /** podman-compose 1.0 knows no profiles and starts everything: what is not asked for is left out. */
+  /**
+   * podman-compose 1.0 knows no profiles and starts everything, 1.1 and later know them from their arguments alone, not from COMPOSE_PROFILES: what is not
+   * asked for is left out, and what is asked for is in none.
+   */
   keepProfiles(active: readonly string[]): void {
     for (const [name, service] of this.#services()) {
       const profiles = service.get('profiles');
       const names = isSeq(profiles) ? (profiles.toJSON() as unknown[]).map(String) : [];
       if (names.length === 0) continue;
-      if (names.some((profile) => active.includes(profile) || active.includes('*'))) continue;
-      this.#document.deleteIn(['services', name]);
+      if (names.some((profile) => active.includes(profile) || active.includes('*'))) service.delete('profiles');
+      else this.#document.deleteIn(['services', name]);
       this.#changed = true;
     }
   }
@@ -265,4 +267,10 @@ function templateOf(text: string, secrets: ReadonlySet<string>, values: Readonly
       return interpolate(written, values).replaceAll('$', '$$$$');
     })
     .join('');
+}
+
+/** Does this say no more than what is so without it? An alias in the project's own network does. */
+function onlyDefault(networks: YAMLMap): boolean {
+  const { default: own, ...others } = networks.toJSON() as Record<string, unknown>;
+  return Object.keys(others).length === 0 && JSON.stringify(own ?? {}) === '{}';
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { compileCatalog } from '../catalog/compile.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Form } from '../session/session.ts';
 import { answersOf, answersOfDeployment, parseSet } from './answers.ts';
@@ -15,7 +15,7 @@ const entries = new Map<string, CatalogEntry>();
 const sources = new Map<string, ComponentSource>();
 
 beforeAll(async () => {
-  for (const entry of (await compileCatalog('catalog')).entries) {
+  for (const entry of (await wholeCatalog()).entries) {
     entries.set(entry.id, entry);
     if (entry.deploy === 'compose') sources.set(entry.id, await readComponentSource(entry, join(process.cwd(), 'catalog')));
   }
@@ -72,8 +72,10 @@ describe('formOf', () => {
       const secrets = formOf(entry, context).fields.filter((field) => field.kind === 'secret');
       for (const field of secrets) {
         const variable = variablesOf(entry, source).find(({ name }) => name === field.id);
-        expect(field.generated === true || variable?.mayBeEmpty === true).toBe(true);
-        expect(field.required).toBe(false);
+        // What another program or a provider makes can only be asked for.
+        const made = entry.fields.some(({ name, env, generator }) => (env ?? name) === field.id && generator !== undefined);
+        expect(field.generated === true).toBe(made);
+        expect(field.required).toBe(!made && variable?.mayBeEmpty !== true);
       }
       const later = formOf(entry, { ...context, hasData: true }).fields.filter((field) => field.kind === 'secret');
       for (const field of later) {
@@ -270,7 +272,7 @@ describe('parseSet', () => {
     ['password-vault', 'ADMIN_TOKEN=hunter2hunter2', 'usage.secretOnCommandLine', 'secrets set password-vault ADMIN_TOKEN'],
     ['password-vault', 'WEB_BIND=0.0.0.0', 'refused.exposure', 'site=NAME'],
     ['dns-filter-second', 'DNS_PORT=5353', 'refused.port', 'address of its own'],
-    ['sso-portal', 'access_control.default_policy=bypass', 'usage.set', 'quarterdeck edit sso-portal'],
+    ['sso-portal', 'storage.postgres=db', 'usage.set', 'quarterdeck edit sso-portal'],
     ['reverse-proxy', 'site=a.lan', 'usage.set', ''],
   ])('%s refuses %s: %s', (id, word, code, remedy) => {
     expect(fault(id, word)).toMatchObject({ code, remedy: expect.stringContaining(remedy) });

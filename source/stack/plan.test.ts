@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { compileCatalog } from '../catalog/compile.ts';
 import type { ContainerFacts } from '../engine/engine.ts';
 import type { Review } from '../session/session.ts';
 import { answersOf } from './answers.ts';
@@ -17,7 +17,7 @@ const entries = new Map<string, CatalogEntry>();
 const sources = new Map<string, ComponentSource>();
 
 beforeAll(async () => {
-  for (const entry of (await compileCatalog('catalog')).entries) {
+  for (const entry of (await wholeCatalog()).entries) {
     entries.set(entry.id, entry);
     if (entry.deploy === 'compose') sources.set(entry.id, await readComponentSource(entry, join(process.cwd(), 'catalog')));
   }

@@ -14,6 +14,8 @@ export interface PortUse {
   protocol: 'tcp' | 'udp';
   /** Listens in the host's own network: on every address, and no engine can move it. */
   hostNetwork?: boolean;
+  /** Its protocol fixes it: of several components that have it so, one is chosen. */
+  fixed?: boolean;
 }
 
 export interface PortConflict {
@@ -41,7 +43,13 @@ export function usesOfComponent(entry: CatalogEntry, values: Readonly<Record<str
     const onHost = port.exposure === 'host-network' || entry.services.find(({ name }) => name === port.service)?.networkMode === 'host';
     const bind = values[portVariable(port.name).replace(/PORT$/, 'BIND')];
     const address = bind || (port.exposure === 'loopback' ? '127.0.0.1' : '0.0.0.0');
-    return [{ owner: entry.id, component: entry.id, address, port: number, protocol: port.protocol, ...(onHost && { hostNetwork: true }) }];
+    return [
+      {
+        ...{ owner: entry.id, component: entry.id, address, port: number, protocol: port.protocol },
+        ...(onHost && { hostNetwork: true }),
+        ...(port.fixed && { fixed: true }),
+      },
+    ];
   });
 }
 
@@ -90,7 +98,11 @@ export function portConflicts(
     if (users.length === 0) return [];
     const owners = [...new Set(users.map(({ owner }) => owner))].join(', ');
     if (port.fixed) {
-      const advice = `Stop ${owners} or bind one of them to an address of its own: clients look for this port there, so it cannot move.`;
+      // port-conflicts.md: servers of one protocol stand for each other.
+      const isChoice = users.every(({ fixed }) => fixed);
+      const advice = isChoice
+        ? `${owners} does the same here: choose one of them, or bind one to an address of its own. Clients look for this port, so it cannot move.`
+        : `Stop ${owners} or bind one of them to an address of its own: clients look for this port there, so it cannot move.`;
       return [{ port, users, proposal: undefined, advice }];
     }
     const proposal = freePort(port.host, (number) =>

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { catalogEntry } from '../../test/doubles/container-facts.ts';
 import { PreflightStage } from '../../test/doubles/preflight-stage.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { compileCatalog } from '../catalog/compile.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Deployment } from './model.ts';
 
-const { entries } = await compileCatalog('catalog');
+const { entries } = await wholeCatalog();
 const stage = (id: string) => new PreflightStage(entries.find((entry) => entry.id === id) ?? expect.fail(`no ${id}`), entries);
 const small = (more: Parameters<typeof catalogEntry>[2], others: readonly CatalogEntry[] = []) =>
   new PreflightStage(catalogEntry('small', { app: { image: 'small', main: true } }, { group: 'productivity', ...more }), others);

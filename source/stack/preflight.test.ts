@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
 import { PreflightStage } from '../../test/doubles/preflight-stage.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
-import { compileCatalog } from '../catalog/compile.ts';
 import type { ComponentField } from '../catalog/schema.ts';
 import type { Deployment, PlannedPort } from './model.ts';
 import { modelMemoryBytes, modelSize } from './preflight-values.ts';
 
-const { entries } = await compileCatalog('catalog');
+const { entries } = await wholeCatalog();
 const of = (id: string): CatalogEntry => entries.find((entry) => entry.id === id) ?? expect.fail(`no ${id}`);
 const stage = (id: string) => new PreflightStage(of(id), entries);
 const deployed = (component: string, more: Partial<Deployment> = {}): Deployment => ({
@@ -187,6 +187,9 @@ describe('values', () => {
       values: { API_URL: 'http://host.containers.internal:9/x' },
     });
     expect(await other.finding('localhost:BASE_URL')).toBeUndefined();
+    const mail = small({ fields: [field('MAIL_HOST', { type: 'hostname' }), field('OWN_NAME', { type: 'hostname', reach: 'listen' })] });
+    mail.values = { MAIL_HOST: 'localhost', OWN_NAME: 'localhost' };
+    expect(await mail.told()).toEqual(['blocking localhost:MAIL_HOST']);
   });
 
   it('does not repeat a secret address', async () => {

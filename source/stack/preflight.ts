@@ -6,6 +6,7 @@ import { exposureChecks } from './preflight-exposure.ts';
 import { hostChecks } from './preflight-host.ts';
 import { portChecks } from './preflight-ports.ts';
 import { rootlessChecks } from './preflight-rootless.ts';
+import { selinuxChecks } from './preflight-selinux.ts';
 import { storageChecks } from './preflight-storage.ts';
 import { valueChecks } from './preflight-values.ts';
 
@@ -18,6 +19,7 @@ const checks: readonly PreflightCheck[] = [
   ...hostChecks,
   ...storageChecks,
   ...rootlessChecks,
+  ...selinuxChecks,
 ];
 
 /**

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { compileCatalog } from '../catalog/compile.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import { catalogOf } from '../catalog/open-catalog.ts';
 import type { Deployment, DeployRecord, PlannedPort } from './model.ts';
 import { type ProxyRequest, proxyChanges, publishedBy } from './proxy-changes.ts';
 
-const { entries } = await compileCatalog('catalog');
+const { entries } = await wholeCatalog();
 const catalog = catalogOf(entries, []);
 const entry = (id: string) => catalog.get(id) ?? expect.fail(`no ${id}`);
 const hash = (text: string) => createHash('sha256').update(text).digest('hex');

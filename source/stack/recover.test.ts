@@ -265,7 +265,10 @@ describe('killed before or after any entry of its journal', () => {
   });
 });
 
-test('killed at fifty random moments it can be finished and taken back', { timeout: 600_000 }, async () => {
+// Others in every run; QUARTERDECK_TEST_MOMENTS asks for more of them.
+const momentCount = Number(process.env.QUARTERDECK_TEST_MOMENTS ?? 16);
+
+test('killed at random moments it can be finished and taken back', { timeout: Math.max(600_000, momentCount * 12_000) }, async () => {
   const seed = Number(process.env.QUARTERDECK_TEST_SEED ?? Date.now() % 1_000_000);
   let state = seed;
   const random = () => {
@@ -277,7 +280,7 @@ test('killed at fifty random moments it can be finished and taken back', { timeo
   await (scenes[0] as Scene).start();
   const wholeMs = performance.now() - began;
   const moments = Array.from(
-    { length: 50 },
+    { length: momentCount },
     (_, index) => `${index % 2 === 0 ? 'finish' : 'undo'} ${Math.round(random() * wholeMs)} ms (seed ${seed})`,
   );
   await each(moments, async (scene, moment) => {

@@ -1,70 +1,28 @@
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { inventory } from '../../test/catalog/inventory.ts';
+import { answeredCatalog, deployable, secretsOf, writeRendered } from '../../test/catalog/rendered.ts';
 import { type ComposeConfig, composeConfigs, composeProgram } from '../../test/doubles/compose-config.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { compileCatalog } from '../catalog/compile.ts';
 import { interpolate } from '../catalog/interpolation.ts';
-import { answersOf } from './answers.ts';
-import { type ComponentSource, readComponentSource } from './component-source.ts';
 import { secretFilesOf } from './compose-editor.ts';
-import type { FormContext } from './form.ts';
 import type { Answers } from './model.ts';
 import { type RenderOptions, renderComponent } from './render.ts';
 import { variablesOf } from './variables.ts';
 
 const docker: RenderOptions = { runtime: 'docker', tool: { kind: 'docker-compose' }, networks: [] };
 const podman: RenderOptions = { ...docker, runtime: 'podman' };
-/** Every entry that has a compose file. */
-const ids = globSync('catalog/*/*/compose.yaml').map((path) => basename(dirname(path)));
-/** What nobody but the operator can know. */
-const needed: Readonly<Record<string, Record<string, string>>> = {
-  'sso-portal': { SESSION_DOMAIN: 'home.lan', site: 'auth.home.lan' },
-  'idp-enterprise': { KC_HOSTNAME: 'id.home.lan' },
-  'internal-ca': { DOCKER_STEPCA_INIT_NAME: 'Home' },
-  'tunnel-server-ui': { WG_HOST: 'vpn.home.lan' },
-  'vpn-client-gateway': { VPN_SERVICE_PROVIDER: 'custom' },
-};
-
-const entries = new Map<string, CatalogEntry>();
-const sources = new Map<string, ComponentSource>();
+const ids = deployable;
+let take: Awaited<ReturnType<typeof answeredCatalog>>;
 const folder = mkdtempSync(join(tmpdir(), 'render-'));
 
 beforeAll(async () => {
-  for (const entry of (await compileCatalog('catalog')).entries) {
-    entries.set(entry.id, entry);
-    if (entry.deploy === 'compose') sources.set(entry.id, await readComponentSource(entry, join(process.cwd(), 'catalog')));
-  }
+  take = await answeredCatalog();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-function take(id: string, filled: Record<string, string> = {}): { entry: CatalogEntry; source: ComponentSource; answers: Answers } {
-  const entry = entries.get(id);
-  const source = sources.get(id);
-  if (!entry || !source) throw new Error(`${id} did not compile`);
-  const context: FormContext = { source, others: [], secretsKnown: {}, hasData: false, runtime: 'docker' };
-  return { entry, source, answers: answersOf(entry, context, { ...needed[id], ...filled }) };
-}
-
-const secretsOf = (entry: CatalogEntry, source: ComponentSource) =>
-  Object.fromEntries(
-    variablesOf(entry, source)
-      .filter(({ kind }) => kind === 'secret')
-      .map(({ name }) => [name, `secret-of-${name}`]),
-  );
-
-/** Puts what was rendered into a folder of its own. */
-function write(name: string, rendered: { compose: string; env: string; files: Readonly<Record<string, string>> }): string {
-  const place = join(folder, name);
-  for (const [path, text] of Object.entries({ 'compose.yaml': rendered.compose, '.env': rendered.env, ...rendered.files })) {
-    mkdirSync(dirname(join(place, path)), { recursive: true });
-    writeFileSync(join(place, path), text);
-  }
-  return place;
-}
 
 const hasCompose = composeProgram !== undefined;
 /** By id: what compose says of the rendered files with their secrets, and without. */
@@ -75,7 +33,11 @@ beforeAll(() => {
   if (!hasCompose) return;
   const projects = ids.map((id) => {
     const { entry, source, answers } = take(id);
-    return { id, folder: write(id, renderComponent(entry, source, answers, docker)), env: secretsOf(entry, source) };
+    return {
+      id,
+      folder: writeRendered(join(folder, id), renderComponent(entry, source, answers, docker)),
+      env: secretsOf({ entry, source }),
+    };
   });
   for (const [index, config] of composeConfigs(projects).entries()) accepted.set(projects[index]?.id ?? '', config);
   const without = projects.filter(({ env }) => Object.keys(env).length > 0).map((project) => ({ ...project, env: {} }));
@@ -87,8 +49,12 @@ describe.each(ids)('%s', (id) => {
     const { entry, source, answers } = take(id);
     const one = renderComponent(entry, source, answers, docker);
     const other = renderComponent(entry, source, answers, podman);
-    expect(one.compose).toBe(source.compose);
-    expect(other).toEqual(one);
+    // The gateway's name, and what makes it known.
+    const alike = one.compose
+      .replaceAll(/ +extra_hosts:\n +- host-gateway:host-gateway\n/g, '')
+      .replaceAll('host-gateway', 'host.containers.internal');
+    expect(alike).toBe(source.compose);
+    expect(other).toEqual({ ...one, compose: source.compose });
   });
 
   it('leaves no placeholder and no secret in any file (R2)', () => {
@@ -97,7 +63,7 @@ describe.each(ids)('%s', (id) => {
     for (const text of [compose, env, ...Object.values(files)]) {
       expect(text).not.toMatch(/(?<![\w${])\{(?:base_url|host|auth_url)\}|<(?:ADMIN_TOKEN|API_KEY|PASSWORD|SESSION_COOKIE)>/);
     }
-    for (const name of Object.keys(secretsOf(entry, source))) expect(env).not.toMatch(new RegExp(`^${name}=`, 'm'));
+    for (const name of Object.keys(secretsOf({ entry, source }))) expect(env).not.toMatch(new RegExp(`^${name}=`, 'm'));
   });
 
   it.skipIf(!hasCompose)('is accepted by docker-compose, on loopback unless the table says otherwise (R6, R7, R18)', () => {
@@ -129,13 +95,13 @@ describe.each(ids)('%s', (id) => {
   it.skipIf(!hasCompose)('is refused loudly by docker-compose without its secrets', () => {
     const { entry, source } = take(id);
     expect(variablesOf(entry, source).filter(({ kind, required }) => kind === 'secret' && !required)).toEqual([]);
-    if (Object.keys(secretsOf(entry, source)).length === 0) return;
+    if (Object.keys(secretsOf({ entry, source })).length === 0) return;
     expect(refused.get(id)).toMatchObject({ code: 1, stderr: expect.stringMatching(/kept in the keychain, use quarterdeck compose/) });
   });
 
   it('gives podman-compose no secret that would stand in its arguments', () => {
     const { entry, source, answers } = take(id);
-    const secrets = secretsOf(entry, source);
+    const secrets = secretsOf({ entry, source });
     const { compose } = renderComponent(entry, source, answers, { ...podman, tool: { kind: 'podman-compose' } });
     const read = parse(compose) as { services: Record<string, { env_file?: string[]; profiles?: string[] }> };
     const text = JSON.stringify(read.services);
@@ -158,8 +124,7 @@ describe.each(ids)('%s', (id) => {
 
 /** A component made for what no entry of the catalog needs. */
 function made(compose: string, files: Record<string, string> = {}, values: Record<string, string> = {}, site = '') {
-  const vault = entries.get('password-vault');
-  if (!vault) throw new Error('no entry to begin with');
+  const vault = take('password-vault').entry;
   const entry: CatalogEntry = { ...vault, id: 'made', services: [], fields: [], ports: [] };
   return { entry, source: { folder: '/catalog/made', compose, files }, answers: { values, secrets: {}, site } as Answers };
 }
@@ -214,7 +179,9 @@ describe('renderComponent', () => {
       'quarterdeck-llm-proxy': { external: true },
     });
     if (hasCompose)
-      expect(composeConfigs([{ folder: write('joined', rendered), env: secretsOf(entry, source) }])).toMatchObject([{ code: 0 }]);
+      expect(
+        composeConfigs([{ folder: writeRendered(join(folder, 'joined'), rendered), env: secretsOf({ entry, source }) }]),
+      ).toMatchObject([{ code: 0 }]);
     const other = parse(renderComponent(entry, source, answers, { ...podman, tool: { kind: 'podman-compose' }, networks }).compose);
     expect(other.services.litellm).toMatchObject({
       networks: ['default', 'quarterdeck-model-runtime', 'quarterdeck-llm-proxy'],
@@ -222,6 +189,15 @@ describe('renderComponent', () => {
     });
     const left = renderComponent(entry, source, answers, { ...docker, base: { compose: rendered.compose } });
     expect(left.compose).toBe(source.compose);
+  });
+
+  it('keeps a name that a service has among its siblings, whatever else changes', () => {
+    const { entry, source, answers } = take('siem');
+    const pins = { indexer: `wazuh/wazuh-indexer@sha256:${'a'.repeat(64)}` };
+    const pinned = renderComponent(entry, source, answers, { ...docker, pins, base: { compose: source.compose } });
+    expect(parse(pinned.compose).services.indexer.networks).toEqual({ default: { aliases: ['wazuh.indexer'] } });
+    const other = parse(renderComponent(entry, source, answers, { ...podman, tool: { kind: 'podman-compose' } }).compose);
+    expect(other.services.indexer).toMatchObject({ networks: ['default'], container_name: 'wazuh.indexer' });
   });
 
   it('pins images, and lets go of them again', () => {
@@ -256,6 +232,26 @@ describe('renderComponent', () => {
         }),
       );
     }
+  });
+
+  it('gives podman-compose what is asked for in no profile, which it would leave out, and leaves out the rest', () => {
+    const forPodman: RenderOptions = { ...podman, tool: { kind: 'podman-compose' } };
+    const services = (compose: string) =>
+      Object.entries((parse(compose) as { services: Record<string, { profiles?: string[] }> }).services);
+    const off = take('sso-portal');
+    expect(services(renderComponent(off.entry, off.source, off.answers, forPodman).compose).map(([name]) => name)).not.toContain('db');
+    const on = take('sso-portal', { COMPOSE_PROFILES: 'postgres' });
+    const { compose } = renderComponent(on.entry, on.source, on.answers, forPodman);
+    expect(services(compose).find(([name]) => name === 'db')?.[1].profiles).toBeUndefined();
+    expect(services(compose).map(([name]) => name)).toContain('db');
+  });
+
+  it('gives podman-compose an empty value where it would take a variable for its own name', () => {
+    const { entry, source, answers } = take('workflow-automation');
+    const env = (kind: 'docker-compose' | 'podman-compose') => renderComponent(entry, source, answers, { ...podman, tool: { kind } }).env;
+    expect(source.compose).toContain('WEBHOOK_URL: "${WEBHOOK_URL:-}"');
+    expect(env('docker-compose')).not.toContain('WEBHOOK_URL');
+    expect(env('podman-compose')).toMatch(/^WEBHOOK_URL=$/m);
   });
 
   it('says which value no .env file can hold', () => {

@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { deliveredPath, templateEnding } from '../catalog/template-names.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { EngineKind } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
@@ -6,6 +7,7 @@ import { baseUrlOf } from './base-url.ts';
 import { type ComponentSource, filePath } from './component-source.ts';
 import { ComposeEditor } from './compose-editor.ts';
 import { envValueProblem, readEnv, writeEnv } from './env-file.ts';
+import { filledFile } from './filled-file.ts';
 import type { Answers } from './model.ts';
 import type { NetworkUse } from './networks.ts';
 import { resolvePlaceholders } from './resolve-placeholders.ts';
@@ -38,7 +40,7 @@ const gatewayName = /(?<![\w.-])(?:host\.containers\.internal|host-gateway)(?![\
 
 /**
  * What a component's folder is to hold. compose.yaml is the catalog's to the letter wherever nothing has to differ; comments and order stay in any case.
- * Throws `failed.placeholder` for what cannot be filled in, `usage.value` for a value that no `.env` file can hold.
+ * Throws `failed.placeholder` and `catalog.template` for what cannot be filled in, `usage.value` for a value that no `.env` file can hold.
  */
 export function renderComponent(entry: CatalogEntry, source: ComponentSource, answers: Answers, options: RenderOptions): RenderedComponent {
   const variables = variablesOf(entry, source);
@@ -50,8 +52,18 @@ export function renderComponent(entry: CatalogEntry, source: ComponentSource, an
   const gateway = gateways[options.runtime];
   const delivered = (text: string, path: string) => resolvePlaceholders(text, placeholders, path).replaceAll(gatewayName, gateway);
 
-  const files = Object.fromEntries(Object.entries(source.files).map(([path, text]) => [path, delivered(text, filePath(source, path))]));
   const values = Object.fromEntries(Object.entries(answers.values).map(([name, value]) => [name, value.replaceAll(gatewayName, gateway)]));
+
+  const filled = {
+    ...Object.fromEntries(variables.flatMap(({ name, kind, default: fallback }) => (kind === 'secret' ? [] : [[name, fallback]]))),
+    ...values,
+  };
+  const files = Object.fromEntries(
+    Object.entries(source.files).map(([path, text]) => {
+      const file = filePath(source, path);
+      return [deliveredPath(path), delivered(path.endsWith(templateEnding) ? filledFile(text, filled, file) : text, file)];
+    }),
+  );
 
   const file = options.base?.file ?? filePath(source, 'compose.yaml');
   const text = resolvePlaceholders(options.base?.compose ?? source.compose, placeholders, file);
@@ -108,10 +120,11 @@ function renderEnv(
     }
     set[name] = value;
   }
-  // podman-compose leaves `NAME: "${NAME:-default}"` as it stands where .env does not know NAME.
+  // podman-compose takes the `NAME` of `NAME: "${NAME:-default}"` for itself, and leaves it as it stands, where .env does not know it; an empty one too.
+  const ownNames = new Set(entry.services.flatMap(({ environment }) => Object.keys(environment)));
   if (withDefaults)
     for (const { name, default: fallback } of plain)
-      if (fallback !== '' && (values[name] === undefined || values[name] === fallback)) set[name] = fallback;
+      if ((fallback !== '' || ownNames.has(name)) && (values[name] === undefined || values[name] === fallback)) set[name] = fallback;
   // What stands there already and is the default says so on purpose: it stays.
   const stays = existing === undefined ? {} : readEnv(existing).values;
   for (const { name, default: fallback } of plain) if (stays[name] === fallback && set[name] === undefined) set[name] = fallback;

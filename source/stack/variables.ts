@@ -2,13 +2,14 @@ import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
 import { type ComposeFile, readCompose } from '../catalog/compose-file.ts';
 import { readInterpolation, type Variable, variablesIn } from '../catalog/interpolation.ts';
 import type { ComponentField } from '../catalog/schema.ts';
+import { templateEnding } from '../catalog/template-names.ts';
 import type { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
 import type { ComponentSource } from './component-source.ts';
 import { composeDocument } from './compose-document.ts';
 
 /**
- * A variable of compose.yaml, with what the catalog says of it. `port` and `bind` are the two halves of a published port; `profiles` is
+ * A variable of compose.yaml, or of a file that is filled in, with what the catalog says of it. `port` and `bind` are the two halves of a published port; `profiles` is
  * `COMPOSE_PROFILES`, where the file has optional services.
  */
 export interface ComponentVariable {
@@ -17,7 +18,7 @@ export interface ComponentVariable {
   field: ComponentField | undefined;
   /** Of `port` and `bind`. */
   port: CatalogPort | undefined;
-  /** What compose.yaml says when nothing is set. */
+  /** What compose.yaml says when nothing is set, or for a file the field. */
   default: string;
   /** compose refuses to run without a value. */
   required: boolean;
@@ -62,7 +63,7 @@ export function composeOf(text: string, file: string): { document: YamlDocument;
 
 const known = new WeakMap<ComponentSource, readonly ComponentVariable[]>();
 
-/** Every variable of compose.yaml, in the order in which a person wants to read them: as component.yaml declares them, then those it does not know. */
+/** Every variable of compose.yaml and of the files that are filled in, in the order in which a person wants to read them: as component.yaml declares them, then those it does not know. */
 export function variablesOf(entry: CatalogEntry, source: ComponentSource): readonly ComponentVariable[] {
   let variables = known.get(source);
   if (variables === undefined) {
@@ -98,12 +99,33 @@ function readVariables(entry: CatalogEntry, source: ComponentSource): ComponentV
       profiles: [],
     };
   });
+  const templates = Object.entries(source.files).filter(([path]) => path.endsWith(templateEnding));
+  for (const [name, field] of fields) {
+    if (found.has(name) || field.secret || !templates.some(([, text]) => isNamedIn(text, name))) continue;
+    read.push({
+      name,
+      kind: 'setting',
+      field,
+      port: undefined,
+      default: field.default === undefined ? '' : String(field.default),
+      required: field.required,
+      mayBeEmpty: false,
+      message: '',
+      services: [],
+      profiles: [],
+    });
+  }
   const profiles = [...new Set([...compose.services.values()].flatMap((service) => service.profiles))];
   if (profiles.length > 0) read.push(profilesVariable(profiles, compose));
   const order = [...fields.keys()];
   const rank = ({ name, kind }: ComponentVariable) =>
     order.includes(name) ? order.indexOf(name) : kind === 'setting' ? order.length : order.length + 1;
   return read.sort((a, b) => rank(a) - rank(b));
+}
+
+/** Does a tag or an output of this template name the variable? `catalog check` asks the language itself; here a form only wants to know what to ask. */
+function isNamedIn(text: string, name: string): boolean {
+  return [...text.matchAll(/\{[{%].*?[%}]\}/gs)].some(([tag]) => new RegExp(`\\b${name}\\b`).test(tag));
 }
 
 function takesVariable(field: ComponentField): boolean {

@@ -8,8 +8,8 @@ import { endpointsOf } from './catalog-json.ts';
 import type { Output } from './output.ts';
 import { tableLines } from './table.ts';
 
-/** `catalog list`: by group, in the order of the specification. */
-export function catalogLines(entries: readonly CatalogEntry[], output: Output): string[] {
+/** `catalog list`: by group, in the order of the specification; what was searched for by how well it fits. */
+export function catalogLines(entries: readonly CatalogEntry[], output: Output, searched = ''): string[] {
   const rows = entries.map((entry) => [
     `  ${cleanLine(entry.id)}${entry.own ? ' *' : ''}`,
     cleanLine(entry.kind),
@@ -23,6 +23,10 @@ export function catalogLines(entries: readonly CatalogEntry[], output: Output): 
     { heading: 'PORTS', least: 11, paint: (cell: string) => output.paint('faint', cell) },
   ];
   const table = tableLines(columns, rows, { width: output.columns });
+  if (searched !== '') {
+    const told = `${countText(entries.length, 'component')} for "${cleanLine(searched)}". "quarterdeck catalog show ID" tells all about one.`;
+    return [...table.flat(), ...(table.length > 0 ? [''] : []), told];
+  }
   const lines: string[] = [];
   for (const group of groups) {
     const members = entries.flatMap((entry, index) => (entry.group === group ? (table[index] ?? []) : []));
@@ -49,9 +53,15 @@ export function problemLines(problems: readonly CatalogProblem[], output: Output
   ]);
 }
 
+/** How wide text about a component may be, and how its parts are told apart. */
+export interface EntryStyle {
+  readonly proseColumns: number;
+  paint(what: 'strong' | 'faint' | 'accent', text: string): string;
+}
+
 /** `catalog show ID`: everything that is known about a component, most asked for first. */
-export function entryLines(entry: CatalogEntry, entries: readonly CatalogEntry[], output: Output): string[] {
-  return new EntryText(entry, entries, output).lines;
+export function entryLines(entry: CatalogEntry, entries: readonly CatalogEntry[], style: EntryStyle): string[] {
+  return new EntryText(entry, entries, style).lines;
 }
 
 interface Row {
@@ -64,10 +74,10 @@ interface Row {
 
 class EntryText {
   readonly lines: string[] = [];
-  readonly #output: Output;
+  readonly #output: EntryStyle;
   readonly #width: number;
 
-  constructor(entry: CatalogEntry, entries: readonly CatalogEntry[], output: Output) {
+  constructor(entry: CatalogEntry, entries: readonly CatalogEntry[], output: EntryStyle) {
     this.#output = output;
     this.#width = output.proseColumns;
     this.#head(entry, entries);
@@ -162,7 +172,7 @@ class EntryText {
       probe
         ? [
             {
-              name: `every ${probe.every}`,
+              name: probe.every === undefined ? 'as often as set' : `every ${probe.every}`,
               text: calls,
               more: [`can say: ${[...new Set(probe.says.map(({ word }) => templateText(word)))].join(', ')}`],
             },

@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { inventory } from '../../test/catalog/inventory.ts';
+import { inventory, withTag } from '../../test/catalog/inventory.ts';
 import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { compileCatalog } from '../catalog/compile.ts';
 import { catalogOf } from '../catalog/open-catalog.ts';
 import { defaultSettings } from '../config/settings.ts';
 import { textWidth } from '../text/width.ts';
@@ -12,7 +13,7 @@ import { Output } from './output.ts';
 
 let builtIn: readonly CatalogEntry[];
 beforeAll(async () => {
-  builtIn = (await compileCatalog('catalog')).entries;
+  builtIn = (await wholeCatalog()).entries;
 });
 const removals: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -27,7 +28,8 @@ async function run(
     columns = 100,
     entries = builtIn,
     ownFolder,
-  }: { json?: boolean; readOnly?: boolean; columns?: number; entries?: readonly CatalogEntry[]; ownFolder?: string } = {},
+    path = false,
+  }: { path?: boolean; json?: boolean; readOnly?: boolean; columns?: number; entries?: readonly CatalogEntry[]; ownFolder?: string } = {},
 ) {
   let out = '';
   let err = '';
@@ -48,11 +50,10 @@ async function run(
   });
   const options = { json, practice: false, readOnly, colour: false, verbose: false, rehearse: false, yes: false };
   const paths = { config: '', state: '', data: '', cache: '', run: '' };
-  const code = await runCatalogVerb({ output, options, paths, env: {} }, words, async () => ({
-    settings: defaultSettings,
-    catalog: catalogOf(entries, []),
-    ownFolder,
-  }));
+  const code = await runCatalogVerb({ output, options, paths, env: {} }, words, {
+    path,
+    open: async () => ({ settings: defaultSettings, catalog: catalogOf(entries, []), ownFolder }),
+  });
   return { code, out, err, lines: out.trimEnd().split('\n') };
 }
 
@@ -74,7 +75,7 @@ describe('catalog list', () => {
       const stated = inventory.find(({ id }) => id === component['id']);
       for (const key of ['id', 'group', 'kind', 'deploy'] as const) expect(component[key]).toBe(stated?.[key]);
       // The inventory says in words that there is none.
-      expect(component['image']).toBe(stated?.image.replace(/^none\b.*$/, ''));
+      expect(component['image']).toBe(withTag(stated?.image.replace(/^none\b.*$/, '') ?? ''));
       expect(typeof component['product']).toBe('string');
       expect(component['ports']).toEqual(
         expect.arrayContaining(
@@ -83,9 +84,9 @@ describe('catalog list', () => {
           ),
         ),
       );
-      expect(component['endpoints']).toEqual(
-        expect.arrayContaining((stated?.endpoints ?? []).map(({ method, path }) => ({ method, path }))),
-      );
+      // Rows of several methods, of protocols by their name, and a query without a value are held against the catalog by its own test.
+      const rows = (stated?.endpoints ?? []).filter(({ method, path }) => /^[A-Z]+$/.test(method) && !/ |\?\w+$/.test(path));
+      expect(component['endpoints']).toEqual(expect.arrayContaining(rows.map(({ method, path }) => ({ method, path }))));
       expect(component['fields']).toEqual(
         expect.arrayContaining((stated?.fields ?? []).map(({ name, type, secret }) => expect.objectContaining({ name, type, secret }))),
       );
@@ -111,6 +112,14 @@ describe('catalog show', () => {
     ])
       expect(out).toContain(part);
     expect(out).not.toMatch(/\{[a-z(]/);
+  });
+
+  it('says of a probe without an interval of its own that the settings decide (R81)', async () => {
+    const [first] = builtIn.filter(({ probe }) => probe !== undefined);
+    const probe = { ...first?.probe, every: undefined };
+    const { out } = await run(['show', first?.id ?? ''], { entries: [{ ...first, probe } as CatalogEntry] });
+    expect(out).toContain('as often as set');
+    expect(out).not.toContain('undefined');
   });
 
   it('says of what is not deployed where it runs, and which components bring it', async () => {
@@ -165,6 +174,20 @@ describe('catalog show', () => {
     await expect(run(['show'])).rejects.toMatchObject({ code: 'usage.catalog' });
     await expect(run(['lsit'])).rejects.toMatchObject({ code: 'usage.catalog', remedy: 'Did you mean "list"?' });
     await expect(run(['show', 'a', 'b'])).rejects.toMatchObject({ code: 'usage.catalog' });
+  });
+});
+
+describe('catalog schema', () => {
+  it('is JSON Schema that knows the keys, or says where it is', async () => {
+    const { out, code } = await run(['schema'], { columns: 40 });
+    expect(code).toBe(0);
+    const schema = JSON.parse(out) as { properties: Record<string, object> };
+    expect(Object.keys(schema.properties)).toEqual(expect.arrayContaining(['id', 'probe', 'backup', 'firstRun']));
+    const { out: file } = await run(['schema'], { path: true });
+    expect(file).toMatch(/^\/.*component\.schema\.json\n$/);
+    expect(JSON.parse(readFileSync(file.trim(), 'utf8'))).toEqual(schema);
+    await expect(run(['list'], { path: true })).rejects.toMatchObject({ code: 'usage.catalog' });
+    await expect(run(['schema', 'x'])).rejects.toMatchObject({ code: 'usage.catalog' });
   });
 });
 

@@ -1,5 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
+import { schemaFile } from '../catalog/schema-line.ts';
+import { readOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
@@ -11,20 +13,20 @@ import type { Output } from './output.ts';
 import { openOwnCatalog } from './own-catalog.ts';
 import type { VerbContext } from './verb.ts';
 
-/** `catalog [list | show ID | check FOLDER]`: the components that are known. Asks no engine. */
+/** `catalog [list [WORDS] | show ID | check FOLDER | schema]`: the components that are known. Asks no engine. */
 export async function runCatalogVerb(
   { output, options, paths, env }: Pick<VerbContext, 'output' | 'options' | 'paths' | 'env'>,
   words: readonly string[],
-  open: typeof openOwnCatalog = openOwnCatalog,
+  { path = false, open = openOwnCatalog }: { path?: boolean; open?: typeof openOwnCatalog } = {},
 ): Promise<number> {
   const [action = 'list', about, ...more] = words;
-  if (more.length > 0) throw usage(`catalog ${cleanLine(action)} takes one name, not ${more.length + 1}.`);
+  if (more.length > 0 && action !== 'list') throw usage(`catalog ${cleanLine(action)} takes one name, not ${more.length + 1}.`);
+  if (path && action !== 'schema') throw usage('--path is for "catalog schema" alone.');
+  if (action === 'schema') return tellSchema(output, path, about);
   const { catalog, ownFolder } = await open({ paths, env, readOnly: options.readOnly });
   switch (action) {
     case 'list':
-      if (about !== undefined)
-        throw usage('catalog list takes no name.', `For one component: quarterdeck catalog show ${cleanLine(about)}.`);
-      listCatalog(catalog, output, options.json);
+      await listCatalog(catalog, output, options.json, words.slice(1).join(' '));
       return 0;
     case 'show':
       if (about === undefined) throw usage('catalog show needs the name of a component.', '"quarterdeck catalog list" names them.');
@@ -42,13 +44,14 @@ export async function runCatalogVerb(
       return checkFolder(catalog, isAbsolute(folder) ? folder : join(process.cwd(), folder), folder, output, options.json);
     }
     default:
-      throw usage(`catalog knows no "${cleanLine(action)}".`, nameRemedy(action, ['list', 'show', 'check'], ''));
+      throw usage(`catalog knows no "${cleanLine(action)}".`, nameRemedy(action, ['list', 'show', 'check', 'schema', 'new'], ''));
   }
 }
 
-function listCatalog(catalog: Catalog, output: Output, json: boolean): void {
-  if (json) output.json({ schema: 1, components: catalog.entries.map(componentJson) });
-  else for (const line of catalogLines(catalog.entries, output)) output.line(line);
+async function listCatalog(catalog: Catalog, output: Output, json: boolean, searched: string): Promise<void> {
+  const found = searched === '' ? catalog.entries : (await import('../catalog/catalog-search.ts')).searchCatalog(catalog.entries, searched);
+  if (json) output.json({ schema: 1, components: found.map(componentJson) });
+  else for (const line of catalogLines(found, output, searched)) output.line(line);
   noteProblems(catalog, output);
 }
 
@@ -57,6 +60,22 @@ function showEntry(catalog: Catalog, id: string, output: Output, json: boolean):
   if (json) output.json({ schema: 1, component: componentDetailJson(entry, catalog.entries) });
   else for (const line of entryLines(entry, catalog.entries, output)) output.line(line);
   noteProblems(catalog, output);
+}
+
+/** Of component.yaml, for editors: JSON Schema, or where its file is. */
+async function tellSchema(output: Output, path: boolean, more: string | undefined): Promise<number> {
+  if (more !== undefined) throw usage(`catalog schema takes no name: "${cleanLine(more)}" is one word too many.`);
+  const file = schemaFile();
+  const text = path ? file : await readOwnFile(file);
+  if (text === undefined)
+    throw new Fault({
+      code: 'failed.installation',
+      message: 'This installation is incomplete: the schema is missing.',
+      remedy: 'Install Quarterdeck again; in a checkout run npm run build.',
+      where: { file },
+    });
+  for (const line of text.trimEnd().split('\n')) output.line(line);
+  return 0;
 }
 
 /** Loads the parser and the validator. Ends with 1 when there are errors, so that it can stand in a script. */
@@ -94,6 +113,6 @@ function noteProblems({ problems }: Catalog, output: Output): void {
     output.note(output.paintError('warn', `Your own catalog has ${countText(errors, 'error')}; "quarterdeck catalog check" tells which.`));
 }
 
-function usage(message: string, remedy = 'quarterdeck catalog [list | show ID | check FOLDER]'): Fault {
+function usage(message: string, remedy = 'quarterdeck catalog [list [WORDS] | show ID | check FOLDER | schema]'): Fault {
   return new Fault({ code: 'usage.catalog', message, remedy });
 }

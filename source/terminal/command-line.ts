@@ -108,9 +108,15 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
     );
   program
     .command('catalog [words...]')
-    .usage('[list | show ID | check FOLDER]')
-    .description('the components that are known')
-    .action((words: string[]) => choose('catalog', async (context) => (await import('./catalog-verb.ts')).runCatalogVerb(context, words)));
+    .usage('VERB')
+    .summary('the components that are known: list, show; entries of your own: new, check')
+    .description(
+      'The components that are known: "list" or "list WORDS" finds some, "show ID" tells all about one. Entries of your own: "new" begins one, "check FOLDER" says what is wrong, "schema" prints what an editor wants to know.',
+    )
+    .option('--path', 'behind "schema": where it is, not what it says')
+    .action((words: string[], flags: { path?: boolean }) =>
+      choose('catalog', async (context) => (await import('./catalog-verb.ts')).runCatalogVerb(context, words, flags)),
+    );
 
   for (const flow of flowsFor(argv, flows)) addFlow(program, flow, choose);
 
@@ -253,7 +259,7 @@ function wordsIn(argv: readonly string[]): string[] {
 }
 
 /** Those of which a word says nothing about flows, so that none need be known to read the line. */
-const without: ReadonlySet<string> = new Set(['status', 'ports', 'logs', 'catalog', 'audit', 'practice', 'completion', 'flows']);
+const without: ReadonlySet<string> = new Set(['status', 'ports', 'logs', 'audit', 'practice', 'completion', 'flows']);
 
 /** The flows that can be meant: with all 130 of them commander takes longer to be set up than many a verb to run. */
 function flowsFor(argv: readonly string[], flows: readonly Flow[]): readonly Flow[] {

@@ -46,7 +46,7 @@ const exceptions: Readonly<Record<string, readonly (readonly WordKind[])[]>> = {
 /** Further words of verbs that are no flows. */
 const fixed: Readonly<Record<string, readonly string[]>> = {
   completion: ['bash', 'zsh', 'fish'],
-  catalog: ['list', 'show', 'check'],
+  catalog: ['list', 'show', 'check', 'schema'],
   audit: ['verify'],
   practice: ['serve', 'incident'],
 };

@@ -46,13 +46,18 @@ export function practicePlaces({ facts }: PracticeAccess, host: Host): PlaceSour
   return [{ name: host.name, host, open: () => openAt({ url: facts.engine, origin: 'practice stack' }, host) }];
 }
 
+/** As whoever reads it can type it: in a checkout that npm started there is no "quarterdeck" yet. */
+function practiceCommand(): string {
+  return process.env['npm_lifecycle_event'] === 'start' ? 'npm start -- practice' : 'quarterdeck practice';
+}
+
 /** Who has no engine can look around without one. */
 function withPractice(thrown: unknown): unknown {
   if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.noEngine') return thrown;
   return new Fault({
     code: thrown.code,
     message: thrown.message,
-    remedy: `To look around without one: quarterdeck practice. ${thrown.remedy}`,
+    remedy: `To look around without one: ${practiceCommand()}. ${thrown.remedy}`,
     cause: thrown,
   });
 }

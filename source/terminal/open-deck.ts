@@ -159,6 +159,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     backupTargetOf: (place) => backups[place],
     ...(hosts && { hosts }),
     cacheFolder: paths.cache,
+    ...(settings.catalogFolder !== undefined && { ownCatalogFolder: settings.catalogFolder }),
     dataFolder: practice ? join(practice.folder, 'data') : paths.data,
     async checklists() {
       const { identityOf, whoText } = await import('../session/identity.ts');

@@ -11,6 +11,7 @@ const sections: readonly [heading: string, verbs: Readonly<Record<string, string
     {
       deploy: '',
       edit: '',
+      config: 'make and check configuration files',
       update: '',
       upgrade: '',
       rollback: '',

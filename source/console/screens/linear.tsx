@@ -3,8 +3,11 @@ import { useEffect, useMemo } from 'react';
 import { entryAt } from '../../fleet/entry-list.ts';
 import type { PortView } from '../../fleet/model.ts';
 import { scannerStates } from '../../fleet/scanner-state.ts';
+import { entryLines } from '../../terminal/catalog-text.ts';
 import { clockText as skewText, troubleOf, wayText } from '../../terminal/way-text.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import { catalogRows, chosenEntry } from '../catalog-rows.ts';
 import { checklistSentences } from '../checklist-lines.ts';
 import { rowsFor } from '../component-rows.ts';
 import { useParts } from '../context.ts';
@@ -207,6 +210,20 @@ export function Linear() {
     return [head, `${at + 1} of ${rows.length}: ${triageSentence(row, nowMs)}`];
   }
 
+  function catalogSentences(): string[] {
+    const rows = catalogRows(deck.catalog.entries, state.filters.catalog);
+    const entry = chosenEntry(rows, state.catalog.selected);
+    commands.measured.catalog = { height: logLineCount, total: rows.length };
+    const head = `Catalog, ${countText(rows.length, 'component')}.`;
+    if (!entry) return [head];
+    const { reading } = state.catalog;
+    if (reading === undefined)
+      return [head, `${rows.indexOf(entry) + 1} of ${rows.length}: ${cleanLine(`${entry.kind}, ${entry.product.name}, ${entry.id}`)}.`];
+    const lines = entryLines(entry, deck.catalog.entries, { proseColumns: columns, paint: (_, text) => text }).filter(Boolean);
+    commands.measured.catalog = { height: logLineCount, total: lines.length };
+    return lines.slice(reading, reading + logLineCount).map((line) => line.trim());
+  }
+
   function frontLines(run: RunView): string[] {
     if (run.dialog?.kind === 'form') return formSentences(run.dialog, plain);
     if (run.dialog?.kind === 'checklist') {
@@ -260,6 +277,8 @@ export function Linear() {
     lines.push(...hostsSentences());
   } else if (state.screen === 'triage') {
     lines.push(...triageSentences());
+  } else if (state.screen === 'catalog') {
+    lines.push(...catalogSentences());
   } else if (state.screen === 'prevention') {
     lines.push(...preventionSentences());
   } else {

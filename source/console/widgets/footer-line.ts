@@ -10,7 +10,7 @@ import { keyText } from '../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../keymap.ts';
 import { flowOf, isOffered, offeredActs } from '../offers.ts';
 import { actionKeys, type ReviewDialog } from '../review-dialog.ts';
-import { contextsOf, filterTarget } from '../selection.ts';
+import { contextsOf, filterTarget, isListScreen } from '../selection.ts';
 import { padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 
@@ -133,7 +133,12 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     return { near: [...near, of('down', 'down'), of('up', 'up')], always: [of('palette'), of('back', 'back')] };
   }
 
-  if (state.screen === 'prevention' || state.screen === 'triage') {
+  if (state.screen === 'catalog' && state.catalog.reading !== undefined)
+    return {
+      near: [of('page-down', 'page'), of('deploy-entry'), of('copy-entry', 'copy name')],
+      always: [of('palette'), of('back', 'back to the list')],
+    };
+  if (isListScreen(state.screen)) {
     const { screen } = state;
     const near = keymap.bindings.filter(({ context, label }) => context === screen && label).map((binding) => item(binding));
     return { near, always: [of('filter'), of('palette'), of('back', 'back')] };

@@ -20,12 +20,12 @@ export interface Configuration {
 
 export const policyNames = ['bypass', 'one_factor', 'two_factor', 'deny'];
 
-/** Fills the templates that the catalog's file uses: `env`, `mustEnv`, `default`, `squote`, `if` with `else`. */
+/** Fills the templates that the catalog's file uses: `env`, `mustEnv`, `printf`, `default`, `replace`, `squote`, `if` with `else`, also in a comment of their own. */
 export function rendered(text: string, environment: Readonly<Record<string, string>>): string {
   const open: { taken: boolean }[] = [];
   const lines: string[] = [];
   for (const line of text.split('\n')) {
-    const control = /^\s*\{\{-?\s*(if|else|end)\b(.*?)-?\}\}\s*$/.exec(line);
+    const control = /^\s*(?:#\s*)?\{\{-?\s*(if|else|end)\b(.*?)-?\}\}\s*$/.exec(line);
     if (control) {
       const [, word, rest = ''] = control;
       if (word === 'if') open.push({ taken: filled(rest.trim(), environment) !== '' });
@@ -43,14 +43,32 @@ export function rendered(text: string, environment: Readonly<Record<string, stri
 }
 
 function filled(expression: string, environment: Readonly<Record<string, string>>): string {
-  const [first = '', ...pipes] = expression.split('|').map((part) => part.trim());
-  let value = environment[/^(?:env|mustEnv)\s+"([^"]+)"$/.exec(first)?.[1] ?? ''] ?? '';
+  // A pipe inside of quotes is a sign like any other.
+  const [first = '', ...pipes] = (expression.match(/(?:"(?:\\.|[^"\\])*"|[^|"])+/g) ?? []).map((part) => part.trim());
+  let value = termOf(first, environment);
   for (const pipe of pipes) {
-    const fallback = /^default\s+"([^"]*)"$/.exec(pipe)?.[1];
-    if (fallback !== undefined && value === '') value = fallback;
-    if (pipe === 'squote') value = `'${value}'`;
+    const [word = '', ...given] = wordsOf(pipe);
+    const values = given.map((term) => termOf(term, environment));
+    if (word === 'default' && value === '') value = values[0] ?? '';
+    if (word === 'replace') value = value.replaceAll(values[0] ?? '', values[1] ?? '');
+    if (word === 'squote') value = `'${value}'`;
   }
   return value;
+}
+
+/** Words, texts in quotes, and what stands in brackets. */
+function wordsOf(text: string): readonly string[] {
+  return text.match(/"(?:\\.|[^"\\])*"|\((?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^()"])*\)|[^\s"()]+/g) ?? [];
+}
+
+function termOf(term: string, environment: Readonly<Record<string, string>>): string {
+  if (term.startsWith('"')) return JSON.parse(term.replaceAll(/\\x([0-9a-f]{2})/gi, '\\u00$1')) as string;
+  if (term.startsWith('(')) return termOf(term.slice(1, -1), environment);
+  const [word = '', ...given] = wordsOf(term);
+  const values = given.map((one) => termOf(one, environment));
+  if (word === 'env' || word === 'mustEnv') return environment[values[0] ?? ''] ?? '';
+  if (word === 'printf') return values.slice(1).reduce((text, value) => text.replace('%s', value), values[0] ?? '');
+  return '';
 }
 
 type Tree = Record<string, unknown>;

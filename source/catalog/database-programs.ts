@@ -1,0 +1,113 @@
+/**
+ * What every component with such a database needs, written once: how its database is saved and brought back, how a new password gets into it, and how one is
+ * seen to be right. All of it runs in the container of the database, with what that has in its environment; a new password comes on stdin.
+ */
+interface DatabasePrograms {
+  dump: readonly string[];
+  restore: readonly string[];
+  rotate: readonly string[];
+  proves: readonly string[];
+  source: string;
+}
+
+export const databasePrograms = ['postgresql', 'mysql', 'mysql-root'] as const;
+
+const script = (...lines: string[]): readonly string[] => ['sh', '-ec', `${lines.join('\n')}\n`];
+
+/** The names that the images of MariaDB and MySQL give to the same things. */
+const mysqlNames = [
+  'client=$(command -v mariadb || command -v mysql)',
+  'dumper=$(command -v mariadb-dump || command -v mysqldump)',
+  'name="$MARIADB_DATABASE"; [ -n "$name" ] || name="$MYSQL_DATABASE"',
+  'user="$MARIADB_USER"; [ -n "$user" ] || user="$MYSQL_USER"',
+];
+const asRoot = [
+  ...mysqlNames,
+  'MYSQL_PWD="$MARIADB_ROOT_PASSWORD"; [ -n "$MYSQL_PWD" ] || MYSQL_PWD="$MYSQL_ROOT_PASSWORD"',
+  'export MYSQL_PWD',
+];
+/** Into a string of SQL, which goes to the client's stdin: its arguments are seen by all. */
+const readNew = ['IFS= read -r new', String.raw`new=$(printf %s "$new" | sed -e 's/\\/\\\\/g' -e "s/'/''/g")`];
+
+/** Whoever may log in: an answer is all that is wanted. */
+const mysqlAnswers =
+  'admin=$(command -v mariadb-admin || command -v mysqladmin); "$admin" --protocol=tcp --host="$(hostname)" --user=nobody ping >/dev/null 2>&1 || exit 126';
+
+const mysqlDump: Pick<DatabasePrograms, 'dump' | 'restore'> = {
+  dump: script(...asRoot, 'exec "$dumper" --user=root --single-transaction --quick --routines --events --hex-blob "$name"'),
+  // Beside the old one first: a dump that does not go in leaves that as it is. A copy that breaks off ends in something that is no SQL.
+  restore: script(
+    ...asRoot,
+    'beside="${name}_restored"',
+    `letters=$("$client" --user=root --batch --skip-column-names --execute="select concat('character set ', default_character_set_name, ' collate ', default_collation_name) from information_schema.schemata where schema_name = '$name'")`,
+    String.raw`"$client" --user=root --execute="drop database if exists \`$beside\`; create database \`$beside\` $letters"`,
+    '"$client" --user=root "$beside"',
+    String.raw`"$client" --user=root --execute="drop database if exists \`$name\`; create database \`$name\` $letters"`,
+    '{ "$dumper" --user=root --quick --routines --events --triggers --hex-blob "$beside" || echo "the copy broke off;"; } | "$client" --user=root "$name"',
+    String.raw`"$client" --user=root --execute="drop database \`$beside\`"`,
+  ),
+};
+
+const programs: Readonly<Record<(typeof databasePrograms)[number], DatabasePrograms>> = {
+  postgresql: {
+    dump: ['sh', '-c', 'exec pg_dump --format=custom --compress=0 --username="$POSTGRES_USER" --dbname="$POSTGRES_DB"'],
+    restore: script(
+      'new="${POSTGRES_DB}_restored"',
+      'dropdb --force --if-exists --username="$POSTGRES_USER" --maintenance-db=template1 "$new"',
+      'createdb --username="$POSTGRES_USER" --maintenance-db=template1 --template=template0 "$new"',
+      'pg_restore --no-owner --single-transaction --username="$POSTGRES_USER" --dbname="$new"',
+      'dropdb --force --if-exists --username="$POSTGRES_USER" --maintenance-db=template1 "$POSTGRES_DB"',
+      String.raw`psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" --dbname=template1 --command="alter database \"$new\" rename to \"$POSTGRES_DB\""`,
+    ),
+    rotate: script(
+      'IFS= read -r NEW; export NEW',
+      `exec psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" <<'SQL'`,
+      String.raw`\getenv new NEW`,
+      `alter role current_user password :'new';`,
+      'SQL',
+    ),
+    // By the container's own address: the image trusts loopback without a password.
+    proves: script(
+      'IFS= read -r PGPASSWORD; export PGPASSWORD',
+      // psql ends alike for a wrong password and for a server that is still starting.
+      'pg_isready --quiet --host="$(hostname)" || exit 126',
+      `exec psql --quiet --no-psqlrc --no-password --host="$(hostname)" --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" --command='select 1'`,
+    ),
+    source: String.raw`product (PostgreSQL: pg_dump, pg_restore, ALTER ROLE, psql's \getenv; its image's pg_hba.conf)`,
+  },
+  mysql: {
+    ...mysqlDump,
+    rotate: script(...asRoot, ...readNew, 'exec "$client" --user=root <<SQL', `alter user '$user'@'%' identified by '$new';`, 'SQL'),
+    proves: script(
+      ...mysqlNames,
+      'IFS= read -r MYSQL_PWD; export MYSQL_PWD',
+      mysqlAnswers,
+      `exec "$client" --protocol=tcp --host="$(hostname)" --user="$user" --execute='select 1' "$name"`,
+    ),
+    source: 'product (MariaDB: mariadb-dump, ALTER USER; docker-library/mariadb and mysql: their variables)',
+  },
+  'mysql-root': {
+    ...mysqlDump,
+    // Its image makes root for this machine and for every other.
+    rotate: script(
+      ...asRoot,
+      ...readNew,
+      'exec "$client" --user=root <<SQL',
+      `alter user if exists 'root'@'%' identified by '$new';`,
+      `alter user 'root'@'localhost' identified by '$new';`,
+      'SQL',
+    ),
+    proves: script(
+      ...mysqlNames,
+      'IFS= read -r MYSQL_PWD; export MYSQL_PWD',
+      mysqlAnswers,
+      `exec "$client" --user=root --execute='select 1'`,
+    ),
+    source: 'product (MariaDB: ALTER USER; docker-library/mariadb and mysql: their variables)',
+  },
+};
+
+/** The argv of one of these programs, and where it is from. */
+export function databaseProgram(name: (typeof databasePrograms)[number], part: 'dump' | 'restore' | 'rotate' | 'proves') {
+  return { argv: [...programs[name][part]], source: programs[name].source };
+}

@@ -1,0 +1,60 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { catalogFiles } from '../../test/doubles/rendered-files.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+let stage: PracticeStage;
+beforeAll(async () => {
+  stage = await PracticeStage.open();
+});
+afterAll(() => stage?.close());
+
+const piped = (text: string) => ({ stdin: Buffer.from(text) });
+const delivered = async () => (await catalogFiles()).files('llm-proxy')['files/config.yaml'] ?? '';
+const shown = () => stage.operator.shown.flatMap((one) => (one.kind === 'item' ? [`${one.title} ${one.evidence}`] : []));
+
+test('a mistake is named with its line and column, and what it should be (R25)', async () => {
+  const text = (await delivered())
+    .replace('model: "ollama/llama3.2"', 'model: llama3.2')
+    .replace('os.environ/LITELLM_MASTER_KEY', 'sk-1234567890abcdef');
+  const outcome = await stage.run('config-check', '', { words: ['llm-proxy'], ...piped(text) });
+  expect(outcome).toMatchObject({ exitCode: 1, message: 'the input: 2 mistakes.' });
+  expect(shown()).toEqual([
+    expect.stringMatching(/^the input:7:14 model_list\[0\]\.litellm_params\.model .*wrong form/),
+    expect.stringMatching(/^the input:\d+:15 general_settings\.master_key .*wrong form/),
+  ]);
+  expect(outcome.data).toMatchObject({ component: 'llm-proxy', checked: true, verified: false });
+});
+
+test('what is deployed is right in its form; that its program could not be asked in practice is said', async () => {
+  const outcome = await stage.run('config-check', '', { words: ['sso-portal'] });
+  expect(outcome.exitCode ?? 0).toBe(0);
+  expect(outcome.message).toMatch(/configuration\.yml: its form is right\.$/);
+  expect(stage.operator.shown.map((one) => (one.kind === 'text' ? one.text : ''))).toContainEqual(
+    expect.stringMatching(/^authelia could not be run there/),
+  );
+  expect((await stage.run('config-check', '', { words: ['secrets-manager-path'], ...piped('ui = yes') })).message).toBe(
+    'the input was not checked: only OpenBao itself can, once it is deployed.',
+  );
+  expect((await stage.run('config-check', '', { words: ['llm-proxy'] })).message).toMatch(/config\.yaml: its form is right\.$/);
+});
+
+test('a file of this machine, no file, and a component without one', async () => {
+  const file = join(stage.access.folder, 'mine.yaml');
+  await writeFile(file, 'model_list: {}\n');
+  expect(await stage.run('config-check', '', { words: ['llm-proxy', file] })).toMatchObject({ exitCode: 1 });
+  expect(shown()[0]).toMatch(/mine\.yaml:1:13 model_list "model_list" must be a list/);
+  await expect(stage.run('config-check', '', { words: ['llm-proxy', `${file}.not`] })).rejects.toMatchObject({ code: 'usage.file' });
+  await expect(stage.run('config-check', '', { words: ['llm-proxy', file, 'more'] })).rejects.toMatchObject({ code: 'usage.words' });
+  await expect(stage.run('config-check', '', { words: ['password-vault'] })).rejects.toMatchObject({ code: 'usage.component' });
+});
+
+test('an edit with a mistake in its form is refused with its place, and nothing is written', async () => {
+  const before = await stage.text('llm-proxy/files/config.yaml');
+  await expect(
+    stage.run('edit', 'llm-proxy', { words: ['config.yaml'], ...piped(before.replace('model_list:', 'model_lists:')) }),
+  ).rejects.toMatchObject({ code: 'config.file', message: expect.stringMatching(/model_list/), where: { line: expect.any(Number) } });
+  expect(await stage.text('llm-proxy/files/config.yaml')).toBe(before);
+});

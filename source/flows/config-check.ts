@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { installationFolder } from '../config/installation.ts';
+import { Fault } from '../faults/fault.ts';
+import { checkConfig, toldProblems } from '../products/config-check.ts';
+import type { ConfigProblem } from '../products/config-problem.ts';
+import type { Session } from '../session/session.ts';
+import { readConfigSchema } from '../stack/component-source.ts';
+import { runComposeCommand } from '../stack/compose-command.ts';
+import type { Deployment } from '../stack/model.ts';
+import { cleanLine } from '../text/clean.ts';
+import { configCheckAbout } from './about-stack.ts';
+import { showProblems } from './config-problems.ts';
+import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { wordsUpTo } from './flow-options.ts';
+import { readNamedFile } from './named-file.ts';
+import { valuesInForce } from './secret-values.ts';
+import { neededComposeTool } from './stack-facts.ts';
+import { standing } from './standing.ts';
+
+const verifyLimitMs = 120_000;
+const outputKeptBytes = 64 * 1024;
+
+/** What compose and engines end with where a program never began: no such command, no such image, not allowed, not there. */
+const notRun: ReadonlySet<number> = new Set([16, 125, 126, 127]);
+
+interface Verified {
+  done: boolean;
+  problems: readonly ConfigProblem[];
+}
+
+export const configCheck: Flow = {
+  ...configCheckAbout,
+  async run(session, input, world) {
+    const [word] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: 'quarterdeck config check COMPONENT [FILE]' });
+    const id = word ?? (await askedFor(session, world));
+    const entry = world.catalog.get(id);
+    const configFile = entry?.configFile;
+    if (!entry || !configFile) {
+      throw new Fault({
+        code: 'usage.component',
+        message: `${cleanLine(id)} has no configuration file that the catalog knows.`,
+        remedy: '"quarterdeck catalog show" says where its settings go, quarterdeck edit opens its files.',
+      });
+    }
+    const own = await ownText(session, input);
+    const deployment = own ? undefined : (await standing(session, world, input.place, id)).facts.deployment;
+    const text = own?.text ?? deployment?.files[configFile.path];
+    const file = own?.file ?? cleanLine(`${deployment?.folder ?? id}/${configFile.path}`);
+    if (text === undefined) {
+      throw new Fault({
+        code: 'usage.file',
+        message: `${file} is not there.`,
+        remedy: `quarterdeck deploy ${id} writes it anew; or name a file: quarterdeck config check ${id} FILE`,
+      });
+    }
+    const problems = checkConfig(text, configFile, await readConfigSchema(entry, join(installationFolder(), 'catalog')));
+    // What cannot be read is not worth a container.
+    const verified: Verified =
+      problems.length === 0 && deployment ? await verify(session, input, world, deployment, configFile) : { done: false, problems: [] };
+    const all: readonly ConfigProblem[] = [...problems, ...verified.problems];
+    const { told } = showProblems(session, file, all);
+    const checked = verified.done ? 'the product itself takes it' : configFile.format === undefined ? undefined : 'its form is right';
+    if (all.length === 0 && checked === undefined) {
+      return {
+        message: `${file} was not checked: only ${entry.product.name} itself can${own ? ', once it is deployed' : ''}.`,
+        data: { component: id, file, checked: false, problems: [] },
+      };
+    }
+    return {
+      message: all.length === 0 ? `${file}: ${checked}.` : `${file}: ${told}.`,
+      data: { component: id, file, checked: true, verified: verified.done, problems: all },
+      exitCode: all.length > 0 ? 1 : 0,
+    };
+  },
+};
+
+async function askedFor(session: Session, { catalog }: FlowWorld): Promise<string> {
+  const checked = catalog.entries.filter(({ configFile }) => configFile);
+  if (!session.attended)
+    throw new Fault({
+      code: 'usage.component',
+      message: 'Whose configuration?',
+      remedy: 'Name a component: quarterdeck config check COMPONENT [FILE]',
+    });
+  return session.ask.choice({
+    id: 'component',
+    label: 'Whose configuration is to be checked?',
+    choices: checked.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name })),
+  });
+}
+
+async function ownText(session: Session, { stdin, words: [, word] }: FlowInput): Promise<{ text: string; file: string } | undefined> {
+  if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
+  if (word === undefined) return undefined;
+  return readNamedFile(session, word, 'Name a file of this machine, or none for the one that is deployed.');
+}
+
+/** The product's own check, in a container that ends with it and has the mounts and secrets of the service. A container of its own sees the file as it is now. */
+async function verify(
+  session: Session,
+  input: FlowInput,
+  world: FlowWorld,
+  deployment: Deployment,
+  { verify: check }: { verify?: { service: string; argv: readonly string[]; problem?: string | undefined } | undefined },
+): Promise<Verified> {
+  const [program, ...rest] = check?.argv ?? [];
+  if (!check || program === undefined || session.readOnly) return { done: false, problems: [] };
+  const { component: id } = deployment;
+  const seen = world.fleet.snapshot().components.find((one) => one.known && one.id === id && one.host === input.place);
+  const tool = await neededComposeTool(world, input.place, session.signal);
+  const secrets = await valuesInForce(session, world, input.place, deployment);
+  const words = ['run', '--rm', '--no-deps', '-T', '--entrypoint', program, check.service, ...rest];
+  const ended = await session.act({
+    id: 'verify',
+    right: 'operate',
+    request: `${tool.argv.join(' ')} ${words.map((word) => cleanLine(word)).join(' ')} in ${deployment.folder}`,
+    target: { host: input.place, component: seen?.key ?? id },
+    limitMs: verifyLimitMs,
+    run: async (grant) => {
+      const running = await runComposeCommand(grant, world.hostOf(input.place), {
+        component: id,
+        folder: deployment.folder,
+        compose: deployment.compose,
+        plain: Object.keys(deployment.env),
+        tool,
+        secrets,
+        words,
+      });
+      if (tool.kind !== 'podman-compose') running.stdin.end();
+      let output = '';
+      for await (const chunk of running.stdout as AsyncIterable<Buffer>) output = (output + chunk.toString('utf8')).slice(-outputKeptBytes);
+      const { exitCode, stderr } = await running.ended;
+      return { exitCode, output: session.withoutSecrets(`${output}\n${stderr}`) };
+    },
+  });
+  if (ended === undefined) return { done: false, problems: [] };
+  if (notRun.has(ended.exitCode)) {
+    const why = ended.output.trim().split('\n').at(-1) ?? '';
+    session.show({
+      kind: 'text',
+      text: cleanLine(`${program} could not be run there, so the file was checked for its form alone: ${why}`),
+    });
+    return { done: false, problems: [] };
+  }
+  return { done: true, problems: ended.exitCode === 0 ? [] : toldProblems(ended.output, check.problem) };
+}
