@@ -1,0 +1,33 @@
+#!/bin/bash
+# Run once before the indexer, in a container of its image. Writes the two users that the stack needs. The passwords come from the environment;
+# only their hashes reach the file. The indexer takes it in when it makes its security index, at its very first start.
+set -eu
+home=/usr/share/wazuh-indexer
+export OPENSEARCH_JAVA_HOME=$home/jdk
+
+# bcrypt hash of the password in the variable that is named
+hash_of() {
+  bash "$home/plugins/opensearch-security/tools/hash.sh" -env "$1" | grep -o '\$2[aby]\$[0-9]*\$[./A-Za-z0-9]*' | tail -n 1
+}
+
+admin=$(hash_of INDEXER_PASSWORD)
+dashboard=$(hash_of DASHBOARD_PASSWORD)
+[ -n "$admin" ] && [ -n "$dashboard" ]
+
+umask 077
+cat > "$home/opensearch-security/internal_users.yml.new" <<USERS
+_meta:
+  type: internalusers
+  config_version: 2
+admin:
+  hash: "$admin"
+  reserved: true
+  backend_roles:
+    - admin
+  description: Administrator of the indexer, and of the dashboard
+kibanaserver:
+  hash: "$dashboard"
+  reserved: true
+  description: The dashboard itself
+USERS
+mv "$home/opensearch-security/internal_users.yml.new" "$home/opensearch-security/internal_users.yml"
