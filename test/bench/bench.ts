@@ -6,6 +6,7 @@ import { Bench, type BenchRow, type RowResult, within } from './bench-row.ts';
 import { machineFacts, paceMs } from './machine.ts';
 import { benchPrograms } from './programs.ts';
 import { plainTable, resultTable } from './result-table.ts';
+import { catalog } from './rows/catalog.ts';
 import { farHost } from './rows/far-host.ts';
 import { firstFrame, firstFrameOfMany } from './rows/first-frame.ts';
 import { frameBytes } from './rows/frame-bytes.ts';
@@ -18,6 +19,7 @@ import { slowLink } from './rows/slow-link.ts';
 
 /** Those with few containers first: the many that the others want are started once, and stay. */
 const rows: readonly BenchRow[] = [
+  catalog,
   firstFrame,
   plan,
   farHost,

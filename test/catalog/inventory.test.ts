@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
-import { compileCatalog, problemText } from '../../source/catalog/compile.ts';
-import { type InventoryComponent, inventory } from './inventory.ts';
+import { problemText } from '../../source/catalog/compile.ts';
+import { wholeCatalog } from '../doubles/whole-catalog.ts';
+import { type InventoryComponent, inventory, withTag } from './inventory.ts';
 
 // The catalog against the specification's inventory. What is expected comes from the inventory alone; the catalog may know more.
 
@@ -10,7 +10,7 @@ const entries = new Map<string, CatalogEntry>();
 const complaints = new Map<string, string[]>();
 
 beforeAll(async () => {
-  const { entries: compiled, problems } = await compileCatalog('catalog');
+  const { entries: compiled, problems } = await wholeCatalog();
   for (const entry of compiled) entries.set(entry.id, entry);
   for (const problem of problems) {
     const id = problem.file.split('/').at(-2) ?? '';
@@ -26,6 +26,12 @@ function entryOf({ id }: InventoryComponent): CatalogEntry {
 
 /** Whatever the inventory says more than once (a line number behind a sentence) is told by its own column in the catalog. */
 const plain = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').replace(/ \(lines? [\d, ]+\)$/, '');
+
+/** Some mounts are named without their path: the last part of the target is their name. */
+const isMount = (target: string, mount: string) => target === mount || (!mount.startsWith('/') && target.endsWith(`/${mount}`));
+
+/** Where no image is the usual one, the inventory describes what it has to do. */
+const isImage = (image: string) => !image.includes(' ');
 
 /** Only the given keys, so that a failure shows what differs and nothing else. */
 function pick(value: object, keys: readonly string[]): Record<string, unknown> {
@@ -47,29 +53,13 @@ function expectRows(actual: readonly object[], expected: readonly object[], keys
   }
 }
 
-const here = inventory.filter(({ id, group }) => existsSync(`catalog/${group}/${id}`));
+/** A row without a folder fails in every one of its tests. */
+const here = inventory;
 
 describe('the catalog', () => {
-  it('has the components of the specification that are asked for first', () => {
-    expect(here.map(({ id }) => id)).toEqual(
-      expect.arrayContaining([
-        'password-vault',
-        'sso-portal',
-        'idp-enterprise',
-        'ldap-directory',
-        'intrusion-prevention',
-        'secrets-manager-path',
-        'vulnerability-scanner',
-        'model-runtime',
-        'llm-proxy',
-        'media-server',
-        'mesh-control-server',
-        'dns-filter-second',
-        'file-sync',
-        'rss-reader',
-        'reverse-proxy',
-      ]),
-    );
+  it('has every component of the specification (R1)', () => {
+    expect(inventory.length).toBe(137);
+    expect(inventory.map(({ id }) => id).filter((id) => !entries.has(id))).toEqual([]);
   });
 
   it('has nothing that the specification does not have (R1)', () => {
@@ -96,12 +86,18 @@ describe.each(here.map((component) => [component.id, component] as const))('%s',
     expect(entry.product.confidence).toBe(component.product_confidence);
     // The document names websockets for some; the product may use them where it does not.
     if (component.websocket) expect(entry.websocket).toBe(true);
-    expect(entry.image).toBe(component.image.replace(/^none\b.*$/, ''));
+    expect(entry.image).toBe(withTag(component.image.replace(/^none\b.*$/, '')));
   });
 
   it('has the services and images of the inventory (R3, R82)', () => {
     const { services } = entryOf(component);
-    expectRows(services, component.services ?? [], ['name', 'image', 'role'], 'name');
+    for (const service of component.services ?? [])
+      expectRows(
+        services,
+        [{ ...service, image: withTag(service.image) }],
+        isImage(service.image) ? ['name', 'image', 'role'] : ['name', 'role'],
+        'name',
+      );
     for (const { name, one_shot: oneShot, cap_add: capAdd } of component.services ?? []) {
       const service = services.find((candidate) => candidate.name === name);
       expect(service?.oneShot).toBe(oneShot ?? false);
@@ -118,7 +114,13 @@ describe.each(here.map((component) => [component.id, component] as const))('%s',
         .map((port) => pick(port, ['host', 'container', 'protocol', 'exposure', 'role']))
         .map((row) => JSON.stringify(row))
         .sort();
-    expect(rows(entryOf(component).ports)).toEqual(rows(component.ports ?? []));
+    const { ports } = entryOf(component);
+    if (component.ports || component.deploy !== 'compose') expect(rows(ports)).toEqual(rows(component.ports ?? []));
+    else {
+      // The document names none for a few: theirs are the product's, on loopback, at numbers that the table leaves free.
+      const taken = inventory.flatMap((other) => (other.ports ?? []).map(({ host }) => host));
+      expect(ports.filter(({ exposure, host }) => exposure !== 'loopback' || taken.includes(host ?? 0))).toEqual([]);
+    }
   });
 
   it('has every field with its type, default, generator, rule and meaning (R17, R19)', () => {
@@ -143,13 +145,20 @@ describe.each(here.map((component) => [component.id, component] as const))('%s',
     const offered = Object.values(entryOf(component).calls).flatMap(({ http, endpoint, line }) => {
       if (!http || !endpoint) return [];
       const query = Object.entries(http.query)
-        .map(([name, value]) => `${name}=${value}`)
+        .map(([name, value]) => (value === '' ? name : `${name}=${value}`))
         .join('&');
       return [`${http.method} ${http.path}${query === '' ? '' : `?${query}`} line ${line ?? ''}`];
     });
-    expect(offered).toEqual(
-      expect.arrayContaining((component.endpoints ?? []).map(({ method, path, line }) => `${method} ${path} line ${line ?? ''}`)),
-    );
+    for (const { method, path, line } of component.endpoints ?? []) {
+      const methods = method.split(', ');
+      for (const one of methods) {
+        // A protocol begins with asking what there is; a row of several methods is about whatever lies below its path.
+        const start = `${one.replace(/^(?:Cal|Card)DAV$/, 'PROPFIND')} ${path.replace(' (path from product)', '')}`;
+        const end = ` line ${line ?? ''}`;
+        const found = offered.some((row) => (methods.length > 1 ? row.startsWith(start) && row.endsWith(end) : row === `${start}${end}`));
+        expect(found ? `${start}${end}` : offered).toBe(`${start}${end}`);
+      }
+    }
   });
 
   it('authenticates as the table says (R41)', () => {
@@ -157,17 +166,20 @@ describe.each(here.map((component) => [component.id, component] as const))('%s',
   });
 
   it('has the mounts of the inventory (R3, R28)', () => {
-    const { deploy, services, volumes } = entryOf(component);
+    const { deploy, fields, services, volumes } = entryOf(component);
     // What has no compose.yaml names them alone.
     const mounts =
       deploy === 'compose'
         ? services.flatMap((service) => service.mounts)
         : Object.keys(volumes).map((target) => ({ target, readOnly: false }));
-    for (const { mount, mode, meaning } of component.volumes ?? []) {
-      const found = mounts.find(({ target }) => target === mount);
-      expect(found ?? `no mount at ${mount}, only ${mounts.map(({ target }) => target).join(', ')}`).toMatchObject({ target: mount });
-      if (mode === 'ro') expect(found).toMatchObject({ target: mount, readOnly: true });
-      if (meaning) expect(plain(volumes[mount]?.meaning)).toContain(plain(meaning));
+    const stated = (component.volumes ?? []).flatMap(({ mount, ...rest }) => mount.split(', ').map((one) => ({ mount: one, ...rest })));
+    for (const { mount: written, mode, meaning } of stated) {
+      // A mount that is called like a field is where that field says.
+      const mount = String(fields.find(({ name }) => name === written)?.default ?? written);
+      const found = mounts.find(({ target }) => isMount(target, mount));
+      if (!found) throw new Error(`no mount at ${mount}, only ${mounts.map(({ target }) => target).join(', ')}`);
+      if (mode === 'ro') expect(found).toMatchObject({ readOnly: true });
+      if (meaning) expect(plain(volumes[found.target]?.meaning)).toContain(plain(meaning));
     }
   });
 
@@ -185,7 +197,9 @@ describe.each(here.map((component) => [component.id, component] as const))('%s',
     }
     expect(entry.configFile !== undefined || component.config_file === undefined).toBe(true);
     expect(entry.events.map(plain)).toEqual(expect.arrayContaining((component.events ?? []).map(plain)));
-    expect(entry.dependsOn).toEqual(expect.arrayContaining(component.depends_on_components ?? []));
+    // Some rows say it in words: `tunnel-agent (client side)`, `one OIDC provider`, `media-server or media-server-second`.
+    const named = (component.depends_on_components ?? []).flatMap((text) => (/ or /.test(text) ? [] : [text.split(' ')[0]]));
+    expect(entry.dependsOn).toEqual(expect.arrayContaining(named.filter((name) => inventory.some(({ id }) => id === name))));
   });
 
   it('names the lines of the specification it rests on', () => {

@@ -38,7 +38,18 @@ export interface InventoryComponent {
   objects?: { name: string; fields?: (string | { name: string; type: string; required?: boolean; rule?: string })[] }[];
   events?: string[];
   depends_on_components?: string[];
+  versioning?: string[];
   line_refs?: number[];
 }
 
 export const inventory = parse(readFileSync('test/spec/components.yaml', 'utf8')) as InventoryComponent[];
+
+/** Tags of the inventory that nobody publishes, or that do not fit its other pins: what the catalog has instead. The reason stands at the service (tagReason). */
+const otherTags: Readonly<Record<string, string>> = {
+  'infisical/infisical:latest-postgres': 'infisical/infisical:latest',
+  'jonasal/kea-dhcp4:latest': 'jonasal/kea-dhcp4:3',
+  'powerdnsadmin/pda-legacy:latest': 'powerdnsadmin/pda-legacy:v0.5.1',
+  'wazuh/wazuh-certs-generator:latest': 'wazuh/wazuh-certs-generator:0.0.4',
+};
+/** The image of the inventory, with the tag that the catalog has for it. */
+export const withTag = (image: string) => otherTags[image] ?? image;

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { buildRequest } from '../../source/calls/http-call.ts';
 import { Inputs } from '../../source/calls/inputs.ts';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
-import { loadFolder } from '../../source/catalog/load-folder.ts';
+import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
 // Requests exactly as the rows of the specification's endpoint table say (R35): method, path, query, header names, body.
 
-const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+const { entries } = await wholeCatalog();
 
 async function requestOf(id: string, name: string, values: Record<string, string> = {}) {
   const call = entries.find((entry: CatalogEntry) => entry.id === id)?.calls[name];
@@ -16,6 +16,15 @@ async function requestOf(id: string, name: string, values: Record<string, string
 }
 
 const json = { 'content-type': 'application/json' };
+/** As an S3 client makes it for this very request (R40). */
+const signature = { AUTHORIZATION: 'AWS4-HMAC-SHA256 Credential=k/20261122/us-east-1/s3/aws4_request', date: '20261122T160000Z' };
+const stored = { ...signature, bucket: 'backups', key: 'a b' };
+const signed = { authorization: signature.AUTHORIZATION, 'x-amz-date': signature.date, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' };
+
+const papers = { API_TOKEN: 't1' };
+const token = { authorization: 'Token t1' };
+const person = { username: 'ann', password: 'p:w' };
+const basic = { authorization: `Basic ${Buffer.from('ann:p:w').toString('base64')}` };
 
 describe('requests of the endpoint table (R35)', () => {
   it.each<
@@ -68,6 +77,17 @@ describe('requests of the endpoint table (R35)', () => {
       undefined,
     ],
     [273, 'media-server', 'info', { API_KEY: 'k1' }, 'GET /System/Info?api_key=k1', {}, undefined],
+    ...(['startScan', 'getScanStatus', 'getArtists'] as const).map(
+      (name): [number, string, string, Record<string, string>, string, Record<string, string>, unknown] => [
+        274,
+        'music-server',
+        name.toLowerCase(),
+        { user: 'ann', API_USER_PASSWORD: 'p&w' },
+        `GET /rest/${name}.view?v=1.16.1&c=quarterdeck&f=json&u=ann&p=p%26w`,
+        { authorization: `Basic ${Buffer.from('ann:p&w').toString('base64')}` },
+        undefined,
+      ],
+    ),
     [275, 'tunnel-server-ui', 'login', { PASSWORD: 'p"w' }, 'POST /api/session', json, { password: 'p"w' }],
     [
       276,
@@ -139,7 +159,55 @@ describe('requests of the endpoint table (R35)', () => {
       { ...json, authorization: 'Bearer sk-1' },
       { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
     ],
+    [
+      290,
+      'local-chat-server',
+      'chat',
+      { model: 'm', content: 'hi' },
+      'POST /v1/chat/completions',
+      json,
+      { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+    ],
+    [
+      292,
+      'tts-high-quality',
+      'speech',
+      { model: 'kokoro', input: 'Say "hi"', voice: 'af_heart' },
+      'POST /v1/audio/speech',
+      json,
+      { model: 'kokoro', input: 'Say "hi"', voice: 'af_heart' },
+    ],
+    [293, 'tts-light', 'speak', { text: 'Grüß dich.' }, 'POST /api/tts', { 'content-type': 'text/plain' }, 'Grüß dich.'],
     [297, 'idp-enterprise', 'discovery', {}, 'GET /.well-known/openid-configuration', {}, undefined],
+    [297, 'idp-server-worker', 'discovery', {}, 'GET /.well-known/openid-configuration', {}, undefined],
+    [297, 'idp-cloud-native', 'discovery', {}, 'GET /.well-known/openid-configuration', {}, undefined],
+    [297, 'oidc-passkey-provider', 'discovery', {}, 'GET /.well-known/openid-configuration', {}, undefined],
+    [297, 'identity-server', 'discovery', {}, 'GET /.well-known/openid-configuration', {}, undefined],
+    [298, 'idp-server-worker', 'setup', {}, 'GET /if/flow/initial-setup/', {}, undefined],
+    [299, 'oidc-passkey-provider', 'setup', {}, 'GET /admin/setup', {}, undefined],
+    [300, 'object-storage', 'put', { ...stored, content: 'hi' }, 'PUT /backups/a%20b', signed, 'hi'],
+    [300, 'object-storage', 'get', stored, 'GET /backups/a%20b', signed, undefined],
+    [300, 'object-storage', 'delete', stored, 'DELETE /backups/a%20b', signed, undefined],
+    [300, 'object-storage', 'list', { ...signature, bucket: 'backups' }, 'GET /backups?list-type=2', signed, undefined],
+    [300, 'object-storage', 'multipart', stored, 'POST /backups/a%20b?uploads=', signed, undefined],
+    [281, 'document-manager', 'latest', papers, 'GET /api/documents/?ordering=-created', token, undefined],
+    [281, 'document-manager', 'find', { ...papers, text: 'a b' }, 'GET /api/documents/?query=a%20b&format=json', token, undefined],
+    [
+      282,
+      'document-manager',
+      'share',
+      { ...papers, id: '7', expiration: '2026-12-31T00:00:00Z' },
+      'POST /api/documents/7/share_link/',
+      { ...json, ...token },
+      { expiration: '2026-12-31T00:00:00Z' },
+    ],
+    [301, 'cloud-suite', 'files', person, 'PROPFIND /remote.php/dav/files/ann/', basic, undefined],
+    [301, 'cloud-suite', 'makefolder', { ...person, name: 'a b' }, 'MKCOL /remote.php/dav/files/ann/a%20b', basic, undefined],
+    [301, 'cloud-suite', 'copy', { ...person, name: 'a', to: 'b' }, 'COPY /remote.php/dav/files/ann/a', basic, undefined],
+    [301, 'cloud-suite', 'move', { ...person, name: 'a', to: 'b' }, 'MOVE /remote.php/dav/files/ann/a', basic, undefined],
+    [302, 'cloud-suite', 'calendars', person, 'PROPFIND /remote.php/dav/calendars/ann/', basic, undefined],
+    [302, 'cloud-suite', 'addressbooks', person, 'PROPFIND /remote.php/dav/addressbooks/users/ann/', basic, undefined],
+    [303, 'task-manager', 'caldav', { username: 'ann', token: 'p:w' }, 'PROPFIND /dav', basic, undefined],
   ])('line %i: %s %s', async (_, id, call, values, line, headers, body) => {
     const request = await requestOf(id, call, values);
     expect(request.line).toBe(line);
@@ -154,12 +222,35 @@ describe('requests of the endpoint table (R35)', () => {
     );
   });
 
+  it('line 280: a document is sent as a file', async () => {
+    const { line, headers, body } = await requestOf('document-manager', 'upload', { ...papers, file: '/tmp/letter.pdf' });
+    expect(line).toBe('POST /api/documents/post_document/');
+    expect(headers).toMatchObject(token);
+    expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(body).toMatch(/name="document"; filename=/);
+  });
+
+  it('line 301: what is copied or moved says where to, and a lock says what for', async () => {
+    const { headers } = await requestOf('cloud-suite', 'move', { ...person, name: 'a', to: 'b%20c' });
+    expect(headers).toMatchObject({ destination: '/remote.php/dav/files/ann/b%20c', overwrite: 'F' });
+    const lock = await requestOf('cloud-suite', 'lock', { ...person, name: 'a' });
+    expect(lock).toMatchObject({ line: 'LOCK /remote.php/dav/files/ann/a', headers: { ...basic, 'content-type': 'application/xml' } });
+    expect(lock.body).toContain('<d:exclusive/>');
+  });
+
   it('line 283: the feeds are sent as a file', async () => {
     const { line, headers, body } = await requestOf('rss-reader', 'import', { API_KEY: 'k1', file: '/tmp/feeds.opml' });
     expect(line).toBe('POST /v1/import');
     expect(headers['x-auth-token']).toBe('k1');
     expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
     expect(body).toMatch(/name="file"; filename=/);
+  });
+
+  it('line 291: the recording is sent as a file', async () => {
+    const { line, headers, body } = await requestOf('speech-to-text', 'asr', { audio_file: '/tmp/talk.wav' });
+    expect(line).toBe('POST /asr');
+    expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(body).toMatch(/name="audio_file"; filename=/);
   });
 
   it('a user name that would move the border between name and password is refused', async () => {

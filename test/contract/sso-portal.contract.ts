@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallTarget } from '../../source/calls/call.ts';
 import { runCall } from '../../source/calls/run-call.ts';
-import { loadFolder } from '../../source/catalog/load-folder.ts';
 import type { Engine } from '../../source/engine/engine.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { makeDigest, matchesDigest } from '../../source/products/password-digest.ts';
 import { readPortalConfig, usualDigestCost } from '../../source/products/sso-config.ts';
 import { readBans } from '../../source/products/sso-portal.ts';
 import { containerDetail } from '../doubles/container-facts.ts';
+import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
 /** A portal under test, with the configuration and the users of this file. */
 export interface PortalServer {
@@ -104,7 +104,7 @@ export function ssoPortalContract(open: (users: string) => Promise<PortalServer>
   });
 
   test('answers the calls that the catalog declares, by the address that its container knows (R35)', async () => {
-    const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+    const { entries } = await wholeCatalog();
     const entry = entries.find(({ id }) => id === 'sso-portal');
     if (!entry) throw new Error('no portal in the catalog');
     const container = containerDetail({

@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
+import { componentSchema } from '../../source/catalog/schema.ts';
 import { Fault } from '../../source/faults/fault.ts';
 import { flows } from '../../source/flows/registry.ts';
 import { componentJson } from '../../source/terminal/catalog-json.ts';
@@ -9,6 +11,7 @@ import { parseCommandLine } from '../../source/terminal/command-line.ts';
 import { LogText } from '../../source/terminal/log-text.ts';
 import { portsJson, statusJson } from '../../source/terminal/status-json.ts';
 import { startPractice } from '../contract/practice-stack.ts';
+import { catalogFolder } from '../doubles/catalog-folder.ts';
 import { componentView, placeView, portView, serviceView } from '../doubles/fleet-double.ts';
 import { readmePath, withGeneratedBlocks } from './generated-blocks.ts';
 
@@ -73,6 +76,37 @@ test('docs/procedures.md names no verb and no option that the program does not h
     return options.filter((name) => !flow.flags?.[name] && !['answers', 'rehearse'].includes(name)).map((name) => `${flow.verb} --${name}`);
   });
   expect(unknown).toEqual([]);
+});
+
+describe('docs/catalog.md', () => {
+  const text = read('docs/catalog.md');
+  const shown = (name: string) => new RegExp(`\`\`\`yaml ${name}\n([\\s\\S]*?)\`\`\``).exec(text)?.[1] ?? '';
+
+  test('its example is an entry without anything wrong', async () => {
+    const { folder, remove } = await catalogFolder({
+      'bread-book/component.yaml': shown('component.yaml'),
+      'bread-book/compose.yaml': shown('compose.yaml'),
+    });
+    const { entries, problems } = await loadFolder(folder, { own: true });
+    await remove();
+    expect(problems).toEqual([]);
+    expect(entries.map(({ id }) => id)).toEqual(['bread-book']);
+  });
+
+  test('names every key of component.yaml, and no other', () => {
+    const rows = [...text.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, keys = '']) => [...keys.matchAll(/`(\w+)`/g)].map(([, key]) => key));
+    // Told in the row of deploy.
+    expect([...rows, 'image'].sort()).toEqual(Object.keys(componentSchema.shape).sort());
+  });
+
+  test('shows no command line that the program would refuse', async () => {
+    const lines = [...text.matchAll(/(?:^|`)quarterdeck ([a-z][^`#\n]*)/gm)].map((match) => (match[1] ?? '').trim());
+    expect(lines.length).toBeGreaterThan(6);
+    for (const line of lines) {
+      const parsed = await parseCommandLine(line.split(/\s+/), { flows, version: '0', columns: 80 });
+      expect('run' in parsed && parsed.run, line).toBeTypeOf('function');
+    }
+  });
 });
 
 test.each(documents)('%s: every link to a file leads to one', (file) => {

@@ -90,6 +90,7 @@ export function catalogEntry(
     states: [],
     limits: [],
     cli: [],
+    keywords: [],
     objects: [],
     errors: [],
     events: [],

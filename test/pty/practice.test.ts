@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-function start(words: readonly string[], size: { columns: number; rows: number }): Terminal {
+function start(words: readonly string[], size: { columns: number; rows: number }, env: Readonly<Record<string, string>> = {}): Terminal {
   terminal = Terminal.start([join(root, 'bin/quarterdeck'), ...words], {
     cwd: root,
     ...size,
@@ -30,6 +30,7 @@ function start(words: readonly string[], size: { columns: number; rows: number }
       QUARTERDECK_HOME: join(home, 'own'),
       QUARTERDECK_KEYCHAIN: 'off',
       XDG_RUNTIME_DIR: join(home, 'run'),
+      ...env,
     },
   });
   return terminal;
@@ -116,6 +117,12 @@ describe.skipIf(existsSync('/var/run/docker.sock') || existsSync('/run/podman/po
     shown.press('q');
     expect((await shown.exit()).code).toBe(0);
     expect(shown.scrollback().join('\n')).toContain('quarterdeck practice');
+  });
+
+  test('who came by npm start is told what can be typed there', async () => {
+    const shown = start(['status'], { columns: 100, rows: 30 }, { npm_lifecycle_event: 'start' });
+    await shown.sees('npm start -- practice', startLimitMs);
+    expect((await shown.exit()).code).toBe(3);
   });
 
   test('who declines gets the console, which says what is missing and what to try', async () => {

@@ -12,7 +12,7 @@ export async function loadBusybox(engine: { socket: string }): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-busybox-'));
   try {
     const archive = join(inject('composeFolder'), 'images.tar');
-    await runOrThrow(['tar', '-x', '-C', folder, '-f', archive, './manifest.json']);
+    await runOrThrow(['tar', '-x', '-C', folder, '-f', archive, 'manifest.json']);
     const entries = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as {
       Config: string;
       RepoTags: string[];
@@ -21,7 +21,7 @@ export async function loadBusybox(engine: { socket: string }): Promise<void> {
     const entry = entries.find(({ RepoTags }) => RepoTags.includes(name));
     if (!entry) throw new Error(`test/real/images builds no ${name}`);
     const files = [entry.Config, ...entry.Layers];
-    await runOrThrow(['tar', '-x', '-C', folder, '-f', archive, ...files.map((file) => `./${file}`)]);
+    await runOrThrow(['tar', '-x', '-C', folder, '-f', archive, ...files]);
     await writeFile(join(folder, 'manifest.json'), JSON.stringify([entry]));
     const small = join(folder, 'busybox.tar');
     await runOrThrow(['tar', '-c', '-C', folder, '-f', small, 'manifest.json', ...files]);

@@ -26,7 +26,7 @@ export async function offerControlServer(engine: RealEngine, stage: DeployStage)
     changes: ['CMD ["httpd","-f","-p","3000","-h","/www"]'],
   });
   const files = await asInTheCatalog('vpn', id);
-  const config = `${id}/files/headscale/config.yaml`;
+  const config = `${id}/files/headscale/config.yaml.liquid`;
   // One of its own needs nobody.
   const relay =
     '{enabled: true, region_id: 999, region_code: t, region_name: t, stun_listen_addr: "127.0.0.1:3478", private_key_path: /var/lib/headscale/derp.key, automatically_add_embedded_derp_region: true, ipv4: 127.0.0.1}';

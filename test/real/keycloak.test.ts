@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { oidcCheck } from '../../source/flows/oidc-check.ts';
 import { tokenInspect } from '../../source/flows/token-inspect.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
@@ -10,6 +9,7 @@ import { composeLabels } from '../doubles/container-facts.ts';
 import { componentView } from '../doubles/fleet-double.ts';
 import { FlowStage } from '../doubles/flow-stage.ts';
 import { answering } from '../doubles/walking-away.ts';
+import { wholeCatalog } from '../doubles/whole-catalog.ts';
 import { findServer, freePort, type RunningServer, runServer } from './real-server.ts';
 
 const { program = '', missing } = findServer('keycloak');
@@ -37,7 +37,7 @@ describe.skipIf(missing)(`a real Keycloak${missing ? ` (${missing})` : ''}`, () 
         env: { ...process.env, KC_BOOTSTRAP_ADMIN_USERNAME: login.username, KC_BOOTSTRAP_ADMIN_PASSWORD: login.password },
       },
     );
-    const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+    const { entries } = await wholeCatalog();
     const entry = entries.find((one) => one.id === id);
     if (!entry) throw new Error(`no ${id} in the catalog`);
     stage = await FlowStage.open();

@@ -11,14 +11,14 @@ import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { readComponentSource } from '../../source/stack/component-source.ts';
 import { networkLabels, networksOf } from '../../source/stack/networks.ts';
 import { renderComponent } from '../../source/stack/render.ts';
-import { describeBeside, type RealEngineKind } from './real-engines.ts';
+import { describeAgain, describeBeside, type RealEngineKind } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 import { type Composer, findFreePort, prepareComposer } from './stack.ts';
 
-const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
+const ways: readonly { kind: RealEngineKind; composer: Composer; again?: true }[] = [
   { kind: 'docker', composer: 'compose-2' },
-  { kind: 'docker', composer: 'compose-1' },
-  { kind: 'podman', composer: 'compose-2' },
+  { kind: 'docker', composer: 'compose-1', again: true },
+  { kind: 'podman', composer: 'compose-2', again: true },
   { kind: 'podman', composer: 'podman-compose' },
 ];
 
@@ -66,8 +66,9 @@ uses: [{component: runtime, what: api, field: RUNTIME_URL}]
 `,
 };
 
-for (const { kind, composer } of ways) {
-  describeBeside(kind, `a component and the one that it uses, brought up by ${composer}`, (real) => {
+for (const { kind, composer, again } of ways) {
+  const group: typeof describeBeside = again ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+  group(kind, `a component and the one that it uses, brought up by ${composer}`, (real) => {
     const mark = randomBytes(3).toString('hex');
     const project = (id: string) => `${id}-${mark}`;
     const grant = () => mintGrant('test', 'destroy', AbortSignal.timeout(120_000));

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import type { Terminal } from '../pty/terminal.ts';
 import { ask, askUntil } from './ask.ts';
 import { componentsOf, makeOperator, type Operator, type StatusAnswer, statusUntil } from './operator.ts';
-import { describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
+import { describeAgain, describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
 import { runProgram } from './scripts.ts';
 import { bringUp, type Composer, type RunningComponent } from './stack.ts';
 
@@ -28,10 +28,10 @@ const inventoryOf = (id: string): InventoryEntry => {
 };
 
 /** Every engine with another program that brings projects up, since each leaves other labels. The reverse proxy wants port 80: root only. */
-const ways: readonly { kind: RealEngineKind; composer: Composer; ids: readonly string[] }[] = [
+const ways: readonly { kind: RealEngineKind; composer: Composer; ids: readonly string[]; again?: true }[] = [
   { kind: 'docker', composer: 'compose-2', ids: ['intrusion-prevention', 'file-sync', 'reverse-proxy', 'rss-reader'] },
-  { kind: 'podman', composer: 'compose-2', ids: ['intrusion-prevention', 'file-sync', 'reverse-proxy', 'rss-reader'] },
-  { kind: 'docker-rootless', composer: 'compose-1', ids: ['file-sync', 'rss-reader'] },
+  { kind: 'podman', composer: 'compose-2', ids: ['intrusion-prevention', 'file-sync', 'reverse-proxy', 'rss-reader'], again: true },
+  { kind: 'docker-rootless', composer: 'compose-1', ids: ['file-sync', 'rss-reader'], again: true },
   { kind: 'podman-rootless', composer: 'podman-compose', ids: ['intrusion-prevention', 'file-sync'] },
 ];
 
@@ -44,8 +44,8 @@ async function containerOf(engine: RealEngine, project: string, service: string)
   return (JSON.parse(body) as { Id: string; State: string }[])[0];
 }
 
-for (const { kind, composer, ids } of ways) {
-  describeReal(kind, `operating components that ${composer} brought up`, (engine) => {
+for (const { kind, composer, ids, again } of ways) {
+  (again ? describeAgain : describeReal)(kind, `operating components that ${composer} brought up`, (engine) => {
     const up: Record<string, RunningComponent> = {};
     let operator: Operator;
     let terminal: Terminal | undefined;

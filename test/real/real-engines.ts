@@ -54,6 +54,17 @@ export function describeReal(kind: RealEngineKind, name: string, tests: (engine:
 }
 
 /**
+ * A group that takes minutes, and that shows on another engine, or with another compose program, what is shown already: all of them together would take longer than
+ * anybody waits. QUARTERDECK_TEST_LONG=1 runs them too.
+ */
+export function describeAgain(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void, like = describeReal): void {
+  if (process.env.QUARTERDECK_TEST_LONG === '1') like(kind, name, tests);
+  else
+    describe.skip(`${name} [${kind}] (skipped: it takes minutes, and another engine shows it; QUARTERDECK_TEST_LONG=1 runs it)`, () =>
+      tests(asEngine(kind, 'unix:///nonexistent')));
+}
+
+/**
  * The same for tests that look at and touch nothing but what they made, under names that no other file has: such groups share a Docker.
  * Podman works on one thing at a time, so that there everybody would wait for everybody.
  */

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** Servers that `test/real/servers` builds. */
-export type ServerName = 'kube-apiserver' | 'headscale' | 'openbao' | 'authelia' | 'keycloak';
+export type ServerName = 'kube-apiserver' | 'headscale' | 'openbao' | 'authelia' | 'keycloak' | 'adguardhome' | 'minio' | 'step-ca';
 
 const variables: Record<ServerName, string> = {
   'kube-apiserver': 'QUARTERDECK_TEST_KUBE_APISERVER',
@@ -14,6 +14,9 @@ const variables: Record<ServerName, string> = {
   openbao: 'QUARTERDECK_TEST_OPENBAO',
   authelia: 'QUARTERDECK_TEST_AUTHELIA',
   keycloak: 'QUARTERDECK_TEST_KEYCLOAK',
+  adguardhome: 'QUARTERDECK_TEST_ADGUARDHOME',
+  minio: 'QUARTERDECK_TEST_MINIO',
+  'step-ca': 'QUARTERDECK_TEST_STEP_CA',
 };
 
 /** Where a server's program is, or why it is not here. Under QUARTERDECK_REQUIRE_REAL=1 a named program that is missing is a failure. */

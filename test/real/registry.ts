@@ -59,7 +59,7 @@ export function describeWithRegistry(name: string, tests: (registry: TestRegistr
 /** @param imagesFolder what `test/real/images path` prints */
 export function openTestRegistry(address: string, imagesFolder: string): TestRegistry {
   const archive = `${imagesFolder}/images.tar`;
-  const member = (path: string) => runOrThrow(['tar', '-x', '-O', '-f', archive, `./${path}`]);
+  const member = (path: string) => runOrThrow(['tar', '-x', '-O', '-f', archive, path]);
 
   async function ask(
     method: string,
@@ -163,8 +163,8 @@ function digestOfBytes(bytes: Buffer): string {
 
 /** A file inside the archive, read where it lies. */
 async function layerIn(archive: string, file: string): Promise<{ size: number; open: () => Readable }> {
-  const listed = await runOrThrow(['tar', '--list', '--verbose', '--block-number', '-f', archive, `./${file}`]);
-  // `block 12: -rw-r--r-- root/root 5345280 2026-11-21 22:35 ./base.tar`
+  const listed = await runOrThrow(['tar', '--list', '--verbose', '--block-number', '-f', archive, file]);
+  // `block 12: -rw-r--r-- root/root 5345280 2026-11-21 22:35 base.tar`
   const [, block, size] = /^block (\d+): \S+\s+\S+\s+(\d+) /m.exec(listed) ?? [];
   if (block === undefined || size === undefined) throw new Error(`no ${file} in ${archive}: ${listed}`);
   const start = (Number(block) + 1) * 512;

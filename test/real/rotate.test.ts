@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { type DeployStage, setStage } from './deploy-stage.ts';
-import { describeReal, type RealEngineKind } from './real-engines.ts';
+import { describeAgain, describeReal, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 import { asInTheCatalog, llmProxy, makeStandIn, modelRuntime } from './stand-ins.ts';
 
@@ -15,7 +15,7 @@ const ways: readonly { kind: RealEngineKind; composer: Composer; whole: boolean 
 const ids = ['model-runtime', 'llm-proxy'] as const;
 
 for (const { kind, composer, whole } of ways) {
-  describeReal(kind, `the LLM proxy and the model runtime with ${composer}`, (engine) => {
+  (whole ? describeReal : describeAgain)(kind, `the LLM proxy and the model runtime with ${composer}`, (engine) => {
     let stage: DeployStage;
     let port: number;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { componentFiles, type DeployComposer, type DeployStage, pageAt, setStage, webFiles } from './deploy-stage.ts';
-import { describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
+import { describeAgain, describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
 import { findFreePort } from './stack.ts';
 import { makeStandIn } from './stand-ins.ts';
 
@@ -195,7 +195,7 @@ const onPodman: readonly { kind: RealEngineKind; composer: DeployComposer }[] = 
 ];
 
 for (const { kind, composer } of onPodman)
-  describeReal(kind, `behind a VPN gateway with ${composer}`, (engine) => {
+  describeAgain(kind, `behind a VPN gateway with ${composer}`, (engine) => {
     let stage: RoutedStage;
     const done = async (...args: string[]) => {
       const { code, said } = await stage.said(...args);
@@ -218,11 +218,14 @@ for (const { kind, composer } of onPodman)
       expect(await done('deploy', gateway, '--set', 'COUNTRY=Norway', '--yes')).toMatch(new RegExp(`Changed with it: ${client}`));
       expect((await stage.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Norway');
       expect(await stage.page()).toBe('good morning');
-      expect(await done('restart', gateway)).toMatch(/Restarted too/);
-      expect(await stage.page()).toBe('good morning');
-      await done('rollback', gateway, '--yes');
-      expect((await stage.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Sweden');
-      expect(await stage.page()).toBe('good morning');
+      // The rest is the same for both of them, and slow.
+      if (composer === 'compose-2') {
+        expect(await done('restart', gateway)).toMatch(/Restarted too/);
+        expect(await stage.page()).toBe('good morning');
+        await done('rollback', gateway, '--yes');
+        expect((await stage.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Sweden');
+        expect(await stage.page()).toBe('good morning');
+      }
       await done('route', client, '--direct', '--yes');
       expect(await stage.page()).toBe('good morning');
     });

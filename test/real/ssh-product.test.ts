@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { ask } from './ask.ts';
 import { environmentOf, processes } from './far-users.ts';
 import { launcher, makeOperator, type Operator } from './operator.ts';
-import { describeReal, type RealEngine } from './real-engines.ts';
+import { describeAgain, describeReal, type RealEngine } from './real-engines.ts';
 import { openRelay } from './relay.ts';
 import { runOrThrow } from './scripts.ts';
 import { type ClientHost, describeSshd, type Sshd, startSshd } from './sshd.ts';
@@ -32,7 +32,7 @@ async function sshOf(operator: Operator): Promise<string[]> {
 }
 
 for (const kind of ['docker', 'podman'] as const) {
-  describeReal(kind, 'logs of a far machine', (engine) => {
+  (kind === 'podman' ? describeAgain : describeReal)(kind, 'logs of a far machine', (engine) => {
     describeSshd('over links that break', () => {
       it('has every line once, whether nothing came through, the session was ended, or sshd was gone', { timeout: 240_000 }, async () => {
         const sshd = await startSshd({ env: { DOCKER_HOST: engine.url } });

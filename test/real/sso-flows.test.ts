@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadFolder } from '../../source/catalog/load-folder.ts';
 import type { ExecResult } from '../../source/engine/engine.ts';
 import type { Flow, FlowInput } from '../../source/flows/flow.ts';
 import { ssoAdd } from '../../source/flows/sso-add.ts';
@@ -19,6 +18,7 @@ import { componentView } from '../doubles/fleet-double.ts';
 import { FlowStage } from '../doubles/flow-stage.ts';
 import type { OperatorDouble } from '../doubles/operator-double.ts';
 import { answering } from '../doubles/walking-away.ts';
+import { wholeCatalog } from '../doubles/whole-catalog.ts';
 import { openFar } from './far-host.ts';
 import { findServer, freePort, type RunningServer, runServer } from './real-server.ts';
 import { describeSshd, startSshd } from './sshd.ts';
@@ -65,7 +65,7 @@ ${accessControl}`,
     };
     server = await runServer(program, [], { cwd: folder, answers: `${url}/api/health`, env, limitMs: 120_000 });
     machine = await open();
-    const { entries } = await loadFolder(new URL('../../catalog', import.meta.url).pathname, { own: false });
+    const { entries } = await wholeCatalog();
     stage = await FlowStage.open();
     stage.host = machine.host;
     stage.catalog = { entries, get: (wanted) => entries.find((one) => one.id === wanted), problems: [] };

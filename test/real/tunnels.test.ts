@@ -12,6 +12,7 @@ import { inspectConfig } from '../../source/products/wireguard/inspect-config.ts
 import { keyProblem, makeKeyPair, makePresharedKey, publicKeyOf } from '../../source/products/wireguard/wireguard-keys.ts';
 import { FlowStage } from '../doubles/flow-stage.ts';
 import { OperatorDouble } from '../doubles/operator-double.ts';
+import { catalogFiles } from '../doubles/rendered-files.ts';
 
 /** With the programs of the real products, where Debian has them. */
 function describeWith(program: string, args: string[], name: string, tests: () => void): void {
@@ -131,7 +132,7 @@ describeWith('nebula-cert', ['-version'], 'an overlay mesh', () => {
     await run(overlayCa, ['home mesh'], { for: '10d' });
     const out = join(stage.folder, 'etc');
     await run(overlaySign, ['host'], { ip: '10.1.0.1/24', out });
-    const config = (await readFile('catalog/vpn/overlay-mesh/files/config.yml', 'utf8')).replaceAll('/etc/nebula', out);
+    const config = ((await catalogFiles()).files('overlay-mesh')['files/config.yml'] ?? '').replaceAll('/etc/nebula', out);
     await writeFile(join(out, 'config.yml'), config);
     expect(spawnSync('nebula', ['-test', '-config', join(out, 'config.yml')], { encoding: 'utf8' })).toMatchObject({ status: 0 });
   });

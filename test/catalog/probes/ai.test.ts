@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { catalogFiles } from '../../doubles/rendered-files.ts';
+import { answered, findingsOf, garbage, lan, running, silent, table, versions } from './answers.ts';
+
+const tags = (...names: string[]) =>
+  answered(
+    200,
+    JSON.stringify({
+      models: names.map((name) => ({
+        name,
+        model: name,
+        size: 2_019_393_189,
+        digest: 'a80c4f17acd5',
+        modified_at: '2026-11-01T10:00:00Z',
+      })),
+    }),
+  );
+
+table('model-runtime', [
+  ['no model', { answer: tags() }, 'needs a model', 'warn', /8 GB/],
+  ['null models', { answer: answered(200, '{"models":null}') }, 'needs a model', 'warn'],
+  [
+    'one model',
+    { answer: tags('llama3.2:latest'), calls: { loaded: answered(200, '{"models":[]}') } },
+    '1 model',
+    'good',
+    /1 model is here, none is in memory/,
+  ],
+  [
+    'two models, one loaded',
+    { answer: tags('a', 'b'), calls: { loaded: answered(200, '{"models":[{"name":"a","size":5,"size_vram":5}]}') } },
+    '2 models, 1 loaded',
+    'good',
+    /a is in memory/,
+  ],
+  ['a login in front', { answer: answered(401, 'Unauthorized') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['busy', { answer: answered(503, '{"error":"server busy"}') }, 'busy', 'warn'],
+]);
+
+const ready = (fields: object) =>
+  answered(
+    200,
+    JSON.stringify({ status: 'healthy', db: 'connected', cache: null, litellm_version: '1.80.0', success_callbacks: [], ...fields }),
+  );
+
+table('llm-proxy', [
+  ['ready', { answer: ready({}), services: { db: running } }, 'ready', 'good'],
+  [
+    'ready with traces (R57)',
+    { answer: ready({ success_callbacks: ['langfuse', 'sync_deployment_callback_on_success'] }) },
+    'ready',
+    'good',
+    /observability server/,
+  ],
+  ['older word for the same', { answer: answered(200, '{"status":"connected","db":"connected"}') }, 'ready', 'good'],
+  ['database lost', { answer: ready({ db: 'disconnected' }) }, 'database away', 'bad'],
+  ['without a database', { answer: ready({ db: 'Not connected' }) }, 'no database', 'warn'],
+  [
+    'database container down',
+    { answer: ready({}), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'bad',
+  ],
+  ['not ready', { answer: answered(503, '{"detail":"Service Unhealthy (...)"}') }, 'not ready', 'bad'],
+  ['wants a key', { answer: answered(401, '{"error":{"message":"Authentication Error","code":"401"}}') }, 'up, key needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['migrating', { answer: silent, age: 60 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+versions([
+  ['model-runtime', { answer: tags(), calls: { version: answered(200, '{"version":"0.33.0"}') } }, '0.33.0'],
+  ['llm-proxy', { answer: ready({}) }, '1.80.0'],
+]);
+
+describe('checks', () => {
+  it('a model runtime beyond loopback is an error, for it has no login (R42)', () => {
+    expect(findingsOf('model-runtime', {}, lan('api'))).toContain('wider-than-loopback');
+  });
+
+  it('traces need both the callback and the key pair (R57)', () => {
+    const traced = { configuration: answered(0, 'model_list: []\nlitellm_settings:\n  success_callback: [langfuse]\n') };
+    expect(findingsOf('llm-proxy', traced)).toEqual(['traces-without-keys']);
+    expect(findingsOf('llm-proxy', traced, { env: { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk' } })).toEqual([]);
+    expect(
+      findingsOf(
+        'llm-proxy',
+        { configuration: answered(0, 'model_list: []\n') },
+        { env: { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk' } },
+      ),
+    ).toEqual(['keys-without-traces']);
+  });
+
+  it('the delivered configuration of the LLM proxy is free of complaints, one with a key or without the prefix is not (R25)', async () => {
+    const delivered = (await catalogFiles()).files('llm-proxy')['files/config.yaml'] ?? '';
+    expect(findingsOf('llm-proxy', { configuration: answered(0, delivered) })).toEqual([]);
+    expect(
+      findingsOf('llm-proxy', { configuration: answered(0, delivered.replace('os.environ/LITELLM_MASTER_KEY', 'sk-1234567890abcdef')) }),
+    ).toEqual(['key-in-configuration']);
+    expect(findingsOf('llm-proxy', { configuration: answered(0, delivered.replaceAll('ollama/', '')) })).toEqual(['model-without-prefix']);
+  });
+});

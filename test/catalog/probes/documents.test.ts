@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest';
+import { answered, exited, findingsOf, garbage, lan, running, silent, table, versions } from './answers.ts';
+
+const gone = { state: 'exited', health: 'none', uptime: 0 };
+const sick = { state: 'running', health: 'unhealthy', uptime: 300 };
+const web = lan('web');
+
+const bookstack = answered(200, '{"database":true,"cache":true,"session":true}');
+const first = (state: 'default' | 'changed') => ({ defaultaccount: exited(0, state) });
+
+table('docs-library', [
+  ['ready', { answer: bookstack, calls: first('changed'), services: { db: running } }, 'ready', 'good'],
+  ['default account', { answer: bookstack, calls: first('default') }, 'default account', 'warn', /everybody/],
+  ['account unknown', { answer: bookstack, calls: { defaultaccount: silent } }, 'ready', 'good'],
+  ['database container down', { answer: silent, age: 5, services: { db: gone } }, 'database away', 'bad', /exited/],
+  ['cannot use its database', { answer: answered(500, '{"database":false,"cache":true,"session":true}') }, 'database away', 'bad'],
+  ['disk full', { answer: answered(500, '{"database":true,"cache":false,"session":false}') }, 'storage broken', 'bad', /log in/],
+  ['no cache', { answer: answered(500, '{"database":true,"cache":false,"session":true}') }, 'storage broken', 'bad', /its cache/],
+  ['error page', { answer: answered(500, '<h1>An Error Occurred</h1>') }, 'failing', 'bad'],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const outline = (text: string) => ({ inside: exited(0, text) });
+const nobodySignsIn = { OIDC_ISSUER_URL: '', SMTP_HOST: '' };
+
+table('docs-team-wiki', [
+  [
+    'ready',
+    { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 0\n'), services: { db: running, redis: running } },
+    'ready',
+    'good',
+  ],
+  ['not set up', { answer: answered(200, 'OK'), calls: outline('workspaces 0 passkeys 0\n') }, 'needs set-up', 'warn'],
+  [
+    'nobody can sign in',
+    { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 0\n'), env: nobodySignsIn },
+    'no sign-in',
+    'warn',
+  ],
+  [
+    'a passkey is enough',
+    { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 2\n'), env: nobodySignsIn },
+    'ready',
+    'good',
+  ],
+  ['database down', { answer: answered(500, ''), services: { db: sick } }, 'database away', 'bad', /unhealthy/],
+  ['cache down', { answer: answered(500, ''), services: { db: running, redis: gone } }, 'cache away', 'bad', /exited/],
+  ['lost one of them', { answer: answered(500, 'Internal Server Error') }, 'not ready', 'bad'],
+  ['too many questions', { answer: answered(429, '') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const hedgedoc = answered(200, '{"ready":true}');
+const figures = (registeredUsers: number) =>
+  answered(200, JSON.stringify({ onlineNotes: 1, onlineUsers: 2, distinctOnlineUsers: 2, notesCount: 40, registeredUsers }));
+
+table('notes-collab-markdown', [
+  ['ready', { answer: hedgedoc, calls: { status: figures(3) } }, 'ready', 'good', /: 40 notes, 2 people/],
+  ['figures are switched off', { answer: hedgedoc, calls: { status: answered(403, 'Forbidden') } }, 'ready', 'good', /^It answers\.$/],
+  ['cannot count', { answer: hedgedoc, calls: { status: silent } }, 'database silent', 'warn'],
+  ['shutting down', { answer: answered(200, '{"ready":false}') }, 'maintenance', 'busy'],
+  ['database down', { answer: hedgedoc, services: { db: gone } }, 'database away', 'bad'],
+  ['too busy', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['starting', { answer: silent, age: 9 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const cryptpad = (fields: object) =>
+  answered(200, `define(function(){;\nreturn ${JSON.stringify({ httpUnsafeOrigin: 'https://pad.home.lan', ...fields }, null, '\t')};\n});`);
+const administered = cryptpad({ adminKeys: ['[me@pad.home.lan/abc=]'], restrictRegistration: true });
+
+table('docs-encrypted-office', [
+  ['ready', { answer: administered }, 'ready', 'good'],
+  ['no administrator', { answer: cryptpad({ adminKeys: [] }) }, 'needs set-up', 'warn', /log/],
+  ['fetches the editors', { answer: silent, age: 400, env: { CPAD_INSTALL_ONLYOFFICE: 'yes' } }, 'starting', 'busy', /editors/],
+  ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
+  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent, age: 400 }, 'not answering', 'bad'],
+]);
+
+const installing = answered(
+  200,
+  '<title>Installation · FreshRSS: Step 1</title><form action="index.php?step=0" method="post"><script src="../scripts/install.js"></script>',
+);
+const login = answered(200, '<title>Login · FreshRSS</title><script id="jsonVars" type="application/json">{}</script>');
+
+table('rss-reader-second', [
+  ['ready', { answer: login }, 'ready', 'good'],
+  ['not set up', { answer: installing }, 'needs set-up', 'warn', /first/],
+  ['half set up', { answer: answered(302, '', { location: 'index.php?step=1' }) }, 'needs set-up', 'warn', /not finished/],
+  ['login of the proxy', { answer: answered(302, '', { location: 'https://auth.home.lan/' }) }, 'up, login elsewhere', 'good'],
+  ['login of the web server', { answer: answered(401, '') }, 'up, login needed', 'good'],
+  ['database broken', { answer: answered(500, 'Error during context user init!') }, 'failing', 'bad'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const wallabag = (open = false) => answered(200, JSON.stringify({ appname: 'wallabag', version: '2.6.14', allowed_registration: open }));
+
+table('read-later', [
+  ['ready', { answer: wallabag(), calls: first('changed'), services: { db: running } }, 'ready', 'good', /^It answers\.$/],
+  ['open', { answer: wallabag(true), calls: first('changed') }, 'ready', 'good', /anybody/],
+  ['default account', { answer: wallabag(), calls: first('default') }, 'default account', 'warn'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'bad'],
+  ['needs migrations', { answer: answered(500, '') }, 'failing', 'bad'],
+  ['refuses', { answer: answered(401, '{"error":"access_denied"}') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['clears its caches', { answer: silent, age: 200 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const docmost = answered(200, '{"status":"ok","info":{"database":{"status":"up"},"redis":{"status":"up"}},"error":{},"details":{}}');
+const down = (what: string) =>
+  answered(503, JSON.stringify({ status: 'error', info: {}, error: { [what]: { status: 'down' } }, details: {} }));
+
+table('docs-knowledge-base', [
+  ['ready', { answer: docmost, calls: { inside: exited(0, 'workspaces 1\n') } }, 'ready', 'good'],
+  ['not set up', { answer: docmost, calls: { inside: exited(0, 'workspaces 0\n') } }, 'needs set-up', 'warn'],
+  ['nobody looks inside', { answer: docmost, calls: { inside: silent } }, 'ready', 'good'],
+  ['database lost', { answer: down('database') }, 'database away', 'bad', /says/],
+  ['cache lost', { answer: down('redis') }, 'cache away', 'bad', /says/],
+  ['database container down', { answer: silent, services: { db: gone } }, 'database away', 'bad', /exited/],
+  ['cache container sick', { answer: down('redis'), services: { redis: sick } }, 'cache away', 'bad', /unhealthy/],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const etherpad = answered(200, '{"status":"pass","releaseId":"2.5.3"}');
+
+table('docs-collab-pad', [
+  [
+    'ready',
+    { answer: etherpad, calls: { stats: answered(200, '{"totalUsers":2,"activePads":1}') } },
+    'ready',
+    'good',
+    /: 2 people in 1 pads/,
+  ],
+  ['no figures', { answer: etherpad, calls: { stats: answered(404, '') } }, 'ready', 'good', /^It answers\.$/],
+  ['fails', { answer: answered(200, '{"status":"fail"}') }, 'failing', 'bad'],
+  ['database down', { answer: etherpad, services: { db: gone } }, 'database away', 'bad'],
+  ['behind a login', { answer: answered(401, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const calcom = answered(200, '<title>Login | Cal.com</title><script src="/_next/static/a.js"></script>');
+const migrated = (text: string) => ({ migrations: exited(0, `${text}\n`) });
+
+table('scheduling-app', [
+  ['ready', { answer: calcom, calls: migrated('done, 3 accounts'), services: { db: running } }, 'ready', 'good'],
+  ['nobody looks inside', { answer: calcom, calls: { migrations: silent } }, 'ready', 'good'],
+  ['no account', { answer: answered(307, '', { location: '/auth/setup' }), calls: migrated('done, 3 accounts') }, 'needs set-up', 'warn'],
+  ['no account, as the database has it', { answer: calcom, calls: migrated('done, 0 accounts') }, 'needs set-up', 'warn'],
+  ['migrating (R85)', { answer: silent, age: 90, calls: migrated('unfinished') }, 'migrating', 'busy'],
+  [
+    'second stage missing (R85)',
+    { answer: calcom, calls: migrated('second stage missing') },
+    'needs migrations',
+    'bad',
+    /second stage missing/,
+  ],
+  ['never migrated (R85)', { answer: answered(500, ''), calls: migrated('none') }, 'needs migrations', 'bad'],
+  ['writes its address', { answer: silent, age: 200, calls: migrated('done, 3 accounts') }, 'starting', 'busy'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'bad'],
+  ['refuses', { answer: answered(429, ''), calls: migrated('done, 3 accounts') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage, calls: migrated('done, 3 accounts') }, 'strange answer', 'warn'],
+  ['silent', { answer: silent, calls: migrated('done, 3 accounts') }, 'not answering', 'bad'],
+]);
+
+const room = answered(200, 'Excalidraw collaboration server is up :)');
+
+table('drawing-room', [
+  ['ready', { answer: room, calls: { handshake: answered(200, '0{"sid":"a","upgrades":["websocket"]}') } }, 'ready', 'good'],
+  ['no connections', { answer: room, calls: { handshake: answered(400, '{"code":5}') } }, 'room closed', 'bad', /400/],
+  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const numbered = (version: string) => ({ package: answered(0, JSON.stringify({ version })) });
+
+versions([
+  ['docs-library', { answer: bookstack, calls: { release: answered(0, 'v25.07\n') } }, 'v25.07'],
+  ['docs-library', { answer: bookstack, calls: { release: garbage } }, ''],
+  ['docs-team-wiki', { answer: answered(200, 'OK'), calls: numbered('1.5.0') }, '1.5.0'],
+  ['notes-collab-markdown', { answer: hedgedoc, calls: numbered('1.12.0') }, '1.12.0'],
+  ['docs-encrypted-office', { answer: administered, calls: numbered('2026.2.2') }, '2026.2.2'],
+  ['rss-reader-second', { answer: login, calls: { constants: answered(0, "<?php\nconst FRESHRSS_VERSION = '1.27.1';\n") } }, '1.27.1'],
+  ['rss-reader-second', { answer: login, calls: { constants: garbage } }, ''],
+  ['read-later', { answer: wallabag() }, '2.6.14'],
+  ['docs-knowledge-base', { answer: docmost, calls: numbered('0.95.0') }, '0.95.0'],
+  ['docs-collab-pad', { answer: etherpad }, '2.5.3'],
+  ['docs-collab-pad', { answer: silent }, ''],
+  ['scheduling-app', { answer: calcom, calls: { version: answered(200, '{"version":"5.9.0"}') } }, '5.9.0'],
+]);
+
+describe('checks', () => {
+  it.each([
+    ['docs-library', 'https://docs.home.lan', { defaultaccount: exited(0, 'default') }],
+    ['read-later', 'https://later.home.lan', { defaultaccount: exited(0, 'default') }],
+  ])('%s names a password that everybody knows (R47)', (id, _, calls) => {
+    expect(findingsOf(id, calls)).toEqual(['default-account']);
+    expect(findingsOf(id, { defaultaccount: exited(0, 'changed') })).toEqual([]);
+    expect(findingsOf(id, { defaultaccount: exited(255, 'PHP Fatal error: could not find driver') })).toEqual([]);
+  });
+
+  it.each([
+    ['docs-library', 'APP_URL'],
+    ['docs-team-wiki', 'URL'],
+    ['read-later', 'SYMFONY__ENV__DOMAIN_NAME'],
+    ['docs-knowledge-base', 'APP_URL'],
+    ['docs-collab-pad', 'SSO_ISSUER'],
+    ['scheduling-app', 'NEXT_PUBLIC_WEBAPP_URL'],
+  ])('%s is told that its address is still an example (R31)', (id, name) => {
+    expect(findingsOf(id, {}, { env: { [name]: 'http://localhost:3900' } })).toEqual(['example-base-url']);
+    expect(findingsOf(id, {}, { env: { [name]: 'https://docs.home.lan' } })).toEqual([]);
+  });
+
+  it('a slash behind the address of the library is named', () => {
+    expect(findingsOf('docs-library', {}, { env: { APP_URL: 'https://docs.home.lan/' } })).toEqual(['slash-behind-base-url']);
+  });
+
+  it.each([
+    ['docs-team-wiki', { inside: exited(0, 'workspaces 0 passkeys 0\n') }, { inside: exited(0, 'workspaces 1 passkeys 0\n') }],
+    ['docs-knowledge-base', { inside: exited(0, 'workspaces 0\n') }, { inside: exited(0, 'workspaces 1\n') }],
+    ['rss-reader-second', { front: installing }, { front: login }],
+    ['scheduling-app', migrated('done, 0 accounts'), migrated('done, 3 accounts')],
+  ])('%s that nobody has set up is open to whoever comes first', (id, open, closed) => {
+    expect(findingsOf(id, open)).toEqual(['set-up-open']);
+    expect(findingsOf(id, closed)).toEqual([]);
+  });
+
+  it('a wiki that nobody can sign in to is named', () => {
+    const inside = exited(0, 'workspaces 1 passkeys 0\n');
+    expect(findingsOf('docs-team-wiki', { inside }, { env: nobodySignsIn })).toEqual(['no-sign-in']);
+    expect(findingsOf('docs-team-wiki', { inside }, { env: { ...nobodySignsIn, SMTP_HOST: 'mail.home.lan' } })).toEqual([]);
+    expect(findingsOf('docs-team-wiki', { inside }, { env: { ...nobodySignsIn, GOOGLE_CLIENT_ID: 'x' } })).toEqual([]);
+    const half = { OIDC_ISSUER_URL: 'https://id.home.lan', OIDC_CLIENT_ID: 'wiki', OIDC_CLIENT_SECRET: '' };
+    expect(findingsOf('docs-team-wiki', {}, { env: half })).toEqual(['half-a-sign-on']);
+    expect(findingsOf('docs-team-wiki', {}, { env: { ...half, OIDC_CLIENT_SECRET: 'x' } })).toEqual([]);
+  });
+
+  it('open registration is named once there are accounts (R20)', () => {
+    const env = { CMD_ALLOW_EMAIL_REGISTER: 'true' };
+    expect(findingsOf('notes-collab-markdown', { status: figures(1) }, { env })).toEqual(['registration-open']);
+    expect(findingsOf('notes-collab-markdown', { status: figures(0) }, { env })).toEqual([]);
+    expect(findingsOf('notes-collab-markdown', { status: figures(1) }, { env: { CMD_ALLOW_EMAIL_REGISTER: 'false' } })).toEqual([]);
+    expect(findingsOf('read-later', { info: wallabag(true) })).toEqual(['signups-open']);
+    expect(findingsOf('read-later', { info: wallabag() })).toEqual([]);
+    expect(findingsOf('docs-encrypted-office', { configuration: cryptpad({ adminKeys: ['k'], restrictRegistration: false }) })).toEqual([
+      'registration-open',
+    ]);
+    expect(findingsOf('docs-encrypted-office', { configuration: administered })).toEqual([]);
+  });
+
+  it('what guests may do in notes is named', () => {
+    expect(findingsOf('notes-collab-markdown', {}, { env: { CMD_ALLOW_ANONYMOUS: 'true' } })).toEqual(['guests-may-write']);
+    const env = { CMD_DEFAULT_PERMISSION: 'freely', CMD_ALLOW_ANONYMOUS: 'false', CMD_ALLOW_ANONYMOUS_EDITS: 'false' };
+    expect(findingsOf('notes-collab-markdown', {}, { env })).toEqual(['freely-for-nobody']);
+    expect(findingsOf('notes-collab-markdown', {}, { env: { ...env, CMD_ALLOW_ANONYMOUS_EDITS: 'true' } })).toEqual([]);
+  });
+
+  it('the two names of the encrypted office differ, and are those that it serves', () => {
+    const env = { CPAD_MAIN_DOMAIN: 'https://pad.home.lan', CPAD_SANDBOX_DOMAIN: 'https://sandbox.home.lan' };
+    const configuration = administered;
+    expect(findingsOf('docs-encrypted-office', { configuration }, { env })).toEqual([]);
+    expect(findingsOf('docs-encrypted-office', {}, { env: { ...env, CPAD_SANDBOX_DOMAIN: env.CPAD_MAIN_DOMAIN } })).toEqual([
+      'one-domain-for-both',
+    ]);
+    expect(findingsOf('docs-encrypted-office', { configuration }, { env: { ...env, CPAD_MAIN_DOMAIN: 'https://new.home.lan' } })).toEqual([
+      'not-what-it-serves',
+    ]);
+    expect(findingsOf('docs-encrypted-office', { configuration: cryptpad({ adminKeys: [] }) })).toEqual(['no-administrator']);
+  });
+
+  it('feeds that are never fetched are named', () => {
+    expect(findingsOf('rss-reader-second', {}, { env: { CRON_MIN: '' } })).toEqual(['never-refreshed']);
+    expect(findingsOf('rss-reader-second', {}, { env: { CRON_MIN: '1,31' } })).toEqual([]);
+  });
+
+  it('a missing mail server is named', () => {
+    expect(findingsOf('docs-knowledge-base', {}, { env: { SMTP_HOST: '', MAIL_DRIVER: 'smtp' } })).toEqual(['no-mail-server']);
+    expect(findingsOf('docs-knowledge-base', {}, { env: { SMTP_HOST: 'mail.home.lan', MAIL_DRIVER: 'smtp' } })).toEqual([]);
+    expect(findingsOf('scheduling-app', {}, { env: { EMAIL_SERVER_HOST: '' } })).toEqual(['no-mail-server']);
+    expect(findingsOf('scheduling-app', {}, { env: { EMAIL_SERVER_HOST: 'mail.home.lan' } })).toEqual([]);
+  });
+
+  it('migrations that did not run are an error once there was time for them (R85)', () => {
+    const migrations = exited(0, 'second stage missing\n');
+    expect(findingsOf('scheduling-app', { migrations }, { age: 601 })).toEqual(['migrations-missing']);
+    expect(findingsOf('scheduling-app', { migrations }, { age: 599 })).toEqual([]);
+    expect(findingsOf('scheduling-app', { migrations: exited(0, 'done, 3 accounts\n') })).toEqual([]);
+  });
+
+  it('pads for everybody do not belong on the network', () => {
+    expect(findingsOf('docs-collab-pad', {}, { ...web, env: { REQUIRE_AUTHENTICATION: 'false' } })).toEqual([
+      'open-to-everybody',
+      'wider-than-loopback',
+    ]);
+    expect(findingsOf('docs-collab-pad', {}, { env: { REQUIRE_AUTHENTICATION: 'false' } })).toEqual([]);
+    expect(findingsOf('docs-collab-pad', {}, { env: { ADMIN_SECRET: 'admin' } })).toEqual(['known-client-secret']);
+    expect(findingsOf('docs-collab-pad', {}, { env: { ADMIN_SECRET: 'a1b2', USER_SECRET: 'c3d4' } })).toEqual([]);
+  });
+
+  it('a drawing room that any page may use is named where the internet reaches it', () => {
+    const ports = [{ name: 'web', exposure: 'public' as const, published: true }];
+    expect(findingsOf('drawing-room', {}, { ports, env: { CORS_ORIGIN: '*' } })).toEqual(['any-origin']);
+    expect(findingsOf('drawing-room', {}, { ports, env: { CORS_ORIGIN: 'https://draw.example.org' } })).toEqual([]);
+    expect(findingsOf('drawing-room', {}, { env: { CORS_ORIGIN: '*' } })).toEqual([]);
+  });
+});

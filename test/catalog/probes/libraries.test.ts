@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, answered, exited, findingsOf, garbage, lan, silent, table, versions } from './answers.ts';
+
+const json = (value: unknown, status = 200): Answer => answered(status, JSON.stringify(value));
+const sentTo = (location: string): Answer => answered(302, '', { location });
+
+const up = json({ status: 'UP' });
+const claimed = (isClaimed: boolean): Answer => json({ isClaimed });
+
+table('comic-server-second', [
+  ['healthy', { answer: up, calls: { claim: claimed(true) } }, 'healthy', 'good'],
+  ['no account yet', { answer: up, calls: { claim: claimed(false) } }, 'needs first account', 'warn'],
+  ['down', { answer: json({ status: 'DOWN' }, 503) }, 'unhealthy', 'bad'],
+  ['busy', { answer: answered(503) }, 'busy', 'warn'],
+  ['a refusal', { answer: answered(401) }, 'up, login needed', 'good'],
+  ['another base path', { answer: answered(404) }, 'up, other path', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['brings its database up to date', { answer: silent, age: 200 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const books = (isInit: boolean): Answer => json({ app: 'audiobookshelf', serverVersion: '2.36.0', isInit, authMethods: ['local'] });
+
+table('audiobook-server', [
+  ['ready', { answer: books(true) }, 'ready', 'good'],
+  ['no root user yet', { answer: books(false) }, 'needs first account', 'warn'],
+  ['a refusal', { answer: answered(403) }, 'up, login needed', 'good'],
+  ['an error', { answer: answered(500) }, 'failing', 'bad'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const metadata = exited(0, '-rw-r--r-- 1 1000 1000 417792 Nov  1 10:00 /books/metadata.db\n');
+const noMetadata = exited(2, '');
+
+table('book-library', [
+  ['ready', { answer: sentTo('/login?next=%2F'), calls: { library: metadata } }, 'ready', 'good'],
+  ['guests may look', { answer: answered(200, '<title>Calibre-Web | Books</title>') }, 'open to guests', 'good'],
+  [
+    'guests may look, under a title of its own',
+    { answer: answered(200, '<link href="/static/css/upload.css">') },
+    'open to guests',
+    'good',
+  ],
+  ['no library named', { answer: sentTo('/admin/dbconfig'), calls: { library: noMetadata } }, 'needs its library', 'warn'],
+  ['its library is gone', { answer: sentTo('/login?next=%2F'), calls: { library: noMetadata } }, 'library away', 'bad'],
+  ['may not be asked inside', { answer: sentTo('/login'), calls: { library: silent } }, 'ready', 'good'],
+  ['sent elsewhere', { answer: sentTo('https://example.org/') }, 'strange answer', 'warn'],
+  ['a refusal', { answer: answered(401) }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['just started', { answer: silent, age: 30 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const good = json({ status: 'good', isProduction: true, os: 'linux', version: '2.45.01', uptime: 3226 });
+const nodes = (...paused: boolean[]): Answer =>
+  json(Object.fromEntries(paused.map((nodePaused, index) => [`n${index}`, { nodeName: `node ${index}`, nodePaused, workers: {} }])));
+const page = answered(200);
+
+table('transcoding-pipeline', [
+  ['one node', { answer: good, calls: { page, nodes: nodes(false) } }, '1 node', 'good'],
+  ['two nodes, one paused', { answer: good, calls: { page, nodes: nodes(true, false) } }, '2 nodes', 'good'],
+  ['all nodes paused', { answer: good, calls: { page, nodes: nodes(true, true) } }, 'paused', 'idle'],
+  ['no node', { answer: good, calls: { page, nodes: nodes() } }, 'no node', 'warn'],
+  ['its nodes want a key', { answer: good, calls: { page, nodes: answered(401) } }, 'running', 'good'],
+  ['the page is elsewhere', { answer: good, calls: { page: silent, nodes: nodes(false) } }, 'page away', 'warn'],
+  ['not good', { answer: json({ status: 'bad' }) }, 'failing', 'bad', /bad/],
+  ['a login is set', { answer: answered(401) }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['puts its files in order', { answer: silent, age: 200 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const dot = answered(200, '.');
+const system = (status: string): Answer => json({ data: { systemStatus: { status, databaseSchema: 75, appSchema: 75 } } });
+
+table('media-organiser', [
+  ['a login is set', { answer: dot, calls: { system: answered(401) } }, 'ready', 'good'],
+  ['no login', { answer: dot, calls: { system: system('OK') } }, 'no login', 'warn'],
+  ['not set up', { answer: dot, calls: { system: system('SETUP') } }, 'needs set-up', 'warn'],
+  ['waits for its migration', { answer: dot, calls: { system: system('NEEDS_MIGRATION') } }, 'needs migration', 'warn'],
+  ['locked itself', { answer: dot, calls: { system: answered(403, 'Stash is exposed') } }, 'locked itself', 'bad'],
+  ['no more is known', { answer: dot, calls: { system: silent } }, 'running', 'good'],
+  ['a refusal', { answer: answered(403) }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const container = (state: string): Answer => json({ state, health: '', exitCode: 0, restarts: 0, env: {}, uptime: 4000 });
+const outcome = (line: string): Answer => exited(0, `${line}\n`);
+
+table('metadata-manager', [
+  ['waits', { answer: container('running'), calls: { outcome: outcome('Finished 05:00 Run') } }, 'waiting', 'good', /05:00/],
+  ['works', { answer: container('running'), calls: { outcome: outcome('Starting 05:00 Run') } }, 'working', 'busy'],
+  [
+    'never worked',
+    { answer: container('running'), calls: { outcome: outcome('') }, env: { KOMETA_TIMES: '03:30' } },
+    'running',
+    'good',
+    /03:30/,
+  ],
+  [
+    'no media server',
+    { answer: container('running'), calls: { outcome: outcome('Movies Library Connection Failed\nFinished 05:00 Run') } },
+    'no media server',
+    'bad',
+  ],
+  [
+    'broke off',
+    { answer: container('running'), calls: { outcome: outcome('[CRITICAL] | Config Error: tmdb attribute not found |\nFinished Run') } },
+    'last run failed',
+    'bad',
+  ],
+  ['may not be asked inside', { answer: container('running'), calls: { outcome: silent } }, 'running', 'good'],
+  ['ends again and again', { answer: container('restarting') }, 'restarting', 'bad'],
+  ['ended', { answer: container('exited') }, 'exited', 'bad'],
+  ['the engine refuses', { answer: silent }, 'not answering', 'bad'],
+  ['garbage', { answer: garbage }, undefined],
+]);
+
+versions([
+  ['audiobook-server', { answer: books(true) }, '2.36.0'],
+  ['audiobook-server', { answer: garbage }, ''],
+  ['book-library', { answer: silent, calls: { program: exited(0, "STABLE_VERSION =  '0.6.28b'\n") } }, '0.6.28b'],
+  ['book-library', { answer: silent, calls: { program: exited(2, '') } }, ''],
+  ['transcoding-pipeline', { answer: good }, '2.45.01'],
+  ['media-organiser', { answer: dot, calls: { program: exited(0, 'v0.30.1 (cf3489ef) - Official Build - 2026-01-11\n') } }, 'v0.30.1'],
+  ['media-organiser', { answer: dot, calls: { program: exited(127, 'not found') } }, ''],
+  ['metadata-manager', { answer: container('running'), calls: { program: exited(0, '2.4.4\n') } }, '2.4.4'],
+]);
+
+describe('checks', () => {
+  it('who makes the first account is not left to chance (R47)', () => {
+    expect(findingsOf('comic-server-second', { claim: claimed(false) })).toEqual(['unclaimed']);
+    expect(findingsOf('comic-server-second', { claim: claimed(true) })).toEqual([]);
+    expect(findingsOf('audiobook-server', { status: books(false) })).toEqual(['set-up-open']);
+    expect(findingsOf('audiobook-server', { status: books(true) })).toEqual([]);
+    expect(findingsOf('comic-server-second', {}, lan('web'))).toEqual(['wider-than-loopback']);
+  });
+
+  it('the book library is set up, has its library, and may write it (R22, R47)', () => {
+    expect(findingsOf('book-library', { front: sentTo('/admin/dbconfig') })).toEqual(['no-library-yet']);
+    expect(findingsOf('book-library', { library: noMetadata })).toEqual(['no-metadata']);
+    expect(findingsOf('book-library', { library: metadata }, { env: { PUID: '911' } })).toEqual(['metadata-of-another-user']);
+    expect(findingsOf('book-library', { front: sentTo('/login'), library: metadata }, { env: { PUID: '1000' } })).toEqual([]);
+  });
+
+  it('the transcoding pipeline listens where it is published, behind a login where others reach it', () => {
+    expect(findingsOf('transcoding-pipeline', {}, { env: { serverPort: '8267' } })).toEqual(['ports-differ']);
+    expect(findingsOf('transcoding-pipeline', {}, { env: { serverPort: '8266', webUIPort: '8265', auth: 'false' } })).toEqual([]);
+    expect(findingsOf('transcoding-pipeline', {}, { ...lan('web'), env: { auth: 'false' } })).toEqual(['no-login']);
+    expect(findingsOf('transcoding-pipeline', {}, { ...lan('web'), env: { auth: 'true' } })).toEqual([]);
+    expect(findingsOf('transcoding-pipeline', { container: json({ devices: [] }) })).toEqual(['no-graphics-device']);
+    expect(findingsOf('transcoding-pipeline', { container: json({ devices: ['/dev/dri:/dev/dri'] }) })).toEqual([]);
+    const room = (used: number) =>
+      exited(
+        0,
+        `Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 100 97 3 ${used}% /temp\n/dev/sdb1 100 1 99 1% /media\n`,
+      );
+    expect(findingsOf('transcoding-pipeline', { devices: room(97) })).toEqual(['cache-full']);
+    expect(findingsOf('transcoding-pipeline', { devices: room(60) })).toEqual([]);
+  });
+
+  it('the media organiser is set up, wants a login, and says why it locked itself (R47)', () => {
+    expect(findingsOf('media-organiser', { system: system('SETUP') })).toEqual(['set-up-open']);
+    expect(findingsOf('media-organiser', { system: system('OK') })).toEqual(['no-login']);
+    expect(findingsOf('media-organiser', { system: system('NEEDS_MIGRATION') })).toEqual(['no-login', 'schema-behind']);
+    expect(findingsOf('media-organiser', { system: answered(403) })).toEqual(['seen-from-the-internet']);
+    expect(findingsOf('media-organiser', { system: answered(401) })).toEqual([]);
+  });
+
+  it('the metadata manager tells how its last run ended, and has what it logs in with', () => {
+    expect(findingsOf('metadata-manager', { outcome: outcome('Movies Library Connection Failed\nFinished Run') })).toEqual([
+      'last-run-failed',
+    ]);
+    expect(findingsOf('metadata-manager', { outcome: outcome('Finished 05:00 Run') })).toEqual([]);
+    expect(findingsOf('metadata-manager', {}, { env: { KOMETA_MEDIATOKEN: '' } })).toEqual(['no-media-token']);
+    expect(
+      findingsOf('metadata-manager', {}, { env: { KOMETA_MEDIATOKEN: 'x', KOMETA_TMDBKEY: 'y', KOMETA_MEDIAURL: 'http://plex:32400' } }),
+    ).toEqual([]);
+    expect(findingsOf('metadata-manager', {}, { env: { KOMETA_MEDIAURL: 'http://localhost:32400' } })).toEqual([
+      'kometa-mediaurl-at-localhost',
+    ]);
+  });
+});

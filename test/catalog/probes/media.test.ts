@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { answered, type Case, exited, findingsOf, garbage, silent, table, versions } from './answers.ts';
+
+const info = (done: boolean, version = '10.11.2') =>
+  answered(
+    200,
+    JSON.stringify({
+      LocalAddress: 'http://172.18.0.2:8096',
+      ServerName: 'nas',
+      Version: version,
+      ProductName: 'Jellyfin Server',
+      Id: 'x',
+      StartupWizardCompleted: done,
+    }),
+  );
+
+table('media-server', [
+  ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'good'],
+  ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'needs set-up', 'warn'],
+  ['degraded', { answer: answered(200, 'Degraded'), calls: { public: info(true) } }, 'degraded', 'warn'],
+  ['unhealthy', { answer: answered(503, 'Unhealthy'), calls: { public: info(true) } }, 'unhealthy', 'bad'],
+  [
+    'migrating after an upgrade',
+    { answer: answered(503, 'Jellyfin Server is loading. Please try again shortly.'), age: 60 },
+    'starting',
+    'busy',
+  ],
+  ['base URL', { answer: answered(404, '') }, 'up, other path', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+/** Programs of one family, which answer alike. */
+const automation = ['movie-automation', 'tv-automation', 'music-automation', 'indexer-manager'] as const;
+const automationAnswers: Case[] = [
+  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'good'],
+  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'bad', /room on the disk/],
+  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
+  ['a URL base', { answer: answered(404) }, 'up, other path', 'warn'],
+  ['another program', { answer: garbage }, 'strange answer', 'warn'],
+  ['just started', { answer: silent, age: 8 }, 'starting', 'busy', /^Started 8 seconds ago/],
+  ['silent', { answer: silent }, 'not answering', 'bad', /No answer within/],
+];
+table('movie-automation', automationAnswers);
+table('tv-automation', automationAnswers);
+table('music-automation', automationAnswers);
+table('indexer-manager', automationAnswers);
+
+versions([['media-server', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, '10.11.2']]);
+
+describe('checks', () => {
+  it('download automation: no login beyond this machine is an error, two filesystems are a warning (R27, R42)', () => {
+    const settings = (way: string) => ({
+      settings: answered(200, `<Config>\n  <AuthenticationMethod>${way}</AuthenticationMethod>\n</Config>`),
+    });
+    const wide = { ports: [{ name: 'web', exposure: 'lan' as const, published: true }] };
+    for (const id of automation) {
+      expect(findingsOf(id, settings('None'), wide), id).toEqual(['no-login']);
+      expect(findingsOf(id, settings('Forms'), wide), id).toEqual([]);
+      expect(findingsOf(id, settings('None')), id).toEqual([]);
+    }
+    expect(findingsOf('movie-automation', { devices: exited(0, '2049\n2049\n') })).toEqual([]);
+    expect(findingsOf('movie-automation', { devices: exited(0, '2049\n64770\n') })).toEqual(['two-filesystems']);
+    // One of them is not there.
+    expect(findingsOf('movie-automation', { devices: exited(1, '2049\n') })).toEqual([]);
+  });
+
+  it('no graphics device is a warning for the media server (R28)', () => {
+    const devices = (...list: string[]) => ({ container: answered(0, JSON.stringify({ devices: list })) });
+    expect(findingsOf('media-server', devices())).toEqual(['no-graphics-device']);
+    expect(findingsOf('media-server', devices('/dev/null'))).toEqual(['no-graphics-device']);
+    expect(findingsOf('media-server', devices('/dev/dri'))).toEqual([]);
+  });
+});

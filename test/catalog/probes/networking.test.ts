@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { answered, exited, findingsOf, garbage, opened, silent, table, versions } from './answers.ts';
+
+table('dns-filter-second', [
+  [
+    'never set up',
+    { answer: answered(302, '<a href="/install.html">Found</a>.', { location: '/install.html' }), calls: { dns: silent } },
+    'needs set-up',
+    'warn',
+  ],
+  [
+    'never set up, relative redirect of newer releases',
+    { answer: answered(302, '', { location: 'install.html' }), calls: { dns: silent } },
+    'needs set-up',
+    'warn',
+  ],
+  ['set up, wants a login', { answer: answered(401, ''), calls: { dns: opened } }, 'healthy', 'good'],
+  ['older refusal', { answer: answered(403, 'Forbidden'), calls: { dns: opened } }, 'healthy', 'good'],
+  ['login blocked', { answer: answered(429, 'auth: blocked for 15m'), calls: { dns: opened } }, 'logins blocked', 'warn'],
+  [
+    'no login, filtering',
+    { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":true}'), calls: { dns: opened } },
+    'no login',
+    'warn',
+  ],
+  [
+    'no login, protection off',
+    { answer: answered(200, '{"version":"v0.107.79","running":true,"protection_enabled":false}'), calls: { dns: opened } },
+    'protection off',
+    'warn',
+  ],
+  ['DNS closed', { answer: answered(401, ''), calls: { dns: silent } }, 'DNS closed', 'bad'],
+  ['page moved away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warn'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'bad'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warn'],
+]);
+
+const rules = (text: string) => exited(0, text);
+
+table('reverse-proxy', [
+  [
+    'proxying',
+    {
+      answer: answered(404, 'There is no site of this name here.', { server: 'Caddy' }),
+      calls: { https: opened, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":443"]},"srv1":{"listen":[":80"]}}}}}') },
+    },
+    'proxying',
+    'good',
+  ],
+  [
+    'no site yet',
+    {
+      answer: answered(404, 'There is no site of this name here.'),
+      calls: { https: silent, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":80"]}}}}}') },
+    },
+    'no sites yet',
+    'idle',
+  ],
+  [
+    'rules on disk broken',
+    {
+      answer: answered(404, ''),
+      calls: {
+        https: opened,
+        sites: exited(1, 'Error: adapting config using caddyfile: /etc/caddy/sites/a.caddy:3: unrecognized directive: revers_proxy'),
+      },
+    },
+    'rules broken',
+    'warn',
+  ],
+  [
+    '443 closed',
+    { answer: answered(308, '', { location: 'https://127.0.0.1/' }), calls: { https: silent, sites: rules('{"listen":[":443"]}') } },
+    'HTTPS closed',
+    'warn',
+  ],
+  ['80 closed', { answer: silent, calls: { https: opened } }, 'port 80 closed', 'warn'],
+  ['silent', { answer: silent, calls: { https: silent } }, 'not answering', 'bad'],
+  ['a component behind it is away', { answer: answered(502, ''), calls: { https: opened } }, 'proxying', 'good'],
+  ['fails', { answer: answered(500, ''), calls: { https: opened } }, 'failing', 'bad'],
+  ['garbage', { answer: garbage, calls: { https: opened, sites: silent } }, 'proxying', 'good'],
+]);
+
+versions([
+  ['reverse-proxy', { answer: answered(404, ''), calls: { version: exited(0, 'v2.11.2 h1:abc\n') } }, 'v2.11.2'],
+  ['reverse-proxy', { answer: answered(404, ''), calls: { version: exited(0, '2.6.2\n') } }, '2.6.2'],
+  ['dns-filter-second', { answer: answered(200, '{"version":"v0.107.79","protection_enabled":true}') }, 'v0.107.79'],
+]);
+
+describe('checks', () => {
+  it('a rule that removes Upgrade breaks websockets (R54)', () => {
+    const removed = '{"handler":"reverse_proxy","headers":{"request":{"delete":["Upgrade"]}}}';
+    expect(findingsOf('reverse-proxy', { sites: rules(removed), https: opened })).toEqual(['websocket-header-removed']);
+  });
+});

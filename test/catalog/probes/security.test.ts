@@ -1,0 +1,358 @@
+import { describe, expect, it } from 'vitest';
+import { fillTemplate } from '../../../source/calls/conditions.ts';
+import { answered, entryOf, exited, factsOf, findingsOf, garbage, lan, opened, running, silent, table, versions } from './answers.ts';
+
+const sealed = (fields: object) =>
+  answered(
+    200,
+    JSON.stringify({
+      type: 'shamir',
+      initialized: true,
+      sealed: true,
+      t: 3,
+      n: 5,
+      progress: 0,
+      nonce: '',
+      version: '2.6.2',
+      commit_date: '2026-08-18T10:00:00Z',
+      migration: false,
+      recovery_seal: false,
+      storage_type: 'raft',
+      ...fields,
+    }),
+  );
+const health = (status: number, fields: object) =>
+  answered(
+    status,
+    JSON.stringify({
+      initialized: true,
+      sealed: false,
+      standby: false,
+      performance_standby: false,
+      server_time_utc: 1795000000,
+      version: '2.6.2',
+      ...fields,
+    }),
+  );
+
+table('secrets-manager-path', [
+  [
+    'not initialised',
+    { answer: sealed({ initialized: false, t: 0, n: 0 }), calls: { health: health(501, { initialized: false, sealed: true }) } },
+    'not initialised',
+    'warn',
+    /losing them loses every secret/,
+  ],
+  [
+    'sealed, nothing given (R59)',
+    { answer: sealed({}), calls: { health: health(503, { sealed: true }) }, age: 120 },
+    'sealed 0/3',
+    'warn',
+    /^0 of 3 key shares given \(5 exist\)\. Restarted 2 minutes ago, seals on every restart\.$/,
+  ],
+  [
+    'sealed, one given (R59)',
+    { answer: sealed({ progress: 1, nonce: 'b0c0' }), age: 30 },
+    'sealed 1/3',
+    'warn',
+    /^1 of 3 key shares given \(5 exist\)\. Restarted 30 seconds ago/,
+  ],
+  ['sealed for long', { answer: sealed({ progress: 2 }) }, 'sealed 2/3', 'warn', /Seals on every restart\.$/],
+  ['sealed although it unseals itself', { answer: sealed({ type: 'awskms', recovery_seal: true }) }, 'sealed', 'bad', /awskms/],
+  ['sealed in the middle of a migration', { answer: sealed({ migration: true, progress: 1 }) }, 'sealed 1/3', 'warn', /migration/],
+  ['unsealed and active', { answer: sealed({ sealed: false, cluster_name: 'c' }), calls: { health: health(200, {}) } }, 'healthy', 'good'],
+  [
+    'unsealed, standing by',
+    { answer: sealed({ sealed: false }), calls: { health: health(429, { standby: true }) } },
+    'unsealed standby',
+    'good',
+  ],
+  [
+    'HashiCorp Vault, performance standby (R86)',
+    {
+      answer: sealed({ sealed: false, version: '2.0.1', removed_from_cluster: false, build_date: 'x' }),
+      calls: { health: health(473, {}) },
+    },
+    'unsealed secondary',
+    'good',
+  ],
+  [
+    'HashiCorp Vault, sealed (R86)',
+    {
+      answer: answered(
+        200,
+        '{"type":"shamir","initialized":true,"sealed":true,"t":3,"n":5,"progress":2,"nonce":"x","version":"1.19.0","build_date":"2025-03-04","migration":false,"recovery_seal":false,"storage_type":"raft","removed_from_cluster":false}',
+      ),
+    },
+    'sealed 2/3',
+    'warn',
+  ],
+  ['unsealed, its role unknown', { answer: sealed({ sealed: false }), calls: { health: silent } }, 'unsealed', 'good'],
+  ['speaks TLS', { answer: answered(400, 'Client sent an HTTP request to an HTTPS server.\n') }, 'speaks https', 'warn'],
+  ['another server', { answer: garbage }, 'strange answer', 'warn'],
+  ['an error body', { answer: answered(500, '{"errors":["internal error"]}') }, 'strange answer', 'warn', /status 500/],
+  ['silent and young', { answer: silent, age: 3 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad', /No answer within 3 s/],
+]);
+
+table('vulnerability-scanner', [
+  [
+    'copying feeds (R60)',
+    {
+      answer: answered(200, '<html>'),
+      calls: { tests: silent },
+      age: 720,
+      services: { 'vulnerability-tests': { state: 'running', health: 'starting', uptime: 720 } },
+    },
+    'loading 12/30 min',
+    'busy',
+    /15 to 30 minutes/,
+  ],
+  [
+    'loading tests into the database (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '0 0\n') }, age: 1200, services: { 'vulnerability-tests': running } },
+    'loading 20/30 min',
+    'busy',
+    /go into the database/,
+  ],
+  [
+    'tests there, scan configurations not yet (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 0\n') }, age: 1700 },
+    'loading 28/30 min',
+    'busy',
+  ],
+  [
+    'no tables yet (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(1, 'ERROR:  relation "nvts" does not exist') }, age: 300 },
+    'loading 5/30 min',
+    'busy',
+  ],
+  ['page away while loading (R60)', { answer: silent, calls: { tests: exited(0, '0 0\n') }, age: 1799 }, 'loading 29/30 min', 'busy'],
+  [
+    'still nothing after half an hour (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '0 0\n') }, age: 1800 },
+    'feeds not loaded',
+    'warn',
+    /30 minutes/,
+  ],
+  ['ready', { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8\n') }, age: 900 }, 'ready', 'good', /94211 tests/],
+  [
+    'feeds of this week (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8 7\n') } },
+    'ready',
+    'good',
+    /94211 tests, 7 days old/,
+  ],
+  [
+    'old feeds (R60)',
+    { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8 23\n') } },
+    'feeds 23 days old',
+    'warn',
+    /what became known since is not found/,
+  ],
+  ['read-only, after a day', { answer: answered(200, '<html>'), calls: { tests: silent } }, undefined],
+  ['page away later', { answer: silent, calls: { tests: exited(0, '94211 8\n') } }, 'not answering', 'warn'],
+  [
+    'database down',
+    { answer: answered(200, '<html>'), services: { 'pg-gvm': { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'bad',
+  ],
+  ['page fails', { answer: answered(502, 'Bad Gateway'), calls: { tests: exited(0, '94211 8\n') } }, 'failing', 'bad'],
+]);
+
+table('internal-ca', [
+  ['healthy', { answer: answered(200, '{"status":"ok"}'), calls: { version: answered(200, '{"version":"0.28.4"}') } }, undefined],
+  ['starting', { answer: silent, age: 5 }, 'starting', 'busy'],
+  ['away', { answer: silent }, 'not answering', 'bad', /private names are not renewed/],
+  ['failing', { answer: answered(500, '{"status":500,"message":"internal"}') }, 'failing', 'bad'],
+  ['somebody else', { answer: answered(200, '<html>') }, 'strange answer', 'warn'],
+]);
+
+table('password-vault', [
+  [
+    'signups open (R20)',
+    {
+      answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":false},"environment":{}}'),
+      calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') },
+    },
+    'signups open',
+    'warn',
+  ],
+  [
+    'signups closed (R20)',
+    {
+      answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true},"environment":{}}'),
+      calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') },
+    },
+    'healthy',
+    'good',
+  ],
+  [
+    'database away',
+    { answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true}}'), calls: { alive: answered(500, '{}') } },
+    'database away',
+    'bad',
+    /status 500/,
+  ],
+  ['refuses', { answer: answered(429, 'Too Many Requests') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent and young', { answer: silent, age: 5 }, 'starting', 'busy'],
+]);
+
+table('sso-portal', [
+  ['well: the container speaks for itself', { answer: answered(200, '{"status":"OK"}'), services: { redis: running } }, undefined],
+  [
+    'cache down',
+    { answer: answered(200, '{"status":"OK"}'), services: { redis: { state: 'restarting', health: 'none', uptime: 0 } } },
+    'sessions away',
+    'bad',
+  ],
+  [
+    'database unhealthy',
+    { answer: answered(200, '{"status":"OK"}'), services: { db: { state: 'running', health: 'unhealthy', uptime: 9 } } },
+    'database away',
+    'bad',
+    /is unhealthy/,
+  ],
+  ['rate limited', { answer: answered(429, '{"status":"KO","message":"Authentication failed. Check your credentials."}') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent and young', { answer: silent, age: 10 }, 'starting', 'busy'],
+]);
+
+const issuer = (address: string) => answered(200, JSON.stringify({ issuer: `${address}/realms/master`, authorization_endpoint: 'x' }));
+const started = (...argv: string[]) => answered(0, JSON.stringify({ state: 'running', argv, devices: [] }));
+
+table('idp-enterprise', [
+  ['well', { answer: issuer('https://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start') } }, undefined],
+  [
+    'development mode (R23)',
+    { answer: issuer('https://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start-dev') } },
+    'development mode',
+    'warn',
+  ],
+  [
+    'plain http issuer',
+    { answer: issuer('http://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start') } },
+    'issuer is plain http',
+    'warn',
+    /http:\/\/id\.example\.org/,
+  ],
+  ['first start', { answer: silent, age: 45 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+  [
+    'database down',
+    { answer: answered(500, '{"error":"unknown_error"}'), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'bad',
+  ],
+  ['cannot use the database', { answer: answered(500, '{"error":"unknown_error"}') }, 'failing', 'bad'],
+  ['another path', { answer: answered(404, '{"error":"Unable to find matching target resource method"}') }, 'no master realm', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+]);
+
+table('ldap-directory', [
+  ['well', { answer: answered(200), calls: { ldap: opened } }, undefined],
+  ['LDAP closed', { answer: answered(200), calls: { ldap: silent } }, 'LDAP closed', 'bad'],
+  ['page away', { answer: silent, calls: { ldap: opened } }, 'web page away', 'warn'],
+  ['silent', { answer: silent, calls: { ldap: silent } }, 'not answering', 'bad'],
+  ['fails', { answer: answered(500), calls: { ldap: opened } }, 'failing', 'bad'],
+  ['young', { answer: silent, age: 4 }, 'starting', 'busy'],
+]);
+
+table('intrusion-prevention', [
+  ['healthy', { answer: answered(200, '{"status":"up"}') }, 'watching', 'good'],
+  ['refuses', { answer: answered(403, '{"message":"access forbidden"}') }, 'healthy', 'good'],
+  ['busy', { answer: answered(503, '') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['fetching the hub', { answer: silent, age: 40 }, 'starting', 'busy'],
+  ['silent', { answer: silent }, 'API away', 'bad'],
+]);
+
+versions([
+  ['secrets-manager-path', { answer: sealed({}) }, '2.6.2'],
+  ['secrets-manager-path', { answer: garbage }, ''],
+  ['password-vault', { answer: answered(200, '{"version":"2025.12.0"}'), calls: { version: answered(200, '"1.37.0"') } }, '1.37.0'],
+]);
+
+describe('checks', () => {
+  it('start-dev is an error when others reach it, a warning before (R23)', () => {
+    const calls = { container: started('/opt/keycloak/bin/kc.sh', 'start-dev'), master: issuer('http://localhost:8080') };
+    expect(findingsOf('idp-enterprise', calls)).toEqual(['start-dev']);
+    expect(findingsOf('idp-enterprise', calls, lan('web'))).toEqual(['start-dev-when-public', 'start-dev', 'wider-than-loopback']);
+    expect(findingsOf('idp-enterprise', { ...calls, master: issuer('https://id.example.org') })).toContain('start-dev-when-public');
+    expect(findingsOf('idp-enterprise', { ...calls, container: started('kc.sh', 'start') })).toEqual([]);
+  });
+
+  it('signups that are still open are a standing warning (R20)', () => {
+    const config = (closed: boolean) => ({
+      config: answered(200, JSON.stringify({ version: 'x', settings: { disableUserRegistration: closed } })),
+    });
+    expect(findingsOf('password-vault', config(false))).toEqual(['signups-open']);
+    expect(findingsOf('password-vault', config(true))).toEqual([]);
+  });
+
+  it('a security component beyond loopback is an error (R9)', () => {
+    for (const [id, port] of [
+      ['password-vault', 'web'],
+      ['sso-portal', 'web'],
+      ['idp-enterprise', 'web'],
+      ['ldap-directory', 'ldap'],
+      ['intrusion-prevention', 'api'],
+      ['secrets-manager-path', 'api'],
+      ['vulnerability-scanner', 'web'],
+    ] as const) {
+      expect(findingsOf(id, {}, lan(port)), id).toContain('wider-than-loopback');
+      expect(findingsOf(id, {}), id).not.toContain('wider-than-loopback');
+    }
+  });
+
+  it('users and storage of the portal are one or the other (R21)', () => {
+    expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://ldap:3890', USERS_FILE: '/config/users.yml' } })).toContain(
+      'both-user-stores',
+    );
+    expect(findingsOf('sso-portal', {}, { env: { STORAGE_LOCAL_PATH: '/config/db', STORAGE_POSTGRES_HOST: 'db' } })).toContain(
+      'both-storages',
+    );
+    expect(findingsOf('sso-portal', {}, { env: { LDAP_URL: 'ldap://ldap:3890', USERS_FILE: '' } })).toEqual([]);
+  });
+
+  it('a scanner that is not ready within 30 minutes is a warning (R60)', () => {
+    const calls = { tests: exited(0, '0 0\n') };
+    expect(findingsOf('vulnerability-scanner', calls, { age: 1799 })).toEqual([]);
+    expect(findingsOf('vulnerability-scanner', calls, { age: 1800 })).toEqual(['loading-too-long']);
+    expect(findingsOf('vulnerability-scanner', { tests: exited(0, '94211 8\n') })).toEqual([]);
+  });
+
+  it('bans that nobody enforces are a warning', () => {
+    expect(
+      findingsOf('intrusion-prevention', {
+        bouncers: exited(0, 'null'),
+        machines: exited(0, '[{"machineId":"localhost"}]'),
+        capi: exited(0, ''),
+      }),
+    ).toEqual(['no-bouncer']);
+    expect(
+      findingsOf('intrusion-prevention', {
+        bouncers: exited(0, '[{"name":"firewall"}]'),
+        machines: exited(0, '[{"machineId":"localhost"}]'),
+        capi: exited(0, ''),
+      }),
+    ).toEqual([]);
+  });
+
+  it('half an unseal is worth a word (R59)', () => {
+    const entry = entryOf('secrets-manager-path');
+    const seal = sealed({ progress: 1 });
+    expect(findingsOf('secrets-manager-path', { seal })).toEqual(['sealed', 'unsealing-under-way']);
+    const check = entry.checks.find(({ id }) => id === 'unsealing-under-way');
+    const { answer: _, ...facts } = factsOf(entry, { answer: silent, calls: { seal } });
+    expect(fillTemplate(check?.message ?? '', facts)).toBe('Somebody is unsealing: 1 of 3 shares are given.');
+    expect(findingsOf('secrets-manager-path', { seal: sealed({ sealed: false, t: 1, n: 1 }) })).toEqual([
+      'not-the-stated-threshold',
+      'single-key',
+    ]);
+  });
+});

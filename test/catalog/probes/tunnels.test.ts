@@ -1,0 +1,288 @@
+import { describe, expect, it } from 'vitest';
+import { answered, exited, findingsOf, garbage, opened, running, silent, table, versions } from './answers.ts';
+
+const json = (value: unknown) => answered(200, JSON.stringify(value));
+const down = { state: 'restarting', health: '', uptime: 0 };
+const process = (state: string) => json({ state, health: '', exitCode: 0, restarts: 0 });
+
+const node = (state: string, self: object = { Online: true, TailscaleIPs: ['100.64.0.7'] }, more: object = {}) =>
+  exited(0, JSON.stringify({ Version: '1.88.3-t0b9a4d6c1', BackendState: state, Health: [], Self: self, ...more }));
+
+table('mesh-client', [
+  ['in the mesh', { answer: node('Running') }, 'in the mesh', 'good', /100\.64\.0\.7/],
+  ['in the mesh, no address told', { answer: node('Running', { Online: true, TailscaleIPs: null }) }, 'in the mesh', 'good', /a node/],
+  ['control server away', { answer: node('Running', { Online: false }) }, 'control server away', 'warn'],
+  ['just up', { answer: node('Running', { Online: false }), age: 20 }, 'connecting', 'busy'],
+  ['key expired', { answer: node('Running', { Online: true, Expired: true }) }, 'key expired', 'bad'],
+  ['connecting', { answer: node('Starting') }, 'connecting', 'busy'],
+  ['refused', { answer: node('NeedsLogin') }, 'not logged in', 'bad', /pre-auth key/],
+  ['to be approved', { answer: node('NeedsMachineAuth') }, 'waits for approval', 'warn'],
+  ['switched off', { answer: node('Stopped') }, 'switched off', 'warn'],
+  ['program away', { answer: exited(1, 'failed to connect to local tailscaled') }, 'not running', 'bad'],
+  ['program starting', { answer: exited(1, 'failed to connect to local tailscaled'), age: 5 }, 'starting', 'busy'],
+  ['garbage', { answer: exited(0, 'hello') }, undefined],
+  ['may not be asked', { answer: silent }, undefined],
+]);
+
+table('tunnel-agent', [
+  ['connected', { answer: exited(0, '') }, 'connected', 'good'],
+  ['refused', { answer: exited(1, '') }, 'not connected', 'bad', /51820/],
+  ['just up', { answer: exited(1, ''), age: 10 }, 'connecting', 'busy'],
+  ['no such program', { answer: exited(127, 'not found') }, 'cannot be told', 'unknown'],
+  ['may not be asked', { answer: silent }, undefined],
+]);
+
+const healthy = json({ message: 'Healthy' });
+
+table('tunnel-server-self-hosted', [
+  [
+    'healthy',
+    { answer: healthy, calls: { inside: exited(0, '{"message":"Healthy"}') }, services: { pangolin: running } },
+    'healthy',
+    'good',
+  ],
+  ['server away', { answer: answered(502, 'Bad Gateway'), services: { pangolin: down } }, 'server away', 'bad', /config\.yml/],
+  ['entry away', { answer: silent, services: { traefik: down } }, 'entry away', 'bad'],
+  ['tunnels away', { answer: healthy, services: { gerbil: down } }, 'tunnels away', 'bad'],
+  ['server not reached', { answer: answered(502, 'Bad Gateway') }, 'server not reached', 'bad'],
+  ['an entry of its own', { answer: answered(404, 'not found'), calls: { inside: exited(0, '') } }, 'healthy, other entry', 'warn'],
+  ['another path', { answer: answered(404, 'not found') }, 'up, other path', 'warn'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const wantsToken = answered(401, '{"message":"no valid authentication provided","code":401}');
+const page = answered(200, '<html><title>NetBird</title></html>');
+
+table('mesh-vpn-platform', [
+  ['ready', { answer: wantsToken, calls: { signalling: opened, page } }, 'ready', 'good'],
+  ['signalling closed', { answer: wantsToken, calls: { signalling: silent, page } }, 'signalling away', 'bad', /10000/],
+  ['signalling down', { answer: wantsToken, calls: { signalling: opened }, services: { signal: down } }, 'signalling away', 'bad'],
+  ['relay down', { answer: wantsToken, calls: { signalling: opened }, services: { turn: down } }, 'relay away', 'warn'],
+  ['dashboard down', { answer: wantsToken, calls: { signalling: opened, page: answered(502, '') } }, 'dashboard away', 'warn'],
+  ['management down', { answer: answered(502, ''), services: { management: down } }, 'management away', 'bad', /OIDC/],
+  ['management not reached', { answer: answered(502, '') }, 'management not reached', 'bad', /OIDC/],
+  ['entry down', { answer: silent, services: { entry: down } }, 'entry away', 'bad'],
+  ['first certificate', { answer: silent, age: 150 }, 'starting', 'busy', /certificate/],
+  ['garbage', { answer: garbage, calls: { signalling: opened } }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+table('enterprise-vpn', [
+  ['ready', { answer: answered(200, ''), services: { mongo: running } }, 'ready', 'good'],
+  ['out of touch', { answer: answered(504, '') }, 'database away', 'bad'],
+  ['database down', { answer: silent, services: { mongo: down } }, 'database away', 'bad', /restarting/],
+  ['database unhealthy', { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } }, 'database away', 'bad'],
+  ['set-up page', { answer: answered(302, '', { location: '/setup' }) }, 'up, redirects', 'warn'],
+  ['refused', { answer: answered(401, '') }, 'up, login needed', 'good'],
+  ['failing', { answer: answered(500, '') }, 'failing', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const portal = answered(200, '<html><title>Firezone</title></html>');
+
+table('zero-trust-gateway', [
+  ['ready', { answer: portal, calls: { inside: exited(0, '5: wg-firezone:') }, services: { db: running } }, 'ready', 'good'],
+  ['may not look inside', { answer: portal, calls: { inside: silent } }, 'ready', 'good'],
+  ['no interface', { answer: portal, calls: { inside: exited(1, 'Device "wg-firezone" does not exist.') } }, 'no tunnel', 'bad'],
+  ['migrating', { answer: answered(502, ''), age: 40 }, 'starting', 'busy'],
+  ['portal away', { answer: answered(502, '') }, 'portal away', 'bad'],
+  ['entry away', { answer: silent, services: { entry: down } }, 'entry away', 'warn'],
+  ['database away', { answer: answered(502, ''), services: { db: down } }, 'database away', 'bad'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const front = answered(200, '<html><title>ztncui</title></html>');
+const zerotier = (online: boolean) => exited(0, JSON.stringify({ address: '8056c2e21c', online, version: '1.14.2' }));
+
+table('network-controller', [
+  ['online', { answer: front, calls: { info: zerotier(true) } }, 'online', 'good', /8056c2e21c/],
+  ['offline', { answer: front, calls: { info: zerotier(false) } }, 'offline', 'bad'],
+  ['may not look inside', { answer: front, calls: { info: silent } }, 'pages answer', 'good'],
+  ['controller away', { answer: front, calls: { info: exited(1, 'connection failed') } }, 'controller away', 'bad'],
+  ['pages wait', { answer: answered(502, ''), age: 20 }, 'starting', 'busy'],
+  ['pages away', { answer: answered(502, '') }, 'pages away', 'warn'],
+  ['proxy away', { answer: silent, services: { web: down } }, 'pages away', 'warn'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+table('openvpn-server', [
+  ['ready', { answer: process('running'), calls: { interface: exited(0, '3: tun0:') } }, 'ready', 'good'],
+  ['setting up', { answer: process('created'), services: { setup: running } }, 'setting up', 'busy'],
+  ['just up', { answer: process('running'), calls: { interface: exited(1, '') }, age: 5 }, 'starting', 'busy'],
+  ['no interface', { answer: process('running'), calls: { interface: exited(1, 'does not exist') } }, 'no tunnel', 'bad'],
+  ['may not look inside', { answer: process('running'), calls: { interface: silent } }, 'running', 'unknown'],
+  ['keeps ending', { answer: process('restarting') }, 'keeps ending', 'bad', /tun/],
+  ['stopped', { answer: process('exited') }, 'stopped', 'idle'],
+  ['garbage', { answer: answered(200, '[]') }, undefined],
+  ['silent', { answer: silent }, undefined],
+]);
+
+const sockets = (port: number) => exited(0, `udp        0      0 :::${port}                 :::*\n`);
+
+table('quic-proxy', [
+  ['listening', { answer: process('running'), calls: { listening: sockets(443) } }, 'listening', 'good'],
+  ['elsewhere', { answer: process('running'), calls: { listening: sockets(8443) } }, 'not listening', 'bad'],
+  ['just up', { answer: process('running'), calls: { listening: exited(0, '') }, age: 5 }, 'starting', 'busy'],
+  ['may not look inside', { answer: process('running'), calls: { listening: silent } }, 'running', 'unknown'],
+  ['keeps ending', { answer: process('restarting') }, 'keeps ending', 'bad', /certificate/],
+  ['stopped', { answer: process('exited') }, 'stopped', 'idle'],
+  ['garbage', { answer: answered(200, '[]') }, undefined],
+  ['silent', { answer: silent }, undefined],
+]);
+
+const config = (...engines: object[]) => json({ version: '2026.11.3+abc', engines });
+
+table('search-meta-engine', [
+  ['ready', { answer: answered(200, 'OK'), calls: { config: config({ name: 'wikipedia', enabled: true }) } }, 'ready', 'good'],
+  ['no engines', { answer: answered(200, 'OK'), calls: { config: config({ name: 'bing', enabled: false }) } }, 'no engines', 'warn'],
+  ['settings not told', { answer: answered(200, 'OK'), calls: { config: silent } }, 'ready', 'good'],
+  ['held back', { answer: answered(429, 'Too Many Requests') }, 'held back', 'warn'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+const records = (...states: string[]) =>
+  json({
+    records: states.map((status) => ({ domain: 'example.org', status, message: 'no IP change for 2h' })),
+    last_success_ip: '192.0.2.4',
+  });
+const older = answered(404, '404 page not found');
+
+table('dynamic-dns', [
+  ['up to date', { answer: records('up to date', 'success'), calls: { health: exited(0, '') } }, 'up to date', 'good', /192\.0\.2\.4/],
+  ['failed', { answer: records('success', 'failure') }, 'update failed', 'bad', /no IP change/],
+  ['no records', { answer: records() }, 'no records', 'warn'],
+  ['updating', { answer: records('updating') }, 'updating', 'busy'],
+  [
+    'names lead elsewhere',
+    { answer: records('success'), calls: { health: exited(1, 'lookup IP addresses ...') } },
+    'not up to date',
+    'bad',
+  ],
+  ['an older release', { answer: older, calls: { health: exited(0, '') } }, 'up to date', 'good'],
+  ['an older release, not looked into', { answer: older, calls: { health: silent } }, 'page answers', 'unknown'],
+  ['settings wrong', { answer: silent, services: { updater: down } }, 'settings wrong', 'bad'],
+  ['refused', { answer: answered(401, '') }, 'up, login needed', 'good'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+]);
+
+versions([
+  ['mesh-client', { answer: node('Running') }, '1.88.3'],
+  ['mesh-client', { answer: exited(1, 'x') }, ''],
+  ['tunnel-agent', { answer: exited(0, ''), calls: { program: exited(0, 'Newt version 1.13.0\n') } }, '1.13.0'],
+  ['tunnel-agent', { answer: exited(0, ''), calls: { program: silent } }, ''],
+  ['enterprise-vpn', { answer: answered(200, ''), calls: { program: exited(0, 'pritunl v1.32.4400.99\n') } }, '1.32.4400.99'],
+  ['enterprise-vpn', { answer: answered(200, ''), calls: { program: exited(1, 'v') } }, ''],
+  ['network-controller', { answer: front, calls: { info: zerotier(true) } }, '1.14.2'],
+  [
+    'openvpn-server',
+    { answer: process('running'), calls: { program: exited(1, 'OpenVPN 2.4.9 x86_64-alpine-linux-musl [SSL (OpenSSL)]') } },
+    '2.4.9',
+  ],
+  ['openvpn-server', { answer: process('running'), calls: { program: exited(127, 'not found') } }, ''],
+  ['quic-proxy', { answer: process('running'), calls: { program: exited(0, 'logo\n\nVersion:\tv2.6.2\nBuildDate:\t2025\n') } }, 'v2.6.2'],
+  ['search-meta-engine', { answer: answered(200, 'OK'), calls: { config: config() } }, '2026.11.3+abc'],
+]);
+
+describe('checks', () => {
+  const at = (name: string, exposure: 'loopback' | 'lan' | 'public') => ({ ports: [{ name, exposure, published: true }] });
+
+  it('nothing is found where nothing answers', () => {
+    for (const id of ['mesh-client', 'tunnel-agent', 'tunnel-server-self-hosted', 'mesh-vpn-platform', 'enterprise-vpn', 'dynamic-dns'])
+      expect(findingsOf(id, {}), id).toEqual([]);
+    for (const id of ['zero-trust-gateway', 'network-controller', 'openvpn-server', 'quic-proxy', 'search-meta-engine'])
+      expect(findingsOf(id, {}), id).toEqual([]);
+  });
+
+  it('a node of the mesh that is refused, complains, or is told a plain address', () => {
+    const env = (server: string) => ({ env: { TS_EXTRA_ARGS: `--login-server=${server}` } });
+    expect(findingsOf('mesh-client', { status: node('NeedsLogin') })).toEqual(['not-logged-in']);
+    expect(findingsOf('mesh-client', { status: node('Running', {}, { Health: ['no DERP'] }) })).toEqual(['complains']);
+    expect(findingsOf('mesh-client', { status: node('Running', {}, { Health: null }) }, env('https://mesh.example.org'))).toEqual([]);
+    expect(findingsOf('mesh-client', {}, env('http://mesh.example.org'))).toEqual(['login-server-plain']);
+  });
+
+  it('a tunnel agent whose secret goes over the network readable (R9)', () => {
+    expect(findingsOf('tunnel-agent', {}, { env: { PANGOLIN_ENDPOINT: 'http://tunnel.example.org' } })).toEqual(['plain-server-address']);
+    expect(findingsOf('tunnel-agent', {}, { env: { PANGOLIN_ENDPOINT: 'https://tunnel.example.org' } })).toEqual([]);
+  });
+
+  it('what stands in the configuration of the tunnel server', () => {
+    const found = (text: string) => findingsOf('tunnel-server-self-hosted', { configuration: answered(0, text) });
+    const sound = 'server:\n  external_port: 3000\n  internal_port: 3001\nflags:\n  disable_signup_without_invite: true\n';
+    expect(found(sound)).toEqual([]);
+    expect(found(sound.replace('true', 'false'))).toEqual(['signup-open']);
+    expect(found(sound.replace('server:\n', 'server:\n  secret: "abc"\n'))).toEqual(['secret-in-file']);
+    expect(found(sound.replace('3000', '443'))).toEqual(['ports-moved']);
+  });
+
+  it('an issuer that does not belong to the discovery address, or is asked without https', () => {
+    const env = (issuer: string, endpoint = 'https://id.example.org/.well-known/openid-configuration') => ({
+      env: { NETBIRD_AUTH_AUTHORITY: issuer, NETBIRD_AUTH_OIDC_CONFIGURATION_ENDPOINT: endpoint },
+    });
+    expect(findingsOf('mesh-vpn-platform', {}, env('https://id.example.org'))).toEqual([]);
+    expect(findingsOf('mesh-vpn-platform', {}, env('https://other.example.org'))).toEqual(['issuer-differs']);
+    expect(findingsOf('mesh-vpn-platform', {}, env('http://id.lan', 'http://id.lan/.well-known/openid-configuration'))).toEqual([
+      'provider-plain',
+    ]);
+  });
+
+  it('pages that the internet reaches', () => {
+    expect(findingsOf('enterprise-vpn', {}, at('https', 'public'))).toEqual(['page-public']);
+    expect(findingsOf('enterprise-vpn', {}, at('https', 'lan'))).toEqual([]);
+    expect(findingsOf('zero-trust-gateway', {}, at('https', 'public'))).toEqual(['end-of-life']);
+    expect(findingsOf('zero-trust-gateway', {}, at('https', 'loopback'))).toEqual([]);
+    const settings = (text: string) => ({ settings: answered(0, `search:\n  formats:\n    - json\nserver:\n${text}`) });
+    expect(findingsOf('search-meta-engine', settings('  limiter: false\n'), at('web', 'public'))).toEqual(['public-without-limiter']);
+    expect(findingsOf('search-meta-engine', settings('  limiter: true\n'), at('web', 'public'))).toEqual([]);
+    expect(findingsOf('search-meta-engine', settings('  limiter: false\n'), at('web', 'loopback'))).toEqual([]);
+  });
+
+  it('tunnels that nobody can reach', () => {
+    const closed = ['wireguard', 'openvpn'].map((name) => ({ name, exposure: 'loopback' as const, published: false }));
+    expect(findingsOf('enterprise-vpn', {}, { ports: closed })).toEqual(['tunnels-unpublished']);
+    expect(
+      findingsOf('enterprise-vpn', {}, { ports: [...closed.slice(1), { name: 'wireguard', exposure: 'lan', published: true }] }),
+    ).toEqual([]);
+    expect(findingsOf('zero-trust-gateway', { inside: exited(1, 'does not exist') })).toEqual(['no-interface']);
+    expect(findingsOf('zero-trust-gateway', { inside: exited(0, 'wg-firezone') })).toEqual([]);
+    expect(findingsOf('openvpn-server', { interface: exited(1, 'does not exist') })).toEqual(['no-interface']);
+    expect(findingsOf('openvpn-server', { interface: exited(1, 'does not exist') }, { age: 10 })).toEqual([]);
+    expect(findingsOf('network-controller', { info: zerotier(false) })).toEqual(['offline']);
+    expect(findingsOf('network-controller', { info: zerotier(true) })).toEqual([]);
+  });
+
+  it('an address of the portal that cookies are not for', () => {
+    expect(findingsOf('zero-trust-gateway', {}, { env: { EXTERNAL_URL: 'http://vpn.lan:4443' } })).toEqual(['address-plain']);
+    expect(findingsOf('zero-trust-gateway', {}, { env: { EXTERNAL_URL: 'https://vpn.lan:4443' } })).toEqual([]);
+  });
+
+  it('a QUIC proxy that does not start, or has a password in its file (R2)', () => {
+    expect(findingsOf('quic-proxy', { process: process('restarting') })).toEqual(['keeps-ending']);
+    expect(findingsOf('quic-proxy', { process: process('running'), configuration: answered(0, 'listen: ":443"\n') })).toEqual([]);
+    expect(findingsOf('quic-proxy', { configuration: answered(0, 'listen: ":443"\nauth:\n  password: x\n') })).toEqual([
+      'password-in-file',
+    ]);
+  });
+
+  it('a search engine that programs cannot ask, or with the key of the examples', () => {
+    const found = (text: string) => findingsOf('search-meta-engine', { settings: answered(0, text) });
+    expect(found('search:\n  formats:\n    - html\n')).toEqual(['no-json']);
+    expect(found('search:\n  formats: [html, json]\n')).toEqual([]);
+    expect(found('search:\n  formats:\n    - json\nserver:\n  secret_key: ultrasecretkey\n')).toEqual(['example-key']);
+  });
+
+  it('dynamic DNS that fails, or asks too often', () => {
+    expect(findingsOf('dynamic-dns', { records: records('failure') })).toEqual(['update-failed']);
+    expect(findingsOf('dynamic-dns', { records: records('success') }, { env: { PERIOD: '5m' } })).toEqual([]);
+    expect(findingsOf('dynamic-dns', {}, { env: { PERIOD: '30s' } })).toEqual(['asks-too-often']);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { answered, exited, findingsOf, garbage, running, silent, table, versions } from './answers.ts';
+
+const pass = answered(200, '{"status":"pass"}', { 'content-type': 'application/health+json' });
+
+table('mesh-control-server', [
+  ['pass', { answer: pass, calls: { page: answered(200, '{"status":"OK"}') }, services: { ui: running } }, 'healthy', 'good'],
+  ['fail', { answer: answered(500, '{"status":"fail"}') }, 'failing', 'bad', /database/],
+  [
+    'web page cannot reach it',
+    { answer: pass, calls: { page: answered(500, '{"status":"ERROR"}') }, services: { ui: running } },
+    'web page degraded',
+    'warn',
+  ],
+  [
+    'web page in a loop',
+    { answer: pass, calls: { page: silent }, services: { ui: { state: 'restarting', health: 'none', uptime: 0 } } },
+    'web page away',
+    'warn',
+  ],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent and young', { answer: silent, age: 2 }, 'starting', 'busy'],
+]);
+
+const asks = (requiresPassword: boolean) => answered(200, JSON.stringify({ requiresPassword, authenticated: !requiresPassword }));
+
+table('tunnel-server-ui', [
+  ['healthy', { answer: asks(true) }, 'healthy', 'good'],
+  ['no password', { answer: asks(false) }, 'no password', 'bad', /can read the keys of all clients/],
+  ['release 15', { answer: answered(401, '{"statusCode":401,"statusMessage":"Not authenticated"}') }, 'up, login needed', 'good'],
+  ['busy', { answer: answered(503, '') }, 'busy', 'warn'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent and young', { answer: silent, age: 5 }, 'starting', 'busy'],
+]);
+
+const wantsKey = answered(401, 'Unauthorized\n');
+
+table('vpn-client-gateway', [
+  ['tunnel up', { answer: wantsKey, calls: { tunnel: exited(0, '') } }, 'tunnel up', 'good'],
+  [
+    'tunnel down',
+    { answer: wantsKey, calls: { tunnel: exited(1, 'dialing: i/o timeout') } },
+    'tunnel down',
+    'bad',
+    /nothing that is routed through it gets out/,
+  ],
+  ['connecting', { answer: wantsKey, calls: { tunnel: exited(1, 'dialing') }, age: 20 }, 'connecting', 'busy'],
+  [
+    'read-only, the container knows',
+    { answer: wantsKey, calls: { tunnel: silent }, services: { gluetun: { ...running, health: 'unhealthy' } } },
+    'tunnel down',
+    'bad',
+  ],
+  [
+    'read-only, with a key (R34)',
+    { answer: wantsKey, calls: { tunnel: silent }, services: { gluetun: running } },
+    'up, key needed',
+    'good',
+  ],
+  ['open control server', { answer: answered(200, '{"status":"running"}'), calls: { tunnel: silent } }, 'up', 'good'],
+  [
+    'control server away, container well',
+    { answer: silent, calls: { tunnel: silent }, services: { gluetun: running } },
+    'tunnel up',
+    'good',
+  ],
+  ['silent', { answer: silent, calls: { tunnel: silent } }, 'not answering', 'bad'],
+  ['young', { answer: silent, calls: { tunnel: silent }, age: 10 }, 'starting', 'busy'],
+  ['garbage', { answer: garbage, calls: { tunnel: silent } }, 'strange answer', 'warn'],
+]);
+
+table('overlay-mesh', [
+  ['in order', { answer: exited(0, '') }, 'in the mesh', 'good'],
+  ['expired', { answer: exited(1, 'nebula certificate for this host is expired') }, 'certificate expired', 'bad'],
+  [
+    'without certificates',
+    { answer: exited(1, 'Failed to load PKI: open /etc/nebula/host.crt: no such file or directory') },
+    'configuration wrong',
+    'bad',
+  ],
+  ['read-only', { answer: silent }, undefined],
+  ['young', { answer: silent, age: 3 }, 'starting', 'busy'],
+]);
+
+table('outbound-tunnel', [
+  ['connected', { answer: exited(0, '') }, 'connected', 'good'],
+  ['not connected', { answer: exited(1, 'http://127.0.0.1:20241/ready endpoint returned status code 503') }, 'not connected', 'bad'],
+  ['young', { answer: exited(1, ''), age: 5 }, 'connecting', 'busy'],
+  [
+    'rules wrong (R24)',
+    { answer: exited(1, ''), calls: { rules: exited(1, 'Validation failed: The last ingress rule must match all URLs') } },
+    'rules wrong',
+    'bad',
+  ],
+  ['a release that cannot be asked', { answer: exited(3, "No help topic for 'ready'") }, 'running', 'unknown'],
+  ['read-only', { answer: silent }, undefined],
+]);
+
+versions([
+  ['mesh-control-server', { answer: pass, calls: { version: answered(200, '{"version":"v0.29.2","commit":"x"}') } }, 'v0.29.2'],
+  ['mesh-control-server', { answer: pass, calls: { version: answered(404, '404 page not found') } }, ''],
+  ['tunnel-server-ui', { answer: asks(true), calls: { release: answered(200, '13') } }, '13'],
+  ['overlay-mesh', { answer: exited(0, ''), calls: { version: exited(0, 'Version: 1.9.5\n') } }, '1.9.5'],
+  [
+    'outbound-tunnel',
+    { answer: exited(0, ''), calls: { program: exited(0, 'cloudflared version 2026.9.0 (built 2026-09-08-1200 UTC)') } },
+    '2026.9.0',
+  ],
+]);
+
+describe('checks', () => {
+  it('a mesh without a policy is worth a word, and so is an address that its base domain hides (R62)', () => {
+    const policy = exited(1, 'Error: loading ACL policy: rpc error: code = Unknown desc = loading ACL from database: acl policy not found');
+    expect(findingsOf('mesh-control-server', { policy })).toEqual(['no-policy']);
+    expect(findingsOf('mesh-control-server', { policy: exited(0, '{"acls":[]}') })).toEqual([]);
+    const env = { HEADSCALE_SERVER_URL: 'https://head.example.org', HEADSCALE_DNS_BASE_DOMAIN: 'example.org' };
+    expect(findingsOf('mesh-control-server', {}, { env })).toEqual(['base-domain-in-server-url']);
+    expect(findingsOf('mesh-control-server', {}, { env: { ...env, HEADSCALE_DNS_BASE_DOMAIN: 'mesh.internal' } })).toEqual([]);
+  });
+
+  it('a tunnel without an MTU, or with too large a one, is named (R77)', () => {
+    expect(findingsOf('tunnel-server-ui', { session: asks(true) }, { env: { WG_MTU: '1500' } })).toContain('tunnel-mtu');
+    expect(findingsOf('tunnel-server-ui', { session: asks(true) }, { env: { WG_HOST: 'vpn.example.net' } })).toContain('no-mtu');
+    expect(findingsOf('tunnel-server-ui', { session: asks(true) }, { env: { WG_MTU: '1420' } })).toEqual([]);
+  });
+
+  it('a control server that wants no key is named', () => {
+    expect(findingsOf('vpn-client-gateway', { status: answered(200, '{"status":"running"}') })).toEqual(['control-open']);
+    expect(findingsOf('vpn-client-gateway', { status: wantsKey })).toEqual([]);
+  });
+
+  it('a web page beyond this machine is named (R8)', () => {
+    const ports = [{ name: 'web', exposure: 'lan' as const, published: true }];
+    expect(findingsOf('tunnel-server-ui', { session: asks(true) }, { env: { WG_MTU: '1420' }, ports })).toEqual([
+      'web-wider-than-loopback',
+    ]);
+  });
+});

@@ -1,0 +1,400 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { toldProblems } from '../../source/products/config-check.ts';
+import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
+import { findServer } from './real-server.ts';
+
+// Configuration files of the catalog before the programs that read them: made of answers they are taken, and a broken one's line is understood.
+
+type Settings = Readonly<Record<string, string>>;
+
+const folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', ...(process.env['PATH'] ?? '').split(':')];
+
+/** Where a program of Debian is, or why it is not here. */
+function find(name: string, fromPackage: string): { program: string; missing?: string } {
+  const program = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  if (program !== undefined) return { program };
+  if (process.env['QUARTERDECK_REQUIRE_REAL'] === '1') throw new Error(`${name} is not installed: .ci/install does`);
+  return { program: name, missing: `no ${name}: apt-get install ${fromPackage}` };
+}
+
+let catalog: CatalogFiles;
+let folder: string;
+beforeAll(async () => {
+  catalog = await catalogFiles();
+  folder = await mkdtemp(join(tmpdir(), 'qd-config-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let count = 0;
+/** The files of a component in a folder of their own; paths inside of its container lead there. */
+async function deliver(
+  id: string,
+  settings: Settings,
+  {
+    places = {},
+    made = {},
+    change = (text: string) => text,
+  }: { places?: Settings; made?: Settings; change?: (text: string) => string } = {},
+) {
+  const place = join(folder, `${id}-${++count}`);
+  const main = catalog.entries.get(id)?.configFile?.path ?? '';
+  const here = (text: string) =>
+    Object.entries(places).reduce(
+      (changed, [inside, path]) => changed.replaceAll(inside, path.startsWith('/') ? path : join(place, path)),
+      text,
+    );
+  for (const [path, text] of Object.entries(catalog.files(id, settings))) {
+    await mkdir(dirname(join(place, path)), { recursive: true });
+    await writeFile(join(place, path), here(path === main ? change(text) : text));
+  }
+  for (const [path, text] of Object.entries(made)) await writeFile(join(place, path), text);
+  return { place, file: join(place, main), here };
+}
+
+interface Asked {
+  status: number | null;
+  output: string;
+}
+
+function ask(program: string, words: readonly string[], env: Settings = {}): Asked {
+  const { status, stdout, stderr } = spawnSync(program, words, {
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { PATH: folders.join(':'), HOME: folder, ...env },
+  });
+  return { status, output: `${stdout}\n${stderr}` };
+}
+
+const told = (id: string, { output }: Asked) => toldProblems(output, catalog.entries.get(id)?.configFile?.verify?.problem);
+const lineOf = (text: string, part: string) => text.slice(0, text.indexOf(part)).split('\n').length;
+
+interface Program {
+  /** Out of which package of Debian. */
+  program: string;
+  package: string;
+  id: string;
+  /** Folders of the container, and where they are here. */
+  places?: Settings;
+  env?: Settings;
+  /** What the product makes at its start. */
+  made?: Settings;
+  /** What this machine does not have. */
+  adapt?: (text: string) => string;
+  settings: readonly Settings[];
+  /** What is replaced by what; what it says of it, and whether it tells the line. */
+  broken: readonly { from: string; to: string; says: RegExp; line?: boolean }[];
+}
+
+const programs: readonly Program[] = [
+  {
+    program: 'haproxy',
+    package: 'haproxy',
+    id: 'load-balancer',
+    places: { '/usr/local/etc/haproxy': 'files' },
+    env: { STATS_USER: 'admin', STATS_PASSWORD: 'x' },
+    settings: [
+      {},
+      { SERVERS: 'web1 127.0.0.1:8080; web2 127.0.0.1:8081 weight 5 backup', BALANCE: 'uri', MAXCONN: '100', TIMEOUT_CLIENT: '2m' },
+      { MODE: 'tcp', SERVERS: 'a 127.0.0.1:1;' },
+    ],
+    broken: [
+      { from: 'balance roundrobin', to: 'balance sometimes', says: /sometimes|balance/, line: true },
+      { from: 'option dontlognull', to: 'optoin dontlognull', says: /unknown keyword 'optoin'/, line: true },
+    ],
+  },
+  {
+    program: 'caddy',
+    package: 'caddy',
+    id: 'reverse-proxy',
+    places: { '/etc/caddy': 'files' },
+    settings: [{}],
+    broken: [{ from: '\trespond "There', to: '\trepsond "There', says: /unrecognized directive: repsond/, line: true }],
+  },
+  {
+    program: 'kea-dhcp4',
+    package: 'kea-dhcp4-server',
+    id: 'dhcp-server',
+    places: { '/etc/kea': 'files' },
+    settings: [
+      { DHCP_INTERFACE: 'lo', DHCP_SUBNET: '192.168.1.0/24', DHCP_POOLS: '192.168.1.100 - 192.168.1.199' },
+      {
+        DHCP_INTERFACE: 'lo',
+        DHCP_SUBNET: '10.0.0.0/8',
+        DHCP_POOLS: '10.1.0.0 - 10.1.0.99, 10.2.0.0/16',
+        ROUTER: '10.0.0.1',
+        DNS_SERVERS: '10.0.0.2, 10.0.0.3',
+        DOMAIN: 'home.lan',
+        RESERVATIONS: '52:54:00:12:34:56=10.0.0.10=nas, 52:54:00:12:34:57=10.0.0.11',
+        AUTHORITATIVE: 'true',
+        LOG_SEVERITY: 'DEBUG',
+      },
+    ],
+    broken: [
+      { from: '"valid-lifetime": 43200', to: '"valid-lifetime": "soon"', says: /syntax error/, line: true },
+      { from: '"192.168.1.100 - 192.168.1.199"', to: '"192.168.2.100 - 192.168.2.199"', says: /does not match the prefix/ },
+    ],
+  },
+  {
+    program: 'squid',
+    package: 'squid',
+    id: 'caching-proxy',
+    places: { '/etc/squid': 'files' },
+    settings: [
+      {},
+      {
+        ACL: 'home src 192.168.1.0/24; ads dstdom_regex \\.ads\\.',
+        HTTP_ACCESS: 'deny ads; allow home !ads; deny all',
+        CACHE_DIR: '200MB',
+        CACHE_MEM: '64 MB',
+      },
+    ],
+    broken: [
+      { from: 'http_access allow localnet', to: 'http_access allow guests', says: /http_access allow guests/, line: true },
+      { from: 'shutdown_lifetime', to: 'shutdown_livetime', says: /unrecognized/, line: true },
+    ],
+  },
+  {
+    program: 'unbound-checkconf',
+    package: 'unbound',
+    id: 'recursive-resolver',
+    places: { '/opt/unbound/etc/unbound': 'files/unbound' },
+    made: { 'files/unbound/var/root.key': '. IN DS 20326 8 2 E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D\n' },
+    adapt: (text) => text.replace('username: "_unbound"', 'username: ""'),
+    settings: [
+      {},
+      {
+        FORWARD_ADDR: '9.9.9.9@853#dns.quad9.net, 2620:fe::fe',
+        FORWARD_TLS: 'yes',
+        PRIVATE_DOMAIN: 'home.lan, example.lan',
+        ACCESS_CONTROL: '192.168.1.0/24, fd00::/8',
+        MSG_CACHE_SIZE: '1 GB',
+        NUM_THREADS: '4',
+      },
+    ],
+    broken: [
+      { from: 'harden-glue: yes', to: 'harden-gleu: yes', says: /unknown keyword/, line: true },
+      { from: 'access-control: 127.0.0.0/8 allow', to: 'access-control: 127.0.0.0/8 admit', says: /access control action/, line: true },
+      { from: 'private-address: 10.0.0.0/8', to: 'private-address: 10.0.0.0/80', says: /private-address|netblock|10\.0\.0\.0/ },
+    ],
+  },
+  {
+    program: 'pdns_server',
+    package: 'pdns-server pdns-backend-mysql',
+    id: 'authoritative-dns',
+    places: { '/etc/powerdns/pdns.d': '/tmp', '/etc/powerdns': 'files' },
+    settings: [{}, { ALLOW_AXFR: '192.168.1.0/24, fd00::/8', PRIMARY: 'true', SECONDARY: 'true', GMYSQL_DNSSEC: 'false', API: 'false' }],
+    broken: [
+      { from: 'version-string=', to: 'verison-string=', says: /Trying to set unknown setting 'verison-string'/ },
+      { from: 'include-dir=', to: 'include-dir=/nowhere', says: /nowhere/ },
+    ],
+  },
+];
+
+for (const {
+  id,
+  program: name,
+  package: fromPackage,
+  places = {},
+  env = {},
+  made = {},
+  adapt = (text: string) => text,
+  settings,
+  broken,
+} of programs) {
+  const { program, missing } = find(name, fromPackage);
+  describe.skipIf(missing)(`${id} before ${name}${missing ? ` (${missing})` : ''}`, () => {
+    const words = (here: (text: string) => string) => (catalog.entries.get(id)?.configFile?.verify?.argv ?? []).slice(1).map(here);
+
+    test('takes what is made of answers', async () => {
+      for (const answers of settings) {
+        const { here } = await deliver(id, answers, { places, made, change: adapt });
+        const asked = ask(program, words(here), env);
+        expect([answers, asked]).toEqual([answers, { status: 0, output: expect.any(String) }]);
+      }
+    });
+
+    test.each(broken)('names the line of $to', async ({ from, to, says, line }) => {
+      let changed = '';
+      const { here } = await deliver(id, settings[0] ?? {}, {
+        places,
+        made,
+        change: (text) => {
+          changed = adapt(text).replace(from, to);
+          expect(changed).not.toBe(adapt(text));
+          return changed;
+        },
+      });
+      const asked = ask(program, words(here), env);
+      expect(asked.status).not.toBe(0);
+      const found = told(id, asked);
+      expect(found).toContainEqual(
+        expect.objectContaining({ level: 'error', message: expect.stringMatching(says), ...(line && { line: lineOf(changed, to) }) }),
+      );
+    });
+  });
+}
+
+describe('ai-app-platform before nginx', () => {
+  const { program, missing } = find('nginx', 'nginx-light');
+  /** As the image does: its resolvers filled in, and inside of its own configuration. */
+  async function asked(change: (text: string) => string) {
+    const { place, file, here } = await deliver(
+      'ai-app-platform',
+      {},
+      { change: (text) => change(text).replace('${NGINX_LOCAL_RESOLVERS}', '127.0.0.1') },
+    );
+    await writeFile(
+      join(place, 'nginx.conf'),
+      here(
+        `pid ${place}/pid;\nerror_log stderr;\nevents {}\nhttp {\n  access_log off;\n  client_body_temp_path ${place}/b;\n  proxy_temp_path ${place}/p;\n  include ${file};\n}\n`,
+      ),
+    );
+    return ask(program, ['-t', '-p', place, '-c', join(place, 'nginx.conf')]);
+  }
+
+  test.skipIf(missing)(`takes what is delivered, and names the line of a mistake${missing ? ` (${missing})` : ''}`, async () => {
+    expect(await asked((text) => text)).toEqual({ status: 0, output: expect.stringContaining('successful') });
+    let text = '';
+    const found = told('ai-app-platform', await asked((whole) => (text = whole.replace('proxy_buffering off', 'proxy_bufering off'))));
+    expect(found).toContainEqual(
+      expect.objectContaining({ line: lineOf(text, 'proxy_bufering'), message: expect.stringMatching(/unknown directive/) }),
+    );
+  });
+});
+
+describe('the entries of VPN platforms before caddy', () => {
+  const { program, missing } = find('caddy', 'caddy');
+  test.skipIf(missing).each([
+    ['mesh-vpn-platform', { NETBIRD_DOMAIN: 'mesh.example.org' }],
+    ['zero-trust-gateway', { SITE_NAME: 'vpn.example.org' }],
+  ])(`%s is taken${missing ? ` (${missing})` : ''}`, async (id, env) => {
+    const place = join(folder, `${id}-entry`);
+    await mkdir(place);
+    const text = Object.entries(catalog.files(id, {})).find(([path]) => path === 'files/Caddyfile')?.[1] ?? '';
+    await writeFile(join(place, 'Caddyfile'), text);
+    expect(ask(program, ['validate', '--adapter', 'caddyfile', '--config', join(place, 'Caddyfile')], env)).toMatchObject({ status: 0 });
+  });
+});
+
+describe('overlay-mesh before nebula', () => {
+  const { program, missing } = find('nebula', 'nebula');
+  const { program: certificates } = find('nebula-cert', 'nebula');
+
+  test.skipIf(missing)(`takes what is made of answers, and names the line of a mistake${missing ? ` (${missing})` : ''}`, async () => {
+    const keys = join(folder, 'keys');
+    await mkdir(keys);
+    for (const words of [
+      ['ca', '-name', 'home', '-out-crt', 'ca.crt', '-out-key', 'ca.key'],
+      ['sign', '-name', 'host', '-ip', '10.1.0.1/24', '-out-crt', 'host.crt', '-out-key', 'host.key'],
+    ])
+      expect(spawnSync(certificates, words, { cwd: keys }).status).toBe(0);
+    const asked = async (settings: Settings, change = (text: string) => text) => {
+      const { place, file } = await deliver('overlay-mesh', settings, { places: { '/etc/nebula': 'files' }, change });
+      await cp(keys, join(place, 'files'), { recursive: true });
+      return ask(program, ['-test', '-config', file]);
+    };
+    const member = {
+      STATIC_HOST_MAP: '{"10.1.0.2": ["127.0.0.1:4242"]}',
+      AM_LIGHTHOUSE: 'false',
+      LIGHTHOUSE_HOSTS: '10.1.0.2',
+      FIREWALL_INBOUND: 'any/icmp/any, 22/tcp/laptop, 8000-8010/udp/any',
+    };
+    expect((await asked({})).status).toBe(0);
+    expect((await asked(member)).status).toBe(0);
+    let text = '';
+    const broken = await asked({}, (whole) => (text = whole.replace('level: info', 'level: {info')));
+    expect(broken.status).not.toBe(0);
+    const [first] = told('overlay-mesh', broken);
+    expect(first?.line).toBeGreaterThanOrEqual(lineOf(text, '{info'));
+    expect(first?.line).toBeLessThanOrEqual(lineOf(text, '{info') + 1);
+    const unread = await asked({ PKI_CA: '/etc/nebula/other "ca".crt' });
+    expect(unread.status).not.toBe(0);
+    expect(told('overlay-mesh', unread)).toContainEqual(expect.objectContaining({ message: expect.stringMatching(/other .*ca.*\.crt/) }));
+  });
+});
+
+describe('sso-portal before Authelia', () => {
+  const { program = '', missing } = findServer('authelia');
+  const needed = {
+    X_AUTHELIA_CONFIG_FILTERS: 'template',
+    AUTHELIA_IDENTITY_VALIDATION_RESET_PASSWORD_JWT_SECRET: 'x'.repeat(44),
+    AUTHELIA_SESSION_SECRET: 'x'.repeat(44),
+    AUTHELIA_STORAGE_ENCRYPTION_KEY: 'x'.repeat(64),
+    SESSION_DOMAIN: 'home.lan',
+    PORTAL_URL: 'https://auth.home.lan',
+  };
+  const answers = { SESSION_DOMAIN: 'home.lan', site: 'auth.home.lan' };
+  const deliverPortal = (change?: (text: string) => string) =>
+    deliver('sso-portal', answers, { places: { '/config': 'files' }, ...(change && { change }) });
+  const directory = {
+    LDAP_URL: 'ldap://directory:3890',
+    LDAP_BASE_DN: `o=O'Brien: "one" #2 {ü},dc=home`,
+    LDAP_USER: 'uid=admin',
+    LDAP_PASSWORD: `it's "a": #b`,
+    ACCESS_DOMAIN: '*.home.lan',
+    ACCESS_POLICY: 'one_factor',
+    STORAGE_POSTGRES_HOST: 'db',
+    STORAGE_POSTGRES_PASSWORD: `'#: "`,
+  };
+
+  test.skipIf(missing)(`takes it with a file of people, and with a directory${missing ? ` (${missing})` : ''}`, async () => {
+    const { file } = await deliverPortal();
+    for (const env of [needed, { ...needed, ...directory }])
+      expect(ask(program, ['config', 'validate', '--config', file], env)).toMatchObject({ status: 0 });
+  });
+
+  test.skipIf(missing)('a value stays a value, whatever it holds', async () => {
+    const { file } = await deliverPortal();
+    const { output } = ask(program, ['config', 'template', '--config', file], { ...needed, ...directory });
+    expect(parse(output.slice(output.indexOf('\nserver:')))).toMatchObject({
+      authentication_backend: { ldap: { address: directory.LDAP_URL, base_dn: directory.LDAP_BASE_DN, password: directory.LDAP_PASSWORD } },
+      access_control: { default_policy: 'deny', rules: [{ domain: '*.home.lan', policy: 'one_factor' }] },
+      storage: { postgres: { address: 'tcp://db:5432', password: directory.STORAGE_POSTGRES_PASSWORD } },
+    });
+  });
+
+  test.skipIf(missing)('says what it does not know, and where it cannot be read', async () => {
+    const unknown = await deliverPortal((text) => text.replace('  level: info', '  levle: info'));
+    const asked = ask(program, ['config', 'validate', '--config', unknown.file], needed);
+    expect(asked.status).not.toBe(0);
+    expect(told('sso-portal', asked)).toEqual([expect.objectContaining({ line: 1, message: 'configuration key not expected: log.levle' })]);
+    let text = '';
+    const unread = await deliverPortal((whole) => (text = whole.replace('theme: auto', 'theme: auto: x')));
+    expect(told('sso-portal', ask(program, ['config', 'validate', '--config', unread.file], needed))).toContainEqual(
+      expect.objectContaining({ line: lineOf(text, 'theme:'), message: expect.stringMatching(/mapping values are not allowed/) }),
+    );
+  });
+});
+
+describe('mesh-control-server before Headscale', () => {
+  const { program = '', missing } = findServer('headscale');
+  const places = { '/var/lib/headscale': 'data', '/var/run/headscale': 'run' };
+  async function asked(settings: Settings, change = (text: string) => text) {
+    const { place, file } = await deliver('mesh-control-server', settings, { places, change });
+    await mkdir(join(place, 'data'));
+    await symlink(place, join(place, 'run')).catch(() => undefined);
+    return ask(program, ['configtest', '--config', file]);
+  }
+
+  test.skipIf(missing)(`takes what is made of answers, and names the line of a mistake${missing ? ` (${missing})` : ''}`, async () => {
+    expect(await asked({})).toMatchObject({ status: 0 });
+    expect(await asked({ DNS_NAMESERVERS: '1.1.1.1, 2620:fe::fe' })).toMatchObject({ status: 0 });
+    let text = '';
+    const unread = await asked({}, (whole) => (text = whole.replace('  magic_dns: true', '  magic_dns: true: x')));
+    expect(unread.status).not.toBe(0);
+    expect(told('mesh-control-server', unread)).toContainEqual(
+      expect.objectContaining({ line: lineOf(text, 'magic_dns'), message: expect.stringMatching(/mapping values are not allowed/) }),
+    );
+    const refused = await asked({}, (whole) => whole.replace('server_url: http://', 'server_url: '));
+    expect(refused.status).not.toBe(0);
+    expect(told('mesh-control-server', refused)).toContainEqual(
+      expect.objectContaining({ message: expect.stringMatching(/server_url must start with/) }),
+    );
+  });
+});
