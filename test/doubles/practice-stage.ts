@@ -28,11 +28,11 @@ export class PracticeStage {
   operator = new OperatorDouble();
   readonly #home: string;
   readonly #ending: AbortController;
-  readonly #rehearsing: Deck;
+  /** Opened when something is rehearsed first: most tests never do, and a deck is half of what a stage costs. */
+  #rehearsing: Promise<Deck> | undefined;
 
-  private constructor(parts: { deck: Deck; rehearsing: Deck; access: PracticeAccess; home: string; ending: AbortController }) {
+  private constructor(parts: { deck: Deck; access: PracticeAccess; home: string; ending: AbortController }) {
     this.deck = parts.deck;
-    this.#rehearsing = parts.rehearsing;
     this.access = parts.access;
     this.#home = parts.home;
     this.#ending = parts.ending;
@@ -42,16 +42,14 @@ export class PracticeStage {
     const home = await mkdtemp(join(tmpdir(), 'qd-stage-'));
     const ending = new AbortController();
     const access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home));
-    const options = { readOnly: false, verbose: false, signal: ending.signal, practice: access };
-    const [deck, rehearsing] = await Promise.all([openDeck({ ...options, rehearsing: false }), openDeck({ ...options, rehearsing: true })]);
-    await Promise.all([deck, rehearsing].map((one) => one.fleet.settle(AbortSignal.timeout(20_000), { complete: true })));
-    return new PracticeStage({ deck, rehearsing, access, home, ending });
+    const deck = await openSettled(access, ending.signal, { rehearsing: false });
+    return new PracticeStage({ deck, access, home, ending });
   }
 
   async close(): Promise<void> {
     this.#ending.abort();
     await this.deck.close();
-    await this.#rehearsing.close();
+    await (await this.#rehearsing)?.close();
     // A run that a test has killed writes its last words when it is aborted: maybe into the folder that is being removed.
     await this.access.close().catch(() => undefined);
     // Sockets of what is ending come and go for a moment.
@@ -83,7 +81,8 @@ export class PracticeStage {
     input: { [Key in keyof FlowInput]?: FlowInput[Key] | undefined } = {},
     { operator = new OperatorDouble(), rehearse = false, ...how }: Running = {},
   ): Promise<FlowOutcome> {
-    const deck = rehearse ? this.#rehearsing : this.deck;
+    if (rehearse) this.#rehearsing ??= openSettled(this.access, this.#ending.signal, { rehearsing: true });
+    const deck = (rehearse && (await this.#rehearsing)) || this.deck;
     const flow = deck.flows.find(({ id }) => id === flowId);
     if (!flow) throw new Error(`no flow ${flowId}`);
     const entry = deck.catalog.get(component);
@@ -115,4 +114,10 @@ export class PracticeStage {
       ),
     );
   }
+}
+
+async function openSettled(practice: PracticeAccess, signal: AbortSignal, { rehearsing }: { rehearsing: boolean }): Promise<Deck> {
+  const deck = await openDeck({ readOnly: false, verbose: false, signal, practice, rehearsing });
+  await deck.fleet.settle(AbortSignal.timeout(20_000), { complete: true });
+  return deck;
 }
