@@ -1,91 +1,47 @@
-import { Resolver } from 'node:dns/promises';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, setStage, until } from './deploy-stage.ts';
-import { statusUntil } from './operator.ts';
+import { type DeployStage, until } from './deploy-stage.ts';
+import { form, layGround, ownAddress, page, type Row, resolved } from './deployed-rows.ts';
 import { describeReal } from './real-engines.ts';
-import { findServer, type ServerName } from './real-server.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
 import { findFreePort } from './stack.ts';
-import { asInTheCatalog, makeStandIn, type StandIn } from './stand-ins.ts';
-
-/** What one component's proof works with, once it is deployed. */
-interface Deployed {
-  stage: DeployStage;
-  /** Of a port's variable: `port('WEB_PORT')`. */
-  port(variable: string): number;
-  /** A verb that has to succeed; what it says. */
-  run(...args: string[]): Promise<string>;
-  /** A program in one of its containers; what that says. */
-  inside(service: string, ...argv: string[]): Promise<string>;
-  /** Waits for a word of its probe. */
-  word(expected: string): Promise<void>;
-}
-
-interface Row {
-  group: string;
-  id: string;
-  /** Variables of ports, each of which gets a free one; several with = between them get the same. */
-  ports: readonly string[];
-  answers?: () => Record<string, string>;
-  /** What its probe says after the deployment. */
-  word: string;
-  /** What has to be there before. */
-  before?: () => Promise<void>;
-  proof: (it: Deployed) => Promise<void>;
-  /** Where Debian has no such program. */
-  server?: { name: ServerName; image: (program: Buffer) => StandIn | Promise<StandIn> };
-}
+import { makeStandIn, type StandIn } from './stand-ins.ts';
 
 describeReal('docker', 'the catalog with real programs', (engine) => {
+  const ground = layGround(engine);
+  const { started } = ground;
   let stage: DeployStage;
   let folder: string;
-  /** The address that containers find this machine by. */
   let here: string;
   let server: Server;
   let serverPort: number;
   /** A pair of network interfaces, and what the second is in. */
   const cable = `qdc${process.pid % 100_000}`;
-  /** An address of this machine that nobody else has: some ports may not be others. */
-  const own = `127.77.${Math.floor(process.pid / 250) % 250}.${(process.pid % 250) + 1}`;
   const asked: string[] = [];
   let healthy = true;
 
   const sh = (script: string) => runOrThrow(['sh', '-ec', script]);
-  const resolved = async (name: string, port = 53, address = '127.0.0.1') => {
-    const resolver = new Resolver({ timeout: 1_000, tries: 3 });
-    resolver.setServers([`${address}:${port}`]);
-    return await resolver.resolve4(name);
-  };
-  const page = (port: number, path = '/', options: Parameters<typeof ask>[2] = {}) => ask(`http://127.0.0.1:${port}`, path, options);
-  const form = (fields: Record<string, string>): { method: string; headers: Record<string, string>; body: string } => {
-    const body = new URLSearchParams(fields).toString();
-    return {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': String(body.length) },
-      body,
-    };
-  };
-  const json = (value: unknown, headers: Record<string, string> = {}) => {
-    const body = JSON.stringify(value);
-    return { method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': String(body.length), ...headers }, body };
-  };
 
-  const ports = new Map<string, number>();
   const rows: Row[] = [
     {
       group: 'networking',
       id: 'load-balancer',
       ports: ['STATS_PORT'],
-      answers: () => ({ HTTP_BIND: own, HTTPS_BIND: own, SERVERS: `web1 ${here}:${serverPort}`, INTER: '1s', FALL: '1', RISE: '1' }),
+      answers: () => ({
+        HTTP_BIND: ownAddress,
+        HTTPS_BIND: ownAddress,
+        SERVERS: `web1 ${here}:${serverPort}`,
+        INTER: '1s',
+        FALL: '1',
+        RISE: '1',
+      }),
       word: 'balancing',
       proof: async ({ word }) => {
-        expect((await ask(`http://${own}`, '/through')).body).toBe('served /through');
+        expect((await ask(`http://${ownAddress}`, '/through')).body).toBe('served /through');
         healthy = false;
         await word('all servers down');
         healthy = true;
@@ -158,38 +114,6 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       },
     },
     {
-      group: 'networking',
-      id: 'dns-filter-second',
-      ports: ['WEB_PORT'],
-      answers: () => ({ DNS_BIND: own, DNS_UDP_BIND: own, DOT_BIND: own }),
-      server: {
-        name: 'adguardhome',
-        image: (program) => ({
-          name: 'docker.io/adguard/adguardhome',
-          tag: 'latest',
-          from: 'busybox:latest',
-          files: { 'opt/adguardhome/AdGuardHome': program },
-          changes: [
-            'WORKDIR /opt/adguardhome/work',
-            'ENTRYPOINT ["/opt/adguardhome/AdGuardHome"]',
-            'CMD ["--no-check-update","-c","/opt/adguardhome/conf/AdGuardHome.yaml","-w","/opt/adguardhome/work"]',
-          ],
-        }),
-      },
-      word: 'needs set-up',
-      proof: async ({ port, word }) => {
-        const listen = (number: number) => ({ ip: '0.0.0.0', port: number });
-        const account = { username: 'ada', password: 'correct horse' };
-        const made = await page(port('WEB_PORT'), '/control/install/configure', json({ web: listen(3000), dns: listen(53), ...account }));
-        expect(made.status, made.body).toBe(200);
-        await word('healthy');
-        const login = { Authorization: `Basic ${Buffer.from('ada:correct horse').toString('base64')}` };
-        const rewrite = json({ domain: 'nas.home.lan', answer: '192.0.2.9' }, login);
-        expect((await page(port('WEB_PORT'), '/control/rewrite/add', rewrite)).status).toBe(200);
-        expect(await resolved('nas.home.lan', 53, own)).toEqual(['192.0.2.9']);
-      },
-    },
-    {
       group: 'media',
       id: 'torrent-client',
       ports: ['WEB_PORT', 'PEER_PORT=PEER_UDP_PORT'],
@@ -244,7 +168,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       ports: ['TUNNEL_PORT'],
       // Without its certificates it does not start. They lie beside its configuration, which is not there yet.
       before: async () => {
-        const { run } = stages('overlay-mesh');
+        const { run } = ground.deployed('overlay-mesh');
         await mkdir(join(stage.stack, 'overlay-mesh', 'files'), { recursive: true });
         await run('overlay', 'ca', 'home', '--for', '365d', '--yes');
         await run('overlay', 'sign', 'lighthouse', '--ip', '10.231.0.1/24', '--install', '--yes');
@@ -253,92 +177,6 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       // Its own address in the tunnel, from inside it.
       proof: async ({ inside }) =>
         expect(await inside('nebula', 'ping', '-c', '1', '-w', '5', '10.231.0.1')).toContain('1 packets received'),
-    },
-    {
-      group: 'productivity',
-      id: 'object-storage',
-      ports: ['API_PORT', 'WEB_PORT'],
-      server: {
-        name: 'minio',
-        image: (program) => ({
-          name: 'docker.io/minio/minio',
-          tag: 'latest',
-          from: 'busybox:latest',
-          files: {
-            'usr/bin/minio': program,
-            // Of its client only what the health check asks.
-            'usr/bin/mc': '#!/bin/sh\nexec wget -q -O /dev/null http://127.0.0.1:9000/minio/health/ready\n',
-          },
-          changes: ['ENTRYPOINT ["minio"]', 'CMD ["minio"]'],
-        }),
-      },
-      word: 'healthy',
-      proof: async ({ port, inside }) => {
-        expect((await page(port('API_PORT'), '/bucket')).body).toContain('<Code>AccessDenied</Code>');
-        expect(await inside('minio', 'ls', '-A', '/data')).toContain('.minio.sys');
-      },
-    },
-    {
-      group: 'security',
-      id: 'sso-portal',
-      ports: ['WEB_PORT'],
-      answers: () => ({ SESSION_DOMAIN: 'example.com', PORTAL_URL: 'https://auth.example.com' }),
-      server: {
-        name: 'authelia',
-        image: (program) => ({
-          name: 'docker.io/authelia/authelia',
-          tag: 'latest',
-          from: 'busybox:latest',
-          files: { 'usr/bin/authelia': program },
-          changes: [
-            'WORKDIR /app',
-            'ENTRYPOINT ["authelia"]',
-            'CMD ["--config","/config/configuration.yml"]',
-            // Upstream's asks the same, less often.
-            'HEALTHCHECK --interval=1s CMD wget -q -O /dev/null http://127.0.0.1:9091/api/health',
-          ],
-        }),
-      },
-      word: 'healthy',
-      proof: async ({ port }) => {
-        const headers = { 'X-Original-Method': 'GET', 'X-Original-URL': 'https://app.example.com/', 'X-Forwarded-For': '192.0.2.1' };
-        expect((await page(port('WEB_PORT'), '/api/authz/auth-request', { headers })).status).toBe(401);
-      },
-    },
-    {
-      group: 'security',
-      id: 'internal-ca',
-      ports: ['API_PORT'],
-      answers: () => ({ DOCKER_STEPCA_INIT_NAME: 'Home', DOCKER_STEPCA_INIT_DNS_NAMES: 'localhost,ca.home.lan' }),
-      server: {
-        name: 'step-ca',
-        image: async (program) => ({
-          name: 'docker.io/smallstep/step-ca',
-          tag: 'latest',
-          from: 'busybox:latest',
-          files: {
-            'usr/local/bin/step-ca': program,
-            'usr/local/bin/step': await readFile(join(dirname(findServer('step-ca').program ?? ''), 'step')),
-            'entrypoint.sh': stepStart,
-          },
-          changes: [
-            'ENV STEPPATH=/home/step',
-            'WORKDIR /home/step',
-            'ENTRYPOINT ["/entrypoint.sh"]',
-            'HEALTHCHECK --interval=1s CMD step ca health',
-          ],
-        }),
-      },
-      word: 'healthy',
-      proof: async ({ port, inside }) => {
-        const roots = await runOrThrow(['curl', '-sfk', `https://127.0.0.1:${port('API_PORT')}/roots.pem`]);
-        expect(roots.trim()).toBe(await inside('ca', 'cat', '/home/step/certs/root_ca.crt'));
-        // A certificate of its own: who trusts that root is let in by it.
-        const file = join(folder, 'root.crt');
-        await writeFile(file, roots);
-        const asked = ['curl', '-sf', '--cacert', file, '--resolve', `ca.home.lan:${port('API_PORT')}:127.0.0.1`];
-        expect(await runOrThrow([...asked, `https://ca.home.lan:${port('API_PORT')}/health`])).toContain('"ok"');
-      },
     },
     {
       group: 'productivity',
@@ -403,41 +241,8 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
     },
   ];
 
-  const started = async (config: object) => {
-    const headers = { 'Content-Type': 'application/json' };
-    const made = await ask(engine, '/containers/create', { method: 'POST', headers, body: JSON.stringify(config) });
-    const { Id } = JSON.parse(made.body) as { Id: string };
-    await ask(engine, `/containers/${Id}/start`, { method: 'POST' });
-    return {
-      log: async () => (await ask(engine, `/containers/${Id}/logs?stdout=1&stderr=1`)).body,
-      end: async () => void (await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE' })),
-    };
-  };
-
-  const stages = (id: string): Deployed => ({
-    stage,
-    port: (variable) => ports.get(`${id}/${variable}`) ?? expect.fail(`no ${variable}`),
-    run: async (...args) => {
-      const { code, stdout, stderr } = await stage.operator.run(args);
-      expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0);
-      return stdout;
-    },
-    inside: async (service, ...argv) => {
-      const { code, stdout, stderr } = await stage.operator.run(['exec', id, '--service', service, '--', ...argv]);
-      expect(code, `${argv.join(' ')}: ${stdout}${stderr}`).toBe(0);
-      return stdout.trim();
-    },
-    word: async (expected) => void (await statusUntil(stage.operator, id, ({ word }) => word === expected)),
-  });
-
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'qd-catalog-'));
-    await runOrThrow([
-      ...['curl', '-sf', '--max-time', '200', '--unix-socket', engine.socket, '-X', 'POST', '-H', 'Content-Type: application/x-tar'],
-      ...['-T', join(inject('composeFolder'), 'catalog.tar'), 'http://engine/images/load'],
-    ]);
-    const bridge = JSON.parse((await ask(engine, '/networks/bridge')).body) as { IPAM: { Config: { Gateway?: string; Subnet: string }[] } };
-    here = bridge.IPAM.Config[0]?.Gateway ?? bridge.IPAM.Config[0]?.Subnet.replace(/\.\d+\/\d+$/, '.1') ?? '';
+    ({ stage, folder, here } = ground);
     serverPort = await findFreePort();
     server = createServer(({ url = '' }, answer) => {
       asked.push(url);
@@ -445,53 +250,16 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       answer.end(`served ${url}`);
     });
     await new Promise<void>((resolve) => server.listen(serverPort, '0.0.0.0', resolve));
-    stage = await setStage(engine);
   });
   afterAll(async () => {
-    await stage?.leave();
     server?.closeAllConnections();
     server?.close();
     await runProgram(['ip', 'link', 'del', `${cable}a`]);
     await runProgram(['ip', 'netns', 'del', cable]);
-    await rm(folder, { recursive: true, force: true });
   });
 
-  const remove = (id: string) => stages(id).run('remove', id, '--data', id, '--yes');
-
-  for (const { group, id, ports: names, answers, word, before, proof, server: built } of rows) {
-    const missing = built && findServer(built.name).missing;
-    it.skipIf(missing)(
-      `${id} is deployed, found ${word}, proved and removed${missing ? ` (${missing})` : ''}`,
-      { timeout: 300_000 },
-      async () => {
-        if (built) await makeStandIn(engine, await built.image(await readFile(findServer(built.name).program ?? '')));
-        await before?.();
-        await stage.catalog(await oftenAsked(group, id));
-        const values: Record<string, string> = { ...answers?.() };
-        for (const same of names) {
-          const port = await findFreePort();
-          for (const name of same.split('=')) {
-            ports.set(`${id}/${name}`, port);
-            values[name] = String(port);
-          }
-        }
-        const it = stages(id);
-        const deploy = ['deploy', id, ...Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${value}`]), '--yes'];
-        await it.run(...deploy);
-        await it.word(word);
-        await proof(it);
-        await remove(id);
-      },
-    );
-  }
+  ground.prove(rows);
 });
-
-/** The component as the catalog has it, but that the engine looks every second whether it is well: that is what a deployment waits for. */
-async function oftenAsked(group: string, id: string): Promise<Record<string, string>> {
-  const files = await asInTheCatalog(group, id);
-  const compose = `${id}/compose.yaml`;
-  return { ...files, [compose]: (files[compose] ?? '').replaceAll(/interval: \d+s/g, 'interval: 1s') };
-}
 
 /** The admin page of the name server, as far as it tells that it is there; nobody can make an account. */
 const adminPage: StandIn = {
@@ -501,15 +269,3 @@ const adminPage: StandIn = {
   files: { 'www/ping': 'ok\n' },
   changes: ['CMD ["httpd","-f","-p","80","-h","/www"]'],
 };
-
-/** What the upstream image does at its first start, for the answers that it is given here. */
-const stepStart = `#!/bin/sh
-set -eu
-if [ ! -s "$STEPPATH/config/ca.json" ]; then
-  mkdir -p "$STEPPATH/secrets"
-  head -c 30 /dev/urandom | base64 >"$STEPPATH/secrets/password"
-  step ca init --deployment-type standalone --name "$DOCKER_STEPCA_INIT_NAME" --dns "$DOCKER_STEPCA_INIT_DNS_NAMES" --provisioner admin \\
-    --password-file "$STEPPATH/secrets/password" --provisioner-password-file "$STEPPATH/secrets/password" --address "\${DOCKER_STEPCA_INIT_ADDRESS:-:9000}"
-fi
-exec step-ca --password-file "$STEPPATH/secrets/password" "$STEPPATH/config/ca.json"
-`;

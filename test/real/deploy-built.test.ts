@@ -1,0 +1,149 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
+import { json, layGround, ownAddress, page, type Row, resolved } from './deployed-rows.ts';
+import { describeReal } from './real-engines.ts';
+import { runOrThrow } from './scripts.ts';
+
+// Components whose program Debian does not have: those that `test/real/servers` built are deployed.
+
+describeReal('docker', 'the catalog with programs built for it', (engine) => {
+  const ground = layGround(engine);
+  const rows: Row[] = [
+    {
+      group: 'networking',
+      id: 'dns-filter-second',
+      ports: ['WEB_PORT'],
+      answers: () => ({ DNS_BIND: ownAddress, DNS_UDP_BIND: ownAddress, DOT_BIND: ownAddress }),
+      server: {
+        name: 'adguardhome',
+        image: async (program) => ({
+          name: 'docker.io/adguard/adguardhome',
+          tag: 'latest',
+          from: 'busybox:latest',
+          files: { 'opt/adguardhome/AdGuardHome': await readFile(program) },
+          changes: [
+            'WORKDIR /opt/adguardhome/work',
+            'ENTRYPOINT ["/opt/adguardhome/AdGuardHome"]',
+            'CMD ["--no-check-update","-c","/opt/adguardhome/conf/AdGuardHome.yaml","-w","/opt/adguardhome/work"]',
+          ],
+        }),
+      },
+      word: 'needs set-up',
+      proof: async ({ port, word }) => {
+        const listen = (number: number) => ({ ip: '0.0.0.0', port: number });
+        const account = { username: 'ada', password: 'correct horse' };
+        const made = await page(port('WEB_PORT'), '/control/install/configure', json({ web: listen(3000), dns: listen(53), ...account }));
+        expect(made.status, made.body).toBe(200);
+        await word('healthy');
+        const login = { Authorization: `Basic ${Buffer.from('ada:correct horse').toString('base64')}` };
+        const rewrite = json({ domain: 'nas.home.lan', answer: '192.0.2.9' }, login);
+        expect((await page(port('WEB_PORT'), '/control/rewrite/add', rewrite)).status).toBe(200);
+        expect(await resolved('nas.home.lan', 53, ownAddress)).toEqual(['192.0.2.9']);
+      },
+    },
+
+    {
+      group: 'productivity',
+      id: 'object-storage',
+      ports: ['API_PORT', 'WEB_PORT'],
+      server: {
+        name: 'minio',
+        image: async (program) => ({
+          name: 'docker.io/minio/minio',
+          tag: 'latest',
+          from: 'busybox:latest',
+          files: {
+            'usr/bin/minio': await readFile(program),
+            // Of its client only what the health check asks.
+            'usr/bin/mc': '#!/bin/sh\nexec wget -q -O /dev/null http://127.0.0.1:9000/minio/health/ready\n',
+          },
+          changes: ['ENTRYPOINT ["minio"]', 'CMD ["minio"]'],
+        }),
+      },
+      word: 'healthy',
+      proof: async ({ port, inside }) => {
+        expect((await page(port('API_PORT'), '/bucket')).body).toContain('<Code>AccessDenied</Code>');
+        expect(await inside('minio', 'ls', '-A', '/data')).toContain('.minio.sys');
+      },
+    },
+
+    {
+      group: 'security',
+      id: 'sso-portal',
+      ports: ['WEB_PORT'],
+      answers: () => ({ SESSION_DOMAIN: 'example.com', PORTAL_URL: 'https://auth.example.com' }),
+      server: {
+        name: 'authelia',
+        image: async (program) => ({
+          name: 'docker.io/authelia/authelia',
+          tag: 'latest',
+          from: 'busybox:latest',
+          files: { 'usr/bin/authelia': await readFile(program) },
+          changes: [
+            'WORKDIR /app',
+            'ENTRYPOINT ["authelia"]',
+            'CMD ["--config","/config/configuration.yml"]',
+            // Upstream's asks the same, less often.
+            'HEALTHCHECK --interval=1s CMD wget -q -O /dev/null http://127.0.0.1:9091/api/health',
+          ],
+        }),
+      },
+      word: 'healthy',
+      proof: async ({ port }) => {
+        const headers = { 'X-Original-Method': 'GET', 'X-Original-URL': 'https://app.example.com/', 'X-Forwarded-For': '192.0.2.1' };
+        expect((await page(port('WEB_PORT'), '/api/authz/auth-request', { headers })).status).toBe(401);
+      },
+    },
+
+    {
+      group: 'security',
+      id: 'internal-ca',
+      ports: ['API_PORT'],
+      answers: () => ({ DOCKER_STEPCA_INIT_NAME: 'Home', DOCKER_STEPCA_INIT_DNS_NAMES: 'localhost,ca.home.lan' }),
+      server: {
+        name: 'step-ca',
+        image: async (program) => ({
+          name: 'docker.io/smallstep/step-ca',
+          tag: 'latest',
+          from: 'busybox:latest',
+          files: {
+            'usr/local/bin/step-ca': await readFile(program),
+            'usr/local/bin/step': await readFile(join(dirname(program), 'step')),
+            'entrypoint.sh': stepStart,
+          },
+          changes: [
+            'ENV STEPPATH=/home/step',
+            'WORKDIR /home/step',
+            'ENTRYPOINT ["/entrypoint.sh"]',
+            'HEALTHCHECK --interval=1s CMD step ca health',
+          ],
+        }),
+      },
+      word: 'healthy',
+      proof: async ({ port, inside }) => {
+        const roots = await runOrThrow(['curl', '-sfk', `https://127.0.0.1:${port('API_PORT')}/roots.pem`]);
+        expect(roots.trim()).toBe(await inside('ca', 'cat', '/home/step/certs/root_ca.crt'));
+        // A certificate of its own: who trusts that root is let in by it.
+        const file = join(ground.folder, 'root.crt');
+        await writeFile(file, roots);
+        const asked = ['curl', '-sf', '--cacert', file, '--resolve', `ca.home.lan:${port('API_PORT')}:127.0.0.1`];
+        expect(await runOrThrow([...asked, `https://ca.home.lan:${port('API_PORT')}/health`])).toContain('"ok"');
+      },
+    },
+  ];
+
+  ground.prove(rows);
+});
+
+/** What the upstream image does at its first start, for the answers that it is given here. */
+const stepStart = `#!/bin/sh
+set -eu
+if [ ! -s "$STEPPATH/config/ca.json" ]; then
+  mkdir -p "$STEPPATH/secrets"
+  head -c 30 /dev/urandom | base64 >"$STEPPATH/secrets/password"
+  step ca init --deployment-type standalone --name "$DOCKER_STEPCA_INIT_NAME" --dns "$DOCKER_STEPCA_INIT_DNS_NAMES" --provisioner admin \\
+    --password-file "$STEPPATH/secrets/password" --provisioner-password-file "$STEPPATH/secrets/password" --address "\${DOCKER_STEPCA_INIT_ADDRESS:-:9000}"
+fi
+exec step-ca --password-file "$STEPPATH/secrets/password" "$STEPPATH/config/ca.json"
+`;
