@@ -53,6 +53,15 @@ describe('what components give to each other', () => {
     expect((await load({ notes, runtime })).found).toContain(expected);
   });
 
+  it('files that it needs to start lie where its main service looks', async () => {
+    const wanted = (file: string) => `beforeStart:\n  - {id: keys, files: [${file}], message: It wants a key., remedy: Make one.}\n`;
+    expect((await load({ notes: wanted('/data/key') })).found).toEqual([]);
+    expect((await load({ notes: wanted('/etc/key') })).found).toEqual([
+      'beforeStart[0].files[0]: Nothing that the main service mounts has "/etc/key" in it.',
+    ]);
+    expect((await load({ notes: wanted('RUNTIME_UR') })).found).toEqual(['beforeStart[0].files[0]: There is no field "RUNTIME_UR".']);
+  });
+
   it('a service on the host network cannot join', async () => {
     const notesCompose = soundCompose.replace('    depends_on: [db]\n', '    network_mode: host\n');
     const { found } = await load({ notes: uses.replace('}]', ', services: [app]}]'), runtime: provides, notesCompose });

@@ -78,6 +78,22 @@ export function* checkSite({ component }: Draft): Generator<RuleFinding> {
   if (site.portal !== undefined && !fields.includes(site.portal)) yield unknown(['site', 'portal'], 'field', site.portal, fields);
 }
 
+/** Files that have to be there before it starts: where the main service would look for them. */
+export function* checkBeforeStart({ component, compose }: Draft): Generator<RuleFinding> {
+  const main = Object.entries(component.services).find(([, service]) => service.main)?.[0];
+  const targets = compose?.services.get(main ?? '')?.mounts.map(({ target }) => target) ?? [];
+  const names = component.fields.map(({ name }) => name);
+  for (const [index, { files }] of component.beforeStart.entries()) {
+    for (const [at, file] of files.entries()) {
+      const path = ['beforeStart', index, 'files', at];
+      if (!file.startsWith('/')) {
+        if (!names.includes(file)) yield unknown(path, 'field', file, names);
+      } else if (!targets.some((target) => file.startsWith(`${target}/`)))
+        yield inComponent(path, `Nothing that the main service mounts has "${file}" in it.`, 'Name a file below one of its mounts.');
+    }
+  }
+}
+
 /** R14: `localhost` inside a container is the container itself. */
 export function* checkReach({ component, compose }: Draft): Generator<RuleFinding> {
   const remedy = 'Use the name of a service, or say reach: browser where people follow the address, reach: listen where nobody does.';

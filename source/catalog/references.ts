@@ -12,7 +12,7 @@ import {
   unknown,
   variableOf,
 } from './draft.ts';
-import { checkExchange, checkReach, checkSite, checkSpeaks } from './exchange-references.ts';
+import { checkBeforeStart, checkExchange, checkReach, checkSite, checkSpeaks } from './exchange-references.ts';
 import { checkExpressions } from './expression-references.ts';
 import { placeholdersIn } from './placeholders.ts';
 import type { ComponentCall } from './schema.ts';
@@ -31,6 +31,7 @@ export const referenceRules: readonly LintRule[] = [
   { id: 'exchange', check: checkExchange },
   { id: 'site', check: checkSite },
   { id: 'speaks', check: checkSpeaks },
+  { id: 'before-start', check: checkBeforeStart },
   { id: 'R14', check: checkReach },
 ];
 

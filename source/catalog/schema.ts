@@ -514,6 +514,23 @@ export const componentSchema = z.strictObject({
     .array(z.strictObject({ condition: z.string(), outcome: z.string(), check: z.string().optional(), line: line.optional() }))
     .default([]),
   events: z.array(z.string()).default([]),
+  /** Files that no catalog can deliver, and without which it does not start: nothing is started before they are there. */
+  beforeStart: z
+    .array(
+      z.strictObject({
+        id: name,
+        /** As the main service sees them: absolute paths below a mounted folder, or names of fields whose values are such paths. */
+        files: z.array(z.string().min(1)).min(1),
+        message: z.string(),
+        remedy: z.string(),
+        /** The procedure that makes them, by the id of its flow (`source/flows/`), with options of its verb. */
+        flow: z
+          .strictObject({ id: name, title: z.string(), options: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}) })
+          .optional(),
+        source: source.optional(),
+      }),
+    )
+    .default([]),
   firstRun: z
     .array(
       z.strictObject({

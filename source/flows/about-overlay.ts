@@ -31,7 +31,7 @@ export const overlaySignAbout: FlowAbout = {
     subnets: { meaning: 'networks behind it, with commas', value: 'LIST' },
     for: { meaning: "how long it is good; without it as long as the authority's", value: 'DURATION' },
     out: { meaning: 'write ca.crt, NAME.crt and NAME.key into this folder of this machine, the key for its owner alone', value: 'FOLDER' },
-    install: { meaning: 'put them where the overlay mesh of this host finds them' },
+    install: { meaning: 'put them where the overlay mesh of this host finds them, deployed or not yet' },
   },
 };
 

@@ -1,11 +1,14 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import { openSession } from '../session/open-session.ts';
 import { JsonSink } from '../terminal/shown-text.ts';
 import { UnattendedOperator } from '../terminal/unattended-operator.ts';
+import { flows } from './registry.ts';
 import { waitUntilHealthy } from './wait-until-healthy.ts';
 
 // Components take their time to start, in practice too.
@@ -140,6 +143,44 @@ describe('what is done', () => {
     expect(await stage.text('llm-proxy/.env')).toContain('http://host.docker.internal:11500');
     expect((await stage.record('llm-proxy')).run).toBe((await stage.record('model-runtime')).run);
   });
+});
+
+const noNebula = ['/usr/bin', '/usr/local/bin', '/bin'].some((folder) => existsSync(join(folder, 'nebula-cert')))
+  ? undefined
+  : 'no nebula-cert: apt install nebula';
+
+test.skipIf(noNebula)(
+  `what it cannot start without is made on the way, or nothing is started${noNebula ? ` (${noNebula})` : ''}`,
+  async () => {
+    await expect(stage.run('deploy', 'overlay-mesh', {}, { operator: nobody(true) })).rejects.toMatchObject({
+      code: 'refused.preflight',
+      message: expect.stringMatching(/does not start without the certificates/),
+    });
+    expect(await stage.containers('overlay-mesh')).toEqual({});
+    const operator = new OperatorDouble();
+    // Nobody plays that program in practice: what follows is proved with the real one.
+    operator.takes = { 'plan-1': ['remedy:before-start:certificates'], 'plan-2': ['cancel'] };
+    operator.answers = { mesh: ['home mesh'], name: ['lighthouse'], ip: ['10.231.0.1/24'], groups: [''] };
+    await expect(stage.run('deploy', 'overlay-mesh', {}, { operator })).rejects.toMatchObject({ code: 'interrupted.cancelled' });
+    expect(operator.reviews.map(({ findings }) => findings.filter(({ level }) => level === 'blocking').map(({ id }) => id))).toEqual([
+      ['before-start:certificates'],
+      [],
+    ]);
+    expect(await stage.text('overlay-mesh/files/host.crt')).toMatch(/^-----BEGIN NEBULA CERTIFICATE/);
+    const { mode } = await stat(join(stage.stackFolder, 'overlay-mesh/files/host.key'));
+    expect(mode & 0o777).toBe(0o600);
+    expect((await stat(join(stage.stackFolder, 'overlay-mesh'))).mode & 0o777).toBe(0o700);
+  },
+);
+
+test('every procedure that the catalog names for what has to be there first is one', async () => {
+  const { entries } = await wholeCatalog();
+  for (const { flow } of entries.flatMap(({ beforeStart }) => beforeStart)) {
+    if (!flow) continue;
+    const found = flows.find((one) => one.id === flow.id);
+    expect(found?.about, flow.id).toBe('host');
+    for (const option of Object.keys(flow.options)) expect(Object.keys(found?.flags ?? {}), flow.id).toContain(option);
+  }
 });
 
 test('one that does not become healthy is told with the end of its log', async () => {

@@ -138,6 +138,14 @@ async function remedy(
     session.show({ kind: 'text', text: outcome.message });
     return undefined;
   }
+  if (what.kind === 'flow') {
+    const { flows } = await import('./registry.ts');
+    const flow = flows.find(({ id }) => id === what.flow);
+    if (!flow) throw new Fault({ code: 'failed.remedy', message: `There is no procedure ${what.flow}.`, remedy: finding.advice });
+    const outcome = await flow.run(session, { place: facts.place, words: [], options: what.options }, world);
+    session.show({ kind: 'text', text: outcome.message });
+    return undefined;
+  }
   const { argv } = what;
   const outcome = await session.act({
     id: `${within}remedy ${finding.id}`,

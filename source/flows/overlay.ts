@@ -121,9 +121,12 @@ export const overlaySign: Flow = {
             for (const { name, text, mode } of files(wanted.name))
               await localFiles.write(grant, join(out, name), Buffer.from(`${text}\n`), { mode });
           }
-          if (installed !== undefined)
+          if (installed !== undefined) {
+            await installed.host.files.makeFolder(grant, installed.own, { mode: 0o700 });
+            await installed.host.files.makeFolder(grant, installed.folder, { mode: 0o755 });
             for (const { name, text, mode } of files('host'))
               await installed.host.files.write(grant, posix.join(installed.folder, name), Buffer.from(`${text}\n`), { mode });
+          }
           // Last: what stands in the book was brought where it belongs.
           await book.add(grant, {
             name: wanted.name,
@@ -144,7 +147,7 @@ export const overlaySign: Flow = {
     if (!made) return { message: `Rehearsed: ${wanted.name} was not signed.` };
     const next =
       installed !== undefined
-        ? ` It is in ${cleanLine(installed.folder)}: restart ${component} to put it in force.`
+        ? ` It is in ${cleanLine(installed.folder)}: ${installed.deployed ? `restart ${component} to put it in force` : `quarterdeck deploy ${component} finds it there`}.`
         : out !== undefined
           ? ` It is in ${cleanLine(out)}: carry it to the node, then remove it here.`
           : ' Its key is in the vault alone; --out or --install bring it to the node.';
@@ -184,7 +187,7 @@ async function askWhere(
     help: 'The key rests in the vault besides. Nothing is signed before this is answered.',
     choices: [
       { value: 'folder', label: 'Into a folder of this machine', detail: 'to be carried to the node' },
-      { value: 'install', label: `Into ${component} of ${place}`, detail: 'where it is deployed' },
+      { value: 'install', label: `Into ${component} of ${place}`, detail: 'deployed there already, or next' },
       { value: 'vault', label: 'Into the vault alone' },
     ],
   });
@@ -199,17 +202,16 @@ async function askWhere(
   return { out: out.trim(), install: false };
 }
 
-/** Where the mesh of this host has its files. */
-async function installFolder(session: Session, { place }: FlowInput, world: FlowWorld): Promise<{ host: Host; folder: string }> {
+/** Where the mesh of this host has its files, or will have them. */
+async function installFolder(
+  session: Session,
+  { place }: FlowInput,
+  world: FlowWorld,
+): Promise<{ host: Host; own: string; folder: string; deployed: boolean }> {
   const host = world.hostOf(place);
-  const folder = posix.join(await world.stackFolderOf(place, session.signal), component, 'files');
-  const facts = await host.files.facts(folder, session.signal);
-  if (facts?.kind === 'folder') return { host, folder };
-  throw new Fault({
-    code: 'refused.notDeployed',
-    message: `${component} is not deployed on ${place}: ${cleanLine(folder)} is missing.`,
-    remedy: `Deploy it first (quarterdeck deploy ${component}), or take --out FOLDER.`,
-  });
+  const own = posix.join(await world.stackFolderOf(place, session.signal), component);
+  const deployed = (await host.files.facts(posix.join(own, 'compose.yaml'), session.signal)) !== undefined;
+  return { host, own, folder: posix.join(own, 'files'), deployed };
 }
 
 function ended({ authority }: OverlayMesh): Fault {

@@ -13,8 +13,9 @@ export interface Finding {
   remedy?: Remedy;
 }
 
-/** `set` changes the answers and plans anew; `run` is a program on the host, shown before it runs; `deploy` goes to another component first. */
+/** `set` changes the answers and plans anew; `run` is a program on the host, shown before it runs; `deploy` goes to another component first; `flow` runs another procedure, which asks what it has to know. */
 export type Remedy =
   | { kind: 'set'; label: string; values: Readonly<Record<string, string>>; site?: string }
   | { kind: 'run'; label: string; argv: readonly string[] }
-  | { kind: 'deploy'; label: string; component: string };
+  | { kind: 'deploy'; label: string; component: string }
+  | { kind: 'flow'; label: string; flow: string; options: Readonly<Record<string, string | boolean>> };

@@ -154,6 +154,40 @@ describe('downloads and library (R27)', () => {
   });
 });
 
+describe('files that nobody delivers', () => {
+  const overlay = () => {
+    const one = stage('overlay-mesh');
+    one.devices['/dev/net/tun'] = 5;
+    return one;
+  };
+  const own = '/srv/stack/overlay-mesh/files';
+
+  it('hold a first deployment back until they lie there, and one key makes them', async () => {
+    const one = overlay();
+    expect(await one.finding('before-start:certificates')).toMatchObject({
+      level: 'blocking',
+      message: expect.stringMatching(new RegExp(`Missing: ${own}/ca.crt, ${own}/host.crt, ${own}/host.key\\.$`)),
+      remedy: { kind: 'flow', flow: 'overlay-sign', options: { install: true } },
+    });
+    for (const name of ['ca.crt', 'host.crt', 'host.key']) one.devices[`${own}/${name}`] = 1;
+    expect(await one.told()).toEqual([]);
+  });
+
+  it('are looked for where the settings and the compose file have them', async () => {
+    const one = overlay();
+    one.compose('services:\n  nebula:\n    image: x\n    volumes: ["/etc/mesh:/etc/nebula", "pki:/etc/nebula/pki"]\n');
+    // Nobody looks into a volume of the engine from here.
+    one.values = { PKI_CA: '/etc/nebula/pki/ca.crt', PKI_CERT: '/etc/nebula/nas.crt' };
+    expect((await one.finding('before-start:certificates'))?.message).toMatch(/Missing: \/etc\/mesh\/nas\.crt, \/etc\/mesh\/host\.key\.$/);
+  });
+
+  it('do not hold back a change of what is deployed', async () => {
+    const one = overlay();
+    one.plan = { kind: 'change' };
+    expect(await one.told()).toEqual(['warning before-start:certificates']);
+  });
+});
+
 describe('the name of the site', () => {
   it.each([
     ['192.168.1.5 STREAM nas.lan\n', []],

@@ -2,11 +2,15 @@ import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Finding } from './finding.ts';
-import { type PreflightCheck, type PreflightContext, warning } from './preflight-context.ts';
+import { valueInForce } from './networks.ts';
+import { blocking, type PreflightCheck, type PreflightContext, warning } from './preflight-context.ts';
 import { type Project, type ProjectService, readProject } from './preflight-project.ts';
 
 /** What lies where on the host. */
-export const storageChecks: readonly PreflightCheck[] = [{ id: 'storage', what: 'Folders of downloads and libraries', run: checkStorage }];
+export const storageChecks: readonly PreflightCheck[] = [
+  { id: 'storage', what: 'Folders of downloads and libraries', run: checkStorage },
+  { id: 'before-start', what: 'Files that it needs to start', run: checkBeforeStart },
+];
 
 interface Place {
   component: string;
@@ -100,4 +104,36 @@ async function deviceOf(context: PreflightContext, { mount, component }: Place, 
     message: `Nobody tells on which filesystem ${cleanLine(path || stackFolder)} is.`,
     remedy: 'Compare the folders with df on the host.',
   });
+}
+
+/** What nobody has made yet. Below a volume of the engine nobody can look from here. */
+async function checkBeforeStart({ entry, project, plan, values, host, signal }: PreflightContext): Promise<Finding[]> {
+  const main = entry.services.find((service) => service.main)?.name;
+  const mounts = project.services.find(({ name }) => name === main)?.mounts ?? [];
+  const onHost = (file: string): string[] => {
+    const inside = file.startsWith('/') ? file : valueInForce(entry, file, values);
+    const [mount] = mounts
+      .filter(({ target }) => inside.startsWith(`${target}/`))
+      .toSorted((one, other) => other.target.length - one.target.length);
+    return mount?.host === undefined ? [] : [`${mount.host}${inside.slice(mount.target.length)}`];
+  };
+  const findings = await Promise.all(
+    entry.beforeStart.map(async ({ id, files, message, remedy, flow }): Promise<Finding[]> => {
+      const paths = files.flatMap(onHost);
+      const there = await Promise.all(paths.map((path) => limited(signal, 900, (limit) => host.files.facts(path, limit))));
+      const missing = paths.filter((_, index) => there[index] === undefined).map(cleanLine);
+      if (missing.length === 0) return [];
+      // What runs already may have them where nobody looks.
+      const finding = plan.kind === 'deploy' ? blocking : warning;
+      return [
+        finding(
+          `before-start:${id}`,
+          `${message} Missing: ${missing.join(', ')}.`,
+          remedy,
+          flow && { remedy: { kind: 'flow', label: flow.title, flow: flow.id, options: flow.options } },
+        ),
+      ];
+    }),
+  );
+  return findings.flat();
 }

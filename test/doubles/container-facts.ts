@@ -94,6 +94,7 @@ export function catalogEntry(
     objects: [],
     errors: [],
     events: [],
+    beforeStart: [],
     firstRun: [],
     backup: [],
     dependsOn: [],

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -166,10 +166,14 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       group: 'vpn',
       id: 'overlay-mesh',
       ports: ['TUNNEL_PORT'],
-      // Without its certificates it does not start. They lie beside its configuration, which is not there yet.
+      // Without its certificates nothing is started.
       before: async () => {
         const { run } = ground.deployed('overlay-mesh');
-        await mkdir(join(stage.stack, 'overlay-mesh', 'files'), { recursive: true });
+        const refused = await stage.operator.run(['deploy', 'overlay-mesh', '--yes']);
+        expect(refused.code, refused.stdout).not.toBe(0);
+        expect(refused.stderr.replaceAll(/\s+/g, ' ')).toMatch(
+          /does not start without the certificates of this node\..* quarterdeck overlay sign NAME --install/,
+        );
         await run('overlay', 'ca', 'home', '--for', '365d', '--yes');
         await run('overlay', 'sign', 'lighthouse', '--ip', '10.231.0.1/24', '--install', '--yes');
       },
