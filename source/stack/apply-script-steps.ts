@@ -5,6 +5,7 @@ import type { ScriptOptions } from './apply-script.ts';
 import { plainName, shellCommand, shellWord, stackPath, variableName } from './apply-shell.ts';
 import { secretFilesOf } from './compose-editor.ts';
 import type { FileChange, Plan } from './model.ts';
+import { readServices } from './service-changes.ts';
 
 /** How often a program in a container is tried that this run has only just started. */
 const triesWhenNew = 10;
@@ -148,6 +149,8 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
     lines.push(`qd_make_secrets && qd_files_${index} || return 1`);
     if (anew) lines.push(`qd_before_=$(qd_containers ${project})`);
   }
+  const leaving = podman ? [] : leavingServices(plan, options);
+  if (leaving.length > 0) lines.push(`${compose('qd_bare', ['rm', '-s', '-f', ...leaving])} || return`);
   lines.push(compose('qd_secrets', up), 'qd_status=$?');
   if (anew) {
     // What ends and is started again all the time slips through between its stop and its rm; podman-compose then goes on with what is there.
@@ -166,6 +169,15 @@ fi`,
   const restarted = plan.services.filter(({ change }) => change === 'restart').map(({ name }) => name);
   if (restarted.length > 0) lines.push(`${compose('qd_bare', ['restart', ...restarted])} || return`);
   return lines;
+}
+
+/** Services whose profile is no longer asked for: compose calls them neither its own nor left over. */
+function leavingServices({ component, services }: Plan, { mode, composeTexts }: ScriptOptions): string[] {
+  const change = mode === 'apply' ? 'remove' : 'create';
+  const optional = readServices(composeTexts[component] ?? '');
+  return services
+    .filter((service) => service.change === change && optional[service.name]?.['profiles'] !== undefined)
+    .map(({ name }) => name);
 }
 
 /** podman-compose 1.0 says that all is well whatever happened, and leaves services that are no longer in the file. */

@@ -1,4 +1,4 @@
-import { type Document, isMap, isScalar, isSeq, parseDocument, type YAMLMap } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, parseDocument, visit, type YAMLMap } from 'yaml';
 import { interpolate, readInterpolation, variablesIn } from '../catalog/interpolation.ts';
 import { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
@@ -8,7 +8,10 @@ import type { NetworkUse } from './networks.ts';
 
 /** Where podman-compose finds secrets while it runs: a folder in memory, one file for each service. */
 const secretsFolder = '${QUARTERDECK_SECRETS:?kept in the keychain, use quarterdeck compose}';
+const secretsFileOf = (service: string): string => `${secretsFolder}/${service}.env`;
 const secretsKey = 'x-quarterdeck-secrets';
+/** By service: its profiles, or where none of them is asked for the service itself. */
+const profilesKey = 'x-quarterdeck-profiles';
 
 /** Changes a compose file and nothing else in it: comments, order and spelling stay, and a file that needs no change stays to the letter. */
 export class ComposeEditor {
@@ -161,17 +164,67 @@ export class ComposeEditor {
 
   /**
    * podman-compose 1.0 knows no profiles and starts everything, 1.1 and later know them from their arguments alone, not from COMPOSE_PROFILES: what is not
-   * asked for is left out, and what is asked for is in none.
+   * asked for is left out, and what is asked for is in none. Both stand at the end of the file: one that an operator changed by hand is what the next change of the
+   * profiles begins with.
    */
   keepProfiles(active: readonly string[]): void {
+    const before = JSON.stringify(this.#document.toJSON());
+    const remembered = this.#recallProfiles();
+    const services = this.#document.get('services');
     for (const [name, service] of this.#services()) {
       const profiles = service.get('profiles');
       const names = isSeq(profiles) ? (profiles.toJSON() as unknown[]).map(String) : [];
       if (names.length === 0) continue;
-      if (names.some((profile) => active.includes(profile) || active.includes('*'))) service.delete('profiles');
-      else this.#document.deleteIn(['services', name]);
-      this.#changed = true;
+      if (names.some((profile) => active.includes(profile) || active.includes('*'))) {
+        service.delete('profiles');
+        remembered.set(name, this.#document.createNode(names));
+      } else {
+        this.#secretsBack(name, service);
+        // What only rests here is not to be filled in.
+        rewrite(service, (text) => text.replaceAll('$', '$$$$'));
+        if (isMap(services)) movePair(services, remembered, name);
+      }
     }
+    if (remembered.items.length > 0) this.#document.set(profilesKey, remembered);
+    else this.#document.delete(profilesKey);
+    if (JSON.stringify(this.#document.toJSON()) !== before) this.#changed = true;
+  }
+
+  /** Services as they are without us. Answers the map in which they were kept, empty. */
+  #recallProfiles(): YAMLMap {
+    const kept = this.#document.get(profilesKey);
+    const services = this.#document.get('services');
+    if (!isMap(kept) || !isMap(services)) return this.#document.createNode({}) as YAMLMap;
+    // A comment at the beginning of a map is read as one of the whole.
+    const first = kept.items[0]?.key;
+    if (isScalar(first) && kept.commentBefore) [first.commentBefore, kept.commentBefore] = [kept.commentBefore, undefined];
+    for (const { key, value } of [...kept.items]) {
+      const name = String(isScalar(key) ? key.value : key);
+      const service = this.#service(name);
+      if (isSeq(value) && service && !service.has('profiles')) service.set('profiles', value);
+      if (!isMap(value) || service) continue;
+      rewrite(value, (text) => text.replaceAll('$$', '$'));
+      movePair(kept, services, name);
+    }
+    kept.items = [];
+    return kept;
+  }
+
+  /** Undoes `moveSecrets` for one service. */
+  #secretsBack(name: string, service: YAMLMap): void {
+    const moved = secretFilesOf(this.#document.toString())[name];
+    if (moved === undefined) return;
+    const environment = service.get('environment');
+    if (isSeq(environment))
+      for (const [variable, text] of Object.entries(moved)) environment.add(this.#document.createNode(`${variable}=${text}`));
+    else for (const [variable, text] of Object.entries(moved)) service.setIn(['environment', variable], this.#document.createNode(text));
+    const files = service.get('env_file');
+    const others = isSeq(files) ? (files.toJSON() as string[]).filter((file) => file !== secretsFileOf(name)) : [];
+    if (others.length > 0) service.set('env_file', this.#document.createNode(others));
+    else service.delete('env_file');
+    this.#document.deleteIn([secretsKey, name]);
+    const left = this.#document.get(secretsKey);
+    if (isMap(left) && left.items.length === 0) this.#document.delete(secretsKey);
   }
 
   /**
@@ -192,10 +245,13 @@ export class ComposeEditor {
       if ((isMap(environment) || isSeq(environment)) && environment.items.length === 0) service.delete('environment');
       const present = service.get('env_file');
       const others = isSeq(present) ? (present.toJSON() as string[]) : typeof present === 'string' ? [present] : [];
-      const file = `${secretsFolder}/${name}.env`;
+      const file = secretsFileOf(name);
       if (!others.includes(file)) service.set('env_file', this.#document.createNode([...others, file]));
     }
     if (Object.keys(moved).length > 0) {
+      const before = this.#document.get(secretsKey);
+      const known = isMap(before) ? (before.toJSON() as typeof moved) : {};
+      for (const [name, texts] of Object.entries(known)) if (this.#service(name)) moved[name] = { ...texts, ...moved[name] };
       this.#document.set(secretsKey, this.#document.createNode(moved));
       this.#changed = true;
     }
@@ -256,6 +312,23 @@ export function secretFilesOf(compose: string): Readonly<Record<string, Readonly
       Object.fromEntries(Object.entries(entries).map(([name, text]) => [name, String(text).replaceAll('$$', '$')])),
     ]),
   );
+}
+
+/** With the comments before it. */
+function movePair(from: YAMLMap, to: YAMLMap, name: string): void {
+  const pair = from.items.find(({ key }) => String(isScalar(key) ? key.value : key) === name);
+  if (!pair) return;
+  from.items = from.items.filter((one) => one !== pair);
+  to.items.push(pair);
+}
+
+/** All texts of a node but its keys. */
+function rewrite(node: YAMLMap, change: (text: string) => string): void {
+  visit(node, {
+    Scalar(at, scalar) {
+      if (at !== 'key' && typeof scalar.value === 'string') scalar.value = change(scalar.value);
+    },
+  });
 }
 
 function templateOf(text: string, secrets: ReadonlySet<string>, values: Readonly<Record<string, string>>): string {

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerFacts } from '../engine/engine.ts';
 import type { Review } from '../session/session.ts';
 import { answersOf } from './answers.ts';
 import { type ComponentSource, readComponentSource } from './component-source.ts';
+import { secretFilesOf } from './compose-editor.ts';
 import { readEnv } from './env-file.ts';
 import type { FormContext } from './form.ts';
 import type { Deployment, DeployRecord, Plan, PlannedService } from './model.ts';
@@ -258,6 +260,46 @@ describe('planDeploy', () => {
       answers: answersOf(base.entry, context, { COMPOSE_PROFILES: 'postgres', STORAGE_POSTGRES_HOST: 'db' }),
     });
     expect(changes(plan)).toEqual({ portal: 'recreate', redis: 'keep', db: 'create' });
+  });
+
+  it('takes away and brings back services of a profile in a file that was changed by hand, for podman-compose too', () => {
+    const known = Object.fromEntries(
+      ['JWT_SECRET', 'SESSION_SECRET', 'STORAGE_ENCRYPTION_KEY', 'STORAGE_POSTGRES_PASSWORD'].map((name) => [name, 'v']),
+    );
+    const on = { COMPOSE_PROFILES: 'postgres', STORAGE_POSTGRES_HOST: 'db' };
+    const off = { COMPOSE_PROFILES: '', STORAGE_POSTGRES_HOST: '' };
+    const planned = (values: Record<string, string>, deployment?: Deployment, containers: readonly ContainerFacts[] = []) => {
+      const base = request('sso-portal', deployment, {}, { runtime: 'podman', tool: { kind: 'podman-compose' }, containers });
+      const context: FormContext = {
+        source: base.source,
+        others: [],
+        secretsKnown: known,
+        hasData: true,
+        runtime: 'podman',
+        ...(deployment && { deployment }),
+      };
+      return planDeploy({ ...base, answers: answersOf(base.entry, context, { SESSION_DOMAIN: 'a.lan', site: 'auth.a.lan', ...values }) });
+    };
+    const all = containersOf(request('sso-portal').entry);
+    const db = { ...all[0], id: 'db', labels: { ...all[0]?.labels, 'com.docker.compose.service': 'db' } } as ContainerFacts;
+    const first = applied(planned(on));
+    const byHand: Deployment = { ...first, compose: first.compose.replace('postgres:16-alpine', 'postgres:16.4-alpine') };
+
+    const away = planned(off, byHand, [...all, db]);
+    expect(changes(away)).toMatchObject({ db: 'remove', redis: 'keep' });
+    const without = applied(away, byHand);
+    const { services } = parse(without.compose) as { services: object };
+    expect(Object.keys(services)).toEqual(['portal', 'redis']);
+    expect(Object.keys(secretFilesOf(without.compose))).toEqual(['portal']);
+    // What rests there is filled in by nobody.
+    expect(without.compose.split('x-quarterdeck-profiles')[1]).not.toMatch(/(?<!\$)(?:\$\$)*\$\{/);
+
+    const back = planned(on, without, all);
+    expect(changes(back)).toMatchObject({ db: 'create' });
+    const again = applied(back, without);
+    expect(again.compose).toContain('postgres:16.4-alpine');
+    expect(parse(again.compose)).toEqual(parse(byHand.compose));
+    expect(isEmpty(planned(on, again, [...all, db]))).toBe(true);
   });
 
   it('says whose containers it would make again', () => {

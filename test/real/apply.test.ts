@@ -219,8 +219,89 @@ for (const { kind, machines } of ways) {
         engine.close();
       }
     });
+
+    test.each(machines)('with %s takes away what a profile had, brings it back, and takes that back too', async (machine) => {
+      const engine = openEngine({ url: real.url, origin: 'test' }, local);
+      const host = await hostWith(machine);
+      const tool = await findComposeTool(host, { facts: await engine.connect(signal), address: engine.address }, signal);
+      if (!tool) throw new Error(`no ${machine}`);
+      const project = `qd-profile-${randomBytes(3).toString('hex')}`;
+      const stackFolder = join(root, `stack-${project}`);
+      // What stands there is edited on and on, as one that an operator changed by hand.
+      const composeOf = (text: string, active: readonly string[]) => {
+        const editor = new ComposeEditor(text, 'compose.yaml');
+        if (tool.kind === 'podman-compose') editor.keepProfiles(active);
+        return editor.text();
+      };
+      const texts = [composeOf(profileText, ['more'])];
+      for (const active of [[], ['more']]) texts.push(composeOf(texts.at(-1) ?? '', active));
+      const env = (active: boolean) => `COMPOSE_PROFILES=${active ? 'more' : ''}\n`;
+      const service = (name: string, change: 'create' | 'keep' | 'remove') =>
+        ({ name, image: 'busybox:latest', before: undefined, change, why: 'test', present: true }) as const;
+      const step = (index: number, extra: 'create' | 'keep' | 'remove') =>
+        planOf(
+          project,
+          stackFolder,
+          [
+            { path: `${project}/compose.yaml`, ...(index > 0 && { before: texts[index - 1] }), after: texts[index] },
+            { path: `${project}/.env`, ...(index > 0 && { before: env(index % 2 === 1) }), after: env(index % 2 === 0), mode: 0o600 },
+          ],
+          {
+            kind: index === 0 ? 'deploy' : 'change',
+            services: [service('main', index === 0 ? 'create' : 'keep'), service('extra', extra)],
+          },
+        );
+      const run = (plan: Plan, name: string): ApplyOptions => ({
+        transaction: transactionOf(name, [plan]),
+        tool,
+        engine,
+        secrets: { [project]: {} },
+        stepLimitSeconds: 120,
+      });
+      const apply = (plan: Plan, name: string) => applyTransaction(grant, host, run(plan, name), () => {});
+      const undo = async (name: string) => {
+        const done = await readRun(host, stackFolder, name, signal);
+        if (!done) throw new Error(`no run ${name}`);
+        const { transaction: _, ...options } = run(step(0, 'create'), name);
+        await undoRun(grant, host, done, options, () => {});
+      };
+      const running = async () =>
+        (await containersOf(engine, project)).map(({ labels, state }) => `${labels['com.docker.compose.service']} ${state}`).sort();
+      try {
+        await apply(step(0, 'create'), 'run1');
+        expect(await running()).toEqual(['extra running', 'main running']);
+        await apply(step(1, 'remove'), 'run2');
+        expect(await running()).toEqual(['main running']);
+        await undo('run2');
+        expect(await running()).toEqual(['extra running', 'main running']);
+        await apply(step(1, 'remove'), 'run3');
+        await apply(step(2, 'create'), 'run4');
+        expect(await running()).toEqual(['extra running', 'main running']);
+        await undo('run4');
+        expect(await running()).toEqual(['main running']);
+      } finally {
+        for (const { id } of await containersOf(engine, project)) await engine.writer(grant).remove(id, { force: true, volumes: true });
+        for (const { name } of await engine.networks(signal)) if (name.startsWith(project)) await engine.writer(grant).removeNetwork(name);
+        engine.close();
+      }
+    });
   });
 }
+
+const profileText = `services:
+  main:
+    image: busybox:latest
+    restart: unless-stopped
+    command: ["sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"]
+  # The operator's own words.
+  extra:
+    image: busybox:latest
+    restart: unless-stopped
+    profiles: [more]
+    command: ["sh", "-c", "trap 'exit 0' TERM; sleep 601 & wait"]
+    environment:
+      WORD: "\${WORD:-none}"
+`;
 
 const containersOf = async (engine: Engine, project: string) =>
   (await engine.list(signal)).filter(({ labels }) => labels['com.docker.compose.project'] === project);
