@@ -171,6 +171,16 @@ describe('the lint', () => {
       'R42 ports.web.exposure',
     ],
     [
+      'a stage of the media chain whose folder nobody knows (R55)',
+      { component: [['volumes:\n', 'chain: [{stage: download, does: fetches}]\nvolumes:\n']] },
+      'R55 chain[0]',
+    ],
+    [
+      'a stage of the media chain that is served twice (R55)',
+      { component: [['volumes:\n', 'chain: [{stage: release, does: finds}, {stage: release, does: finds}]\nvolumes:\n']] },
+      'R55 chain[1]',
+    ],
+    [
       'another major version than the specification pins (R82)',
       { compose: [['postgres:16-alpine', 'postgres:17-alpine']] },
       'R82 services.db.image',

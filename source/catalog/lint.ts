@@ -37,6 +37,7 @@ export const lintRules: readonly LintRule[] = [
   { id: 'R30', check: vectorSearch },
   { id: 'R31', check: writingTools },
   { id: 'R42', check: openModels },
+  { id: 'R55', check: chainFolders },
   { id: 'R82', check: tags },
   { id: 'R83', check: sameVersion },
   { id: 'oneShot', check: oneShots },
@@ -100,6 +101,25 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
           `Write \${${name}:?kept in the keychain, use quarterdeck compose}.`,
         );
     }
+  }
+}
+
+/** What a stage needs to be seen to go on: without it nobody can say whether two of them see the same folder. */
+const chainHolds = { download: ['downloads'], import: ['downloads', 'library'], scan: ['library'] } as const;
+
+function* chainFolders({ component }: Draft): Generator<RuleFinding> {
+  const held = new Set(Object.values(component.volumes).map(({ holds }) => holds));
+  for (const [index, { stage }] of component.chain.entries()) {
+    if (component.chain.findIndex((other) => other.stage === stage) < index)
+      yield inComponent(['chain', index], `The stage "${stage}" stands there twice.`, 'Remove one.');
+    const needs: readonly ('downloads' | 'library')[] = stage === 'release' || stage === 'request' ? [] : chainHolds[stage];
+    for (const what of needs)
+      if (!held.has(what))
+        yield inComponent(
+          ['chain', index],
+          `It serves the stage "${stage}", but no volume says that it holds ${what === 'library' ? 'the library' : 'downloads'}.`,
+          `Add holds: ${what} to that volume.`,
+        );
   }
 }
 

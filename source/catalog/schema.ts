@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { chainStages } from './chain-stages.ts';
 import { databaseProgram, databasePrograms } from './database-programs.ts';
 import { groups } from './groups.ts';
 
@@ -441,6 +442,10 @@ export const componentSchema = z.strictObject({
   uses: z
     .array(z.strictObject({ component: name, what: name, field: z.string(), services: z.array(z.string()).min(1).optional() }))
     .optional(),
+  /**
+   * Which stages of the way from a release to the library it serves (R55). `aside`: the stage goes on without it, as without the page on which people ask for films.
+   */
+  chain: z.array(z.strictObject({ stage: z.enum(chainStages), does: z.string().min(1), aside: z.boolean().default(false) })).default([]),
   /** How the reverse proxy serves it, where that is more than the port marked `web` (R11). */
   site: z
     .strictObject({

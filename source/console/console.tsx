@@ -16,6 +16,7 @@ import { LogsPane } from './panes/logs.tsx';
 import { PortsPane } from './panes/ports.tsx';
 import { progressText } from './run-lines.ts';
 import { CatalogScreen } from './screens/catalog.tsx';
+import { Chain } from './screens/chain.tsx';
 import { ChecklistPage } from './screens/checklist.tsx';
 import { Form } from './screens/form.tsx';
 import { Help } from './screens/help.tsx';
@@ -182,6 +183,8 @@ function Screen() {
         <Triage rectangle={body} />
       ) : state.screen === 'catalog' ? (
         <CatalogScreen rectangle={body} />
+      ) : state.screen === 'chain' ? (
+        <Chain rectangle={body} />
       ) : (
         <>
           {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}

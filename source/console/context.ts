@@ -1,6 +1,7 @@
 import { createContext, useContext } from 'react';
 import type { Deck } from '../terminal/deck.ts';
 import type { BrokenOff } from './broken-off.ts';
+import type { ChainWatch } from './chain-watch.ts';
 import type { Clock } from './clock.ts';
 import type { Commands } from './commands.ts';
 import type { Frames } from './frames.ts';
@@ -21,6 +22,7 @@ export interface ConsoleParts {
   logs: LogHub;
   prevention: PreventionWatch;
   triage: TriageWatch;
+  chain: ChainWatch;
   theme: Theme;
   clock: Clock;
   frames: Frames;

@@ -86,7 +86,7 @@ export interface Notice {
 export interface InterfaceState {
   focus: PaneId;
   zoomed: boolean;
-  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention' | 'triage' | 'catalog';
+  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention' | 'triage' | 'catalog' | 'chain';
   /** Key of a component. */
   selected: string | undefined;
   /** Where it stood in the list, for when it goes away. */
@@ -109,6 +109,8 @@ export interface InterfaceState {
   /** Top line of the detail tabs. */
   scroll: Readonly<Record<DetailTab, number>>;
   helpScroll: number;
+  /** Top line of the chain of media automation. */
+  chainScroll: number;
   palette: { field: TextField; cursor: number };
   /** Components that are marked in the list: their logs are merged. Keys. */
   marked: ReadonlySet<string>;
@@ -160,6 +162,7 @@ export const firstState: InterfaceState = {
   editing: undefined,
   scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 },
   helpScroll: 0,
+  chainScroll: 0,
   palette: { field: fieldOf(), cursor: 0 },
   marked: new Set(),
   logScope: 'component',

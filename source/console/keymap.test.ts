@@ -47,7 +47,7 @@ describe('the key table', () => {
   });
 
   test('takes the operator’s keys in place of its own', () => {
-    const keymap = createKeymap({ stop: ['ctrl+x', 'X'], quit: 'Q' });
+    const keymap = createKeymap({ stop: ['ctrl+x', 'alt+x'], quit: 'Q' });
     expect(keymap.resolve('ctrl+x', ['component'])[0]?.id).toBe('stop');
     expect(keymap.resolve('s', ['component'])).toEqual([]);
     expect(keymap.keyOf('quit')).toBe('Q');

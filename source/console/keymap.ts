@@ -154,6 +154,7 @@ const bindings = [
   { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, how each is reached, and open tunnels' },
   { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'What scanners found, the most urgent first' },
   { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'The catalog: every component that is known' },
+  { id: 'chain', keys: ['X'], context: 'everywhere', title: 'How releases get into the library: the chain of media automation' },
   { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Alerts and decisions of CrowdSec, as they come' },
   { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them' },
   { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },

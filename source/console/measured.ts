@@ -18,6 +18,7 @@ export interface Measured {
   /** Of the list, or of what is read about one. */
   catalog: { height: number; total: number };
   help: { height: number; total: number };
+  chain: { height: number; total: number };
   run: { height: number; total: number; base: number };
   /** Fields of a form on a page. */
   form: number;
@@ -38,6 +39,7 @@ export function firstMeasures(): Measured {
     triage: none,
     catalog: none,
     help: none,
+    chain: none,
     run: { ...none, base: 0 },
     form: 1,
     review: { height: 1, rows: [], review: undefined },

@@ -86,11 +86,13 @@ export function createMoves({ deck, store, logs, measured, selected }: Options):
 
   function move(by: (page: number) => number | 'top' | 'bottom'): void {
     const state = store.get();
-    if (state.screen === 'help') {
-      const amount = by(measured.help.height);
-      const last = Math.max(0, measured.help.total - measured.help.height);
-      const next = amount === 'top' ? 0 : amount === 'bottom' ? last : state.helpScroll + amount;
-      store.update(() => ({ helpScroll: Math.min(last, Math.max(0, next)) }));
+    if (state.screen === 'help' || state.screen === 'chain') {
+      const { height, total } = measured[state.screen];
+      const amount = by(height);
+      const last = Math.max(0, total - height);
+      const top = Math.min(last, state.screen === 'help' ? state.helpScroll : state.chainScroll);
+      const next = Math.min(last, Math.max(0, amount === 'top' ? 0 : amount === 'bottom' ? last : top + amount));
+      store.update(() => (state.screen === 'help' ? { helpScroll: next } : { chainScroll: next }));
       return;
     }
     if (state.screen === 'hosts') {

@@ -34,6 +34,7 @@ const general: readonly CommandId[] = [
   'prevention',
   'vulnerabilities',
   'catalog',
+  'chain',
   'next-host',
   'group-hosts',
   'zoom',

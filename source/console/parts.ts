@@ -1,5 +1,6 @@
 import type { Deck } from '../terminal/deck.ts';
 import { watchBrokenOff } from './broken-off.ts';
+import { watchChain } from './chain-watch.ts';
 import { createClock } from './clock.ts';
 import { createCommands } from './commands.ts';
 import type { ConsoleParts } from './context.ts';
@@ -80,6 +81,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
     logs,
     prevention,
     triage,
+    chain: watchChain(deck),
     theme,
     clock: createClock(now),
     frames,

@@ -1,8 +1,8 @@
 import type { ContainerFacts, Engine } from '../engine/engine.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { namesText } from '../text/words.ts';
 import type { FlowWorld } from './flow.ts';
-import { namesText } from './service-targets.ts';
 import { watchContainer } from './watch-container.ts';
 
 const seenLimitMs = 60_000;

@@ -8,6 +8,7 @@ import {
   restoreAbout,
 } from './about-backups.ts';
 import { catalogNewAbout } from './about-catalog.ts';
+import { chainAbout } from './about-chain.ts';
 import { hostsAddAbout, hostsCheckAbout, hostsListAbout, hostsRemoveAbout, hostsTrustAbout } from './about-hosts.ts';
 import {
   adminTokenAbout,
@@ -292,6 +293,7 @@ export const flows: readonly Flow[] = [
   later(overlayListAbout, async () => (await import('./overlay-look.ts')).overlayList),
   later(overlayInspectAbout, async () => (await import('./overlay-look.ts')).overlayInspect),
   later(ingressCheckAbout, async () => (await import('./ingress-check.ts')).ingressCheck),
+  later(chainAbout, async () => (await import('./chain.ts')).chain),
   later(vulnerabilitiesImportAbout, async () => (await import('./vulnerabilities-import.ts')).vulnerabilitiesImport),
   later(vulnerabilitiesListAbout, async () => (await import('./vulnerabilities-list.ts')).vulnerabilitiesList),
   later(vulnerabilitiesDecideAbout, async () => (await import('./vulnerabilities-decide.ts')).vulnerabilitiesDecide),

@@ -5,6 +5,7 @@ import type { ComponentView, ServiceView, StateName } from '../fleet/model.ts';
 import { isUpState } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { namesText } from '../text/words.ts';
 import type { FlowInput } from './flow.ts';
 
 /** A service that must be there first, and how far it must have come. */
@@ -139,12 +140,6 @@ export async function oneTarget(
     }
   }
   return chosen;
-}
-
-/** `db`, `db and cache`, `db, cache and web`. */
-export function namesText(names: readonly string[]): string {
-  if (names.length < 2) return names[0] ?? '';
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 /** `vault: db and web are stopped.`; a component that is one container of the same name is not named twice. */

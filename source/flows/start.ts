@@ -3,9 +3,10 @@ import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { namesText } from '../text/words.ts';
 import type { Flow } from './flow.ts';
 import { restartJoined } from './joined-containers.ts';
-import { componentOf, isDown, namesText, type ServiceTarget, serviceTargets } from './service-targets.ts';
+import { componentOf, isDown, type ServiceTarget, serviceTargets } from './service-targets.ts';
 import { exitText, watchContainer } from './watch-container.ts';
 
 /** A program that cannot live (a bad option, a missing file) ends within this. */

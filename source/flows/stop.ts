@@ -1,8 +1,9 @@
 import type { ContainerDetail } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
+import { namesText } from '../text/words.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { cutOffSentence } from './joined-containers.ts';
-import { componentOf, isPaused, isUp, namesText, sentenceAbout, serviceTargets } from './service-targets.ts';
+import { componentOf, isPaused, isUp, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { serviceFlag } from './start.ts';
 import { watchContainer } from './watch-container.ts';
 

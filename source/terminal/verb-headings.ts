@@ -5,7 +5,7 @@ export interface VerbPlace {
 }
 
 const sections: readonly [heading: string, verbs: Readonly<Record<string, string>>][] = [
-  ['To look:', { status: '', ports: '', logs: '', catalog: '', df: '', flows: '' }],
+  ['To look:', { status: '', ports: '', logs: '', catalog: '', chain: '', df: '', flows: '' }],
   [
     'Components:',
     {

@@ -10,3 +10,9 @@ export function partsOf(text: string): string[] {
     .map((part) => part.trim())
     .filter(Boolean);
 }
+
+/** `db`, `db and cache`, `db, cache and web`. */
+export function namesText(names: readonly string[]): string {
+  if (names.length < 2) return names[0] ?? '';
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

@@ -82,6 +82,7 @@ export function catalogEntry(
     fields: [],
     oneOf: [],
     volumes: {},
+    chain: [],
     websocket: false,
     auth: 'none',
     calls: {},

@@ -58,6 +58,19 @@ describe('the console on the practice stack', () => {
     expect([...finals].filter((final) => !movesAndErases.includes(final) && !harmless.includes(final))).toEqual([]);
   });
 
+  test('the chain of media automation stands behind a key, missing stages and all (R55)', async () => {
+    const shown = start(['practice'], { columns: 80, rows: 24 });
+    await shown.sees(/signups open/, startLimitMs);
+    shown.press('X');
+    await shown.sees('Media chain: broken');
+    await shown.sees('1 Release at an indexer  missing');
+    shown.press('G');
+    await shown.sees('5 Library scan');
+    await shown.sees(/media-server +healthy/);
+    shown.press('esc');
+    await shown.sees('1 Components');
+  });
+
   test('what is typed right behind the first frame is not lost', async () => {
     const shown = start(['practice'], { columns: 120, rows: 36 });
     await vi.waitFor(() => expect(shown.text()).toContain('password-vault'), { timeout: startLimitMs, interval: 1 });

@@ -8,6 +8,7 @@ import { clockText as skewText, troubleOf, wayText } from '../../terminal/way-te
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { catalogRows, chosenEntry } from '../catalog-rows.ts';
+import { chainSentences } from '../chain-lines.ts';
 import { checklistSentences } from '../checklist-lines.ts';
 import { rowsFor } from '../component-rows.ts';
 import { useParts } from '../context.ts';
@@ -59,7 +60,7 @@ function portLines(ports: readonly PortView[]): string[] {
 /** The console as sentences, top to bottom, for screen readers: no frames, no columns, nothing that moves by itself. */
 export function Linear() {
   const parts = useParts();
-  const { deck, keymap, prevention, triage } = parts;
+  const { deck, keymap, prevention, triage, chain } = parts;
   const snapshot = useFleet();
   const state = useInterface((whole) => whole);
   const component = useSelected();
@@ -74,6 +75,10 @@ export function Linear() {
   useTold(subscribeTriage, 'fact');
   const triaging = state.screen === 'triage';
   useEffect(() => (triaging ? triage.look() : undefined), [triage, triaging]);
+  const subscribeChain = useMemo(() => (listener: () => void) => chain.subscribe(listener), [chain]);
+  useTold(subscribeChain, 'fact');
+  const chaining = state.screen === 'chain';
+  useEffect(() => (chaining ? chain.look() : undefined), [chain, chaining]);
   const whose = logWhose(snapshot, state, component);
   const { commands } = parts;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked at changes with whose log it is, and with the filter kept for it
@@ -279,6 +284,8 @@ export function Linear() {
     lines.push(...triageSentences());
   } else if (state.screen === 'catalog') {
     lines.push(...catalogSentences());
+  } else if (state.screen === 'chain') {
+    lines.push(...chainSentences(chain.view()));
   } else if (state.screen === 'prevention') {
     lines.push(...preventionSentences());
   } else {

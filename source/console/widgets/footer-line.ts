@@ -123,6 +123,8 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
   if (state.screen === 'palette') return { near: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] };
   if (state.screen === 'help')
     return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('back', 'close'), of('quit', 'close')] };
+  if (state.screen === 'chain')
+    return { near: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')], always: [of('palette'), of('back', 'back')] };
   if (state.screen === 'hosts') {
     const items = hostItems(deck.fleet.snapshot(), deck.tunnels?.all ?? []);
     const chosen = items[Math.min(state.hostsCursor, items.length - 1)];

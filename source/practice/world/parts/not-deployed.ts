@@ -3,6 +3,7 @@ import { days, type Part, said } from '../part.ts';
 import { dayTime } from '../voice.ts';
 import { htmlPage, type Pages } from '../web.ts';
 import { postgresPlay } from './databases.ts';
+import { mediaAutomation } from './media.ts';
 import type { Products } from './products.ts';
 
 const line = (at: Date, level: string, text: string) => `${level.padEnd(8)} ${dayTime(at)} - ${text}`;
@@ -121,4 +122,9 @@ const vpnClientGateway: Part = {
 };
 
 /** What can be deployed in practice and is not there at its start. */
-export const notDeployed = ({ tunnelUi }: Products): readonly Part[] => [recipeManager, tunnelServerUi(tunnelUi), vpnClientGateway];
+export const notDeployed = ({ tunnelUi }: Products): readonly Part[] => [
+  recipeManager,
+  tunnelServerUi(tunnelUi),
+  vpnClientGateway,
+  ...mediaAutomation,
+];

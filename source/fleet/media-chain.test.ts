@@ -1,0 +1,269 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { containerDetail } from '../../test/doubles/container-facts.ts';
+import { componentView, placeView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { ContainerDetail } from '../engine/engine.ts';
+import { type MediaChain, readChain } from './media-chain.ts';
+import type { ComponentView, FleetSnapshot } from './model.ts';
+
+let entries: readonly CatalogEntry[];
+beforeAll(async () => {
+  ({ entries } = await wholeCatalog());
+});
+
+const bind = (source: string, target: string, readOnly = false) => ({ kind: 'bind', source, target, readOnly });
+const net = { networkMode: 'media', networks: ['media'] };
+
+type Play = Partial<ContainerDetail> & { view?: Partial<ComponentView> };
+
+/** A chain in which nothing is wrong. */
+const sound: Readonly<Record<string, Play>> = {
+  'indexer-manager': { ...net },
+  'movie-automation': {
+    ...net,
+    mounts: [bind('/srv/media/downloads', '/downloads'), bind('/srv/media/movies', '/movies'), bind('/srv/media', '/data')],
+  },
+  'torrent-client': { ...net, mounts: [bind('/srv/media/downloads', '/downloads'), bind('/srv/media', '/data')] },
+  'media-server': { mounts: [bind('/srv/media', '/media', true)] },
+};
+
+async function look(plays: Readonly<Record<string, Play | undefined>>): Promise<MediaChain> {
+  const there = Object.entries(plays).filter((play): play is [string, Play] => play[1] !== undefined);
+  const details = new Map<string, ContainerDetail>();
+  const components = there.map(([id, { view, ...facts }]) => {
+    const detail = containerDetail({ name: id, ...facts });
+    const host = view?.host ?? 'local';
+    details.set(`${host} ${detail.id}`, detail);
+    const services = [serviceView(id, { main: true, containerId: detail.id, containerName: id })];
+    return componentView(id, { key: `${host}/${id}/${id}`, services, ...view });
+  });
+  const places = [...new Set(components.map(({ host }) => host))].map((name) => placeView(name));
+  const snapshot: FleetSnapshot = { revision: 1, settled: true, places, components, ports: [] };
+  return readChain(entries, snapshot, async (host, containerId) => details.get(`${host} ${containerId}`));
+}
+
+const told = ({ findings }: MediaChain) =>
+  findings.map(({ level, from, to, message }) => `${level} ${from}${to ? `>${to}` : ''}: ${message}`);
+
+describe('the chain of media automation (R55)', () => {
+  test('shows the five stages in order, with the component of each (R55)', async () => {
+    const chain = await look(sound);
+    expect(chain.stages.map(({ title, state, members }) => [title, state, members.map(({ id }) => id)])).toEqual([
+      ['Release at an indexer', 'works', ['indexer-manager']],
+      ['Download request', 'works', ['movie-automation']],
+      ['Completed download', 'works', ['torrent-client']],
+      ['Import and rename', 'works', ['movie-automation']],
+      ['Library scan', 'works', ['media-server']],
+    ]);
+    expect(chain).toMatchObject({ whole: true, findings: [] });
+  });
+
+  test('flags each missing one, and says what could be deployed (R55)', async () => {
+    const chain = await look({});
+    expect(chain.stages.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing', 'missing']);
+    expect(chain.whole).toBe(false);
+    expect(told(chain)[2]).toBe('error download: Nothing here serves "Completed download".');
+    expect(chain.findings[2]?.remedy).toBe('Deploy what does: quarterdeck deploy torrent-client');
+    expect(chain.stages[1]?.candidates).toEqual(
+      expect.arrayContaining(['movie-automation', 'tv-automation', 'music-automation', 'book-automation']),
+    );
+    expect(chain.stages[1]?.candidates).not.toContain('request-manager');
+  });
+
+  test('flags a stopped one where it first serves, and once (R55)', async () => {
+    for (const state of ['stopped', 'failed', 'restarting', 'missing', 'paused', 'created'] as const) {
+      const chain = await look({ ...sound, 'movie-automation': { ...sound['movie-automation'], view: { state, word: state } } });
+      expect(chain.stages.map((stage) => stage.state)).toEqual(['works', 'stopped', 'works', 'stopped', 'works']);
+      expect(told(chain)).toEqual([`error request: movie-automation is not running (${state}).`]);
+      expect(chain.whole).toBe(false);
+    }
+  });
+
+  test('one of several that is stopped is flagged, though another runs', async () => {
+    const chain = await look({ ...sound, 'tv-automation': { ...net, view: { state: 'stopped', word: 'stopped' } } });
+    expect(chain.stages[1]?.state).toBe('stopped');
+    expect(told(chain)).toContain('error request: tv-automation is not running (stopped).');
+  });
+
+  test('what only helps can be away: people who ask, subtitles', async () => {
+    const chain = await look({ ...sound, 'request-manager': { view: { state: 'stopped', word: 'stopped' } }, 'subtitle-automation': {} });
+    expect(chain.stages[1]?.members.map(({ id, aside }) => [id, aside])).toEqual([
+      ['movie-automation', false],
+      ['request-manager', true],
+    ]);
+    expect(chain.stages[3]?.members.map(({ id }) => id)).toEqual(['movie-automation', 'subtitle-automation']);
+    expect(told(chain)).toEqual(['notice request: request-manager is not running (stopped).']);
+    expect(chain.whole).toBe(true);
+  });
+
+  test('helpers alone serve no stage', async () => {
+    expect((await look({ 'request-manager': {} })).stages[1]?.state).toBe('missing');
+  });
+
+  test('one that runs and says that it is not well breaks the chain; one whose engine is away is not known', async () => {
+    const ill = await look({
+      ...sound,
+      'indexer-manager': { ...net, view: { tone: 'bad', word: 'database trouble', detail: 'It cannot read it.' } },
+    });
+    expect(ill.stages[0]?.state).toBe('troubled');
+    expect(told(ill)).toEqual(['error release: indexer-manager runs, but says: It cannot read it.']);
+    const away = await look({ ...sound, 'media-server': { view: { state: 'unknown', tone: 'unknown' } } });
+    expect(away.stages[4]?.state).toBe('unknown');
+    expect(away.whole).toBe(false);
+  });
+
+  test('a container of the same name that is not of the catalog serves nothing', async () => {
+    expect((await look({ ...sound, 'torrent-client': { ...sound['torrent-client'], view: { known: false } } })).stages[2]?.state).toBe(
+      'missing',
+    );
+  });
+});
+
+describe('between download and import (R27, R55)', () => {
+  const importer = (mounts: ContainerDetail['mounts']) => look({ ...sound, 'movie-automation': { ...net, mounts } });
+
+  test('another folder under the same path', async () => {
+    const chain = await importer([bind('/mnt/other/downloads', '/downloads'), bind('/srv/media/movies', '/movies')]);
+    expect(told(chain)).toEqual([
+      'error download>import: movie-automation cannot see what torrent-client downloads: /downloads is /srv/media/downloads there, and /mnt/other/downloads here.',
+    ]);
+    expect(chain.whole).toBe(false);
+  });
+
+  test('no such folder at all; a volume of the engine is another folder than one of the host', async () => {
+    expect(told(await importer([bind('/srv/media/movies', '/movies')]))).toEqual([
+      'error download>import: movie-automation cannot see what torrent-client downloads: /downloads is /srv/media/downloads there, and nothing is mounted there here.',
+    ]);
+    const volume = { kind: 'volume', source: 'downloads', target: '/downloads', readOnly: false };
+    expect(told(await importer([volume, bind('/srv/media/movies', '/movies')]))[0]).toContain('and the volume downloads here.');
+    const both = await look({
+      ...sound,
+      'torrent-client': { ...net, mounts: [volume] },
+      'movie-automation': { ...net, mounts: [volume, bind('/srv/media/movies', '/movies')] },
+    });
+    expect(both.findings).toEqual([]);
+  });
+
+  test('the same folder under another path', async () => {
+    const chain = await importer([bind('/srv/media', '/library'), bind('/srv/media/movies', '/movies')]);
+    expect(told(chain)).toEqual([
+      'warning download>import: movie-automation sees the folder of torrent-client as /library/downloads, and not as /downloads, which it is told.',
+    ]);
+    expect(chain.findings[0]?.remedy).toContain('remote path mapping from /downloads to /library/downloads');
+  });
+
+  test('one mount of all of it is the same as one of each, with a slash at its end too', async () => {
+    const chain = await look({
+      ...sound,
+      'torrent-client': { ...net, mounts: [bind('/srv/media', '/data')] },
+      'movie-automation': { ...net, mounts: [bind('/srv/media/', '/data/')] },
+    });
+    expect(chain.findings).toEqual([]);
+  });
+
+  test('a folder whose name only begins alike is another one', async () => {
+    const chain = await importer([bind('/srv/media/downloads-old', '/downloads'), bind('/srv/media/movies', '/movies')]);
+    expect(told(chain)[0]).toMatch(/cannot see/);
+  });
+
+  test('mounted read-only on either side', async () => {
+    const chain = await importer([bind('/srv/media/downloads', '/downloads', true), bind('/srv/media/movies', '/movies', true)]);
+    expect(told(chain)).toEqual([
+      'warning download>import: movie-automation sees what torrent-client downloads read-only: it can copy it, and neither link nor move it.',
+      'error import>scan: movie-automation cannot write to the library: /movies is mounted read-only.',
+    ]);
+    const client = await look({ ...sound, 'torrent-client': { ...net, mounts: [bind('/srv/media/downloads', '/downloads', true)] } });
+    expect(told(client)).toEqual([
+      'error download>import: torrent-client cannot write what it downloads: /downloads is mounted read-only.',
+    ]);
+  });
+
+  test('what the check of its own has found: two filesystems (R27)', async () => {
+    const finding = { check: 'two-filesystems', level: 'warning' as const, message: 'They are two.', remedy: 'Make one.', rule: 'R27' };
+    const chain = await look({ ...sound, 'movie-automation': { ...sound['movie-automation'], view: { findings: [finding] } } });
+    expect(told(chain)).toEqual(['warning download>import: movie-automation: They are two.']);
+  });
+
+  test('on another machine nobody can tell, and it is said', async () => {
+    const chain = await look({ ...sound, 'torrent-client': { ...sound['torrent-client'], view: { host: 'nas' } } });
+    expect(told(chain)).toEqual([
+      'notice download>import: torrent-client and movie-automation are on different machines: whether they see the same folder cannot be known from here.',
+    ]);
+    expect(chain.whole).toBe(true);
+  });
+});
+
+describe('between import and scan (R55)', () => {
+  test('a server that sees another folder', async () => {
+    const chain = await look({ ...sound, 'media-server': { mounts: [bind('/home/ada/media', '/media', true)] } });
+    expect(told(chain)).toEqual([
+      'error import>scan: Nothing scans what movie-automation imports into /srv/media/movies: media-server sees /home/ada/media.',
+    ]);
+  });
+
+  test('one that scans music alone is none for films, and one of several is enough', async () => {
+    const music = { mounts: [bind('/srv/media/music', '/music', true)] };
+    expect(told(await look({ ...sound, 'media-server': undefined, 'music-server': music }))[0]).toContain(
+      'music-server sees /srv/media/music.',
+    );
+    expect((await look({ ...sound, 'music-server': music })).findings).toEqual([]);
+  });
+});
+
+describe('ways between stages (R14, R15, R55)', () => {
+  test('no network in common, and ports on loopback alone (R14)', async () => {
+    const chain = await look({ ...sound, 'indexer-manager': { networkMode: 'alone', networks: ['alone'] } });
+    expect(told(chain)).toEqual([
+      'warning release>request: indexer-manager cannot reach movie-automation: they share no network, and a port that is published on loopback is not reached from a container.',
+    ]);
+  });
+
+  test('published to the network is a way, in the directions in which they ask; the network of the host may be one', async () => {
+    const port = (address: string) => [{ address, hostPort: 9696, containerPort: 9696, protocol: 'tcp' as const }];
+    const alone = { networkMode: 'alone', networks: ['alone'] };
+    const client = { ...sound['torrent-client'], ...alone };
+    expect((await look({ ...sound, 'torrent-client': { ...client, ports: port('0.0.0.0') } })).findings).toEqual([]);
+    expect(told(await look({ ...sound, 'torrent-client': { ...client, ports: port('127.0.0.1') } }))).toHaveLength(1);
+    // The manager writes into the automations and is asked by them: one side is not enough.
+    expect(told(await look({ ...sound, 'indexer-manager': { ...alone, ports: port('0.0.0.0') } }))).toHaveLength(1);
+    expect((await look({ ...sound, 'torrent-client': { ...client, networkMode: 'host', networks: ['host'] } })).findings).toEqual([]);
+  });
+
+  const routed: Play = { ...sound['torrent-client'], networkMode: 'container:vpn-client-gateway', networks: [] };
+  const gateway: Play = { ...net };
+
+  test('the download client goes through a gateway: its network counts (R15)', async () => {
+    expect((await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': gateway })).findings).toEqual([]);
+    const apart = await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': { networkMode: 'vpn', networks: ['vpn'] } });
+    expect(told(apart)).toHaveLength(1);
+    expect(apart.findings[0]?.remedy).toContain('one that vpn-client-gateway is in');
+  });
+
+  test('a gateway that is stopped, or whose tunnel is down (R15)', async () => {
+    const stopped = await look({
+      ...sound,
+      'torrent-client': routed,
+      'vpn-client-gateway': { ...gateway, view: { state: 'failed', word: 'failed' } },
+    });
+    expect(told(stopped)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which is not running (failed).']);
+    const down = await look({
+      ...sound,
+      'torrent-client': routed,
+      'vpn-client-gateway': { ...gateway, view: { tone: 'bad', word: 'tunnel down', detail: 'The tunnel is down.' } },
+    });
+    expect(told(down)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which says: The tunnel is down.']);
+    expect(down.whole).toBe(false);
+  });
+
+  test('a network that is gone (R15)', async () => {
+    const service = serviceView('torrent-client', {
+      main: true,
+      containerId: 'id-of-torrent-client',
+      cutOff: { why: 'the container whose network it was in is gone.', stale: true },
+    });
+    const chain = await look({ ...sound, 'torrent-client': { ...routed, view: { services: [service] } } });
+    expect(told(chain)[0]).toBe('error download: torrent-client has no network: the container whose network it was in is gone.');
+    expect(chain.findings[0]?.remedy).toContain('quarterdeck route torrent-client');
+  });
+});
