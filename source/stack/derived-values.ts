@@ -1,5 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { frontPort, hostPortOf } from './base-url.ts';
+import { isPrivateName } from './proxy-site.ts';
 import type { ComponentVariable } from './variables.ts';
 
 /** Does this variable tell people's browsers where the component is: its whole `address`, or its `host` alone (R31)? */
@@ -21,7 +22,8 @@ export function derivedValue(
 ): string | undefined {
   const what = follows(variable);
   if (what === undefined) return undefined;
-  if (what === 'host') return site === '' ? variable.default : site;
+  // A name of this network means nothing to whoever looks for it from the internet.
+  if (what === 'host') return site === '' || (variable.field?.reach === 'internet' && isPrivateName(site)) ? variable.default : site;
   const written = URL.parse(variable.default);
   if (written === null) return site === '' ? variable.default : `https://${site}`;
   const named = Number(written.port);

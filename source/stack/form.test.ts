@@ -178,6 +178,15 @@ describe('the sign-on portal', () => {
     return formOf(entry, context).fields.find((field) => field.id === 'protect')?.value;
   };
 
+  it('does not take the name of a private site for one that is looked for from the internet', () => {
+    const { entry, context } = take('tunnel-server-ui');
+    expect(answersOf(entry, context, { site: 'tunnel.example.org' }).values['WG_HOST']).toBe('tunnel.example.org');
+    expect(answersOf(entry, context, { site: 'tunnel.lan' }).values['WG_HOST']).toBeUndefined();
+    // The names that it keeps up to date are not its own.
+    const updater = take('dynamic-dns');
+    expect(answersOf(updater.entry, updater.context, { site: 'ddns.example.org' }).values['DDNS_DOMAIN']).toBeUndefined();
+  });
+
   it('is asked about wherever a reverse proxy can stand in front, and stays as it is (R36)', () => {
     expect(asked('rss-reader', { portal })).toBe('no');
     expect(asked('rss-reader', { portal, behindPortal: true })).toBe('yes');

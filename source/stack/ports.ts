@@ -96,12 +96,14 @@ export function portConflicts(
     };
     const users = taken.filter((use) => overlaps(place, use));
     if (users.length === 0) return [];
-    const owners = [...new Set(users.map(({ owner }) => owner))].join(', ');
+    const names = [...new Set(users.map(({ owner }) => owner))];
+    const owners = names.join(' and ');
+    const several = names.length > 1;
     if (port.fixed) {
       // port-conflicts.md: servers of one protocol stand for each other.
       const isChoice = users.every(({ fixed }) => fixed);
       const advice = isChoice
-        ? `${owners} does the same here: choose one of them, or bind one to an address of its own. Clients look for this port, so it cannot move.`
+        ? `${owners} ${several ? 'do' : 'does'} the same here: choose one of them, or bind one to an address of its own. Clients look for this port, so it cannot move.`
         : `Stop ${owners} or bind one of them to an address of its own: clients look for this port there, so it cannot move.`;
       return [{ port, users, proposal: undefined, advice }];
     }
@@ -110,7 +112,7 @@ export function portConflicts(
     );
     if (proposal === undefined) return [{ port, users, proposal, advice: `Stop ${owners}, or choose a port by hand.` }];
     promised.push({ owner: '', address: '127.0.0.1', port: proposal, protocol: port.protocol });
-    return [{ port, users, proposal, advice: `Move it to ${proposal}; ${owners} keeps ${port.host}.` }];
+    return [{ port, users, proposal, advice: `Move it to ${proposal}; ${owners} ${several ? 'keep' : 'keeps'} ${port.host}.` }];
   });
 }
 

@@ -85,7 +85,7 @@ function checkLocalhost({ entry, values, answers, facts, project, catalog }: Pre
 function checkWebhook({ entry, values, plan }: PreflightContext): Finding[] {
   return entry.fields.flatMap((field): Finding[] => {
     const variable = variableOf(entry, field.name);
-    if (variable === undefined || (field.reach !== 'internet' && variable !== 'WEBHOOK_URL')) return [];
+    if (variable === undefined || field.type !== 'url' || (field.reach !== 'internet' && variable !== 'WEBHOOK_URL')) return [];
     const value = valueInForce(entry, field.name, values);
     const url = URL.canParse(value) ? new URL(value) : undefined;
     const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';

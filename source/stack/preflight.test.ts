@@ -214,6 +214,22 @@ describe('values', () => {
     if (bad) expect(finding).toMatchObject({ rule: 'R53', remedy: { values: { WEBHOOK_URL: 'https://flows.example.org/' } } });
   });
 
+  it('a public name that is no address of a webhook triggers none, and is no finding (R53)', async () => {
+    const tunnel = small({ fields: [field('WG_HOST', { type: 'hostname', reach: 'internet' })] });
+    tunnel.values = { WG_HOST: 'vpn.example.org' };
+    expect(await tunnel.told()).toEqual([]);
+    for (const id of [
+      'tunnel-server-ui',
+      'openvpn-server',
+      'network-controller',
+      'dynamic-dns',
+      'mesh-vpn-platform',
+      'quic-proxy',
+      'outbound-tunnel',
+    ])
+      expect([id, (await stage(id).told()).filter((told) => told.includes('webhook'))]).toEqual([id, []]);
+  });
+
   it('start-dev is refused at a public name, and a warning elsewhere (R23)', async () => {
     const idp = stage('idp-enterprise');
     idp.values = { KEYCLOAK_COMMAND: 'start-dev', KC_HOSTNAME: 'id.lan' };
