@@ -42,12 +42,27 @@ test.each([
   ['indexers', 'indexer-manager'],
   ['ollma', 'model-runtime'],
   ['rss', 'rss-reader'],
+  ['media server', 'media-server'],
+  ['photo', 'photo-library'],
+  ['wiki', 'wiki'],
+  ['sso', 'sso-portal'],
+  ['tv', 'tv-automation'],
+  ['pi hole', 'dns-filter'],
+  ['keycloack', 'idp-enterprise'],
+  ['ip address management', 'ipam'],
 ])('"%s" finds %s first, by kind, product or purpose, spelt roughly', async (typed, id) => {
   const rig = await open();
   await rig.press('C', '/', ...typed);
   await rig.sees(id);
   expect(rig.row('▸')).toContain(id);
   expect(searchCatalog(entries, typed).map((entry) => entry.id)[0]).toBe(id);
+});
+
+test.each(['rss', 'tv', 'ocr', 'cve', 'git'])('"%s" finds none that has its letters strewn over long words', (typed) => {
+  for (const { id, kind, product, keywords } of searchCatalog(entries, typed))
+    expect(
+      `${id} ${kind} ${product.name} ${product.alternatives.map(({ name }) => name).join(' ')} ${keywords.join(' ')}`.toLowerCase(),
+    ).toContain(typed);
 });
 
 test('what nothing is like is said, and Esc shows all again', async () => {

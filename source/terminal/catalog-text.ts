@@ -23,6 +23,8 @@ export function catalogLines(entries: readonly CatalogEntry[], output: Output, s
     { heading: 'PORTS', least: 11, paint: (cell: string) => output.paint('faint', cell) },
   ];
   const table = tableLines(columns, rows, { width: output.columns });
+  if (searched !== '' && entries.length === 0)
+    return [`Nothing in the catalog is like "${cleanLine(searched)}". "quarterdeck catalog list" names all there is.`];
   if (searched !== '') {
     const told = `${countText(entries.length, 'component')} for "${cleanLine(searched)}". "quarterdeck catalog show ID" tells all about one.`;
     return [...table.flat(), ...(table.length > 0 ? [''] : []), told];

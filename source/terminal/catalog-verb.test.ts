@@ -66,6 +66,15 @@ describe('catalog list', () => {
     for (const { id, kind } of builtIn) expect(out).toMatch(new RegExp(`^  ${id} .*${kind.slice(0, 20).replaceAll(/[()]/g, '.')}`, 'm'));
   });
 
+  it('finds by what is looked for, and says when nothing is like it', async () => {
+    expect((await run(['list', 'bitwarden'])).lines.at(-1)).toMatch(/^1 component for "bitwarden"/);
+    const none = await run(['list', 'xqzzwv']);
+    expect(none).toMatchObject({
+      code: 0,
+      lines: ['Nothing in the catalog is like "xqzzwv". "quarterdeck catalog list" names all there is.'],
+    });
+  });
+
   it('has the documented JSON shape, with the facts of the inventory (R87, R33)', async () => {
     const { out } = await run(['list'], { json: true });
     const { schema, components } = JSON.parse(out) as { schema: number; components: Record<string, unknown>[] };

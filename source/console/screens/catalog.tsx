@@ -80,7 +80,7 @@ function foot(
   width: number,
 ): string {
   if (!entry) return '';
-  const where = whereItRuns(entry, entries) ?? (there.has(entry.id) ? 'It runs here.' : `Not deployed here. Image ${entry.image}`);
+  const where = whereItRuns(entry, entries) ?? (there.has(entry.id) ? 'It is here already.' : `Not deployed here. Image ${entry.image}`);
   return theme.paint('faint', cut(cleanLine(where), Math.max(1, width - 4), theme.glyphs.ellipsis));
 }
 
