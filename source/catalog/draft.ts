@@ -66,12 +66,7 @@ export function unknown(
   known: Iterable<string>,
   part: 'key' | 'value' = 'value',
 ): RuleFinding {
-  return inComponent(
-    path,
-    `There is no ${what} "${written}".`,
-    nameRemedy(written, known, `Declare the ${what} first, or remove this.`),
-    part,
-  );
+  return inComponent(path, `There is no ${what} "${written}".`, nameRemedy(written, known, 'Declare it first, or remove this.'), part);
 }
 
 export const portAnnotation = (component: Component, port: ComposePort): [string, Component['ports'][string]] | undefined => {

@@ -5,7 +5,7 @@ import { fieldTypes } from './schema.ts';
 
 /** Per type: what fits, what does not. */
 const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
-  string: { fits: ['', 'a b', 5, true], not: [null, {}, []] },
+  string: { fits: ['', 'a b', 'two\nlines', 5, true], not: [null, {}, [], 'a\u001b[31m', 'a\u0000b'] },
   'secret-string': { fits: ['s3cr3t!'], not: ['', 'two\nlines', null, 'a\u0000b'] },
   'string-boolean': { fits: ['true', 'false'], not: [true, 'True', 'yes', '1', ''] },
   boolean: { fits: [true, 'false'], not: ['yes', 1, 'TRUE'] },
@@ -28,7 +28,11 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   'ip-address': { fits: ['192.168.1.2', '2001:db8::1'], not: ['192.168.1', '256.1.1.1', '1', 'nas', '10.0.0.0/8'] },
   cidr: { fits: ['10.8.0.0/24', '0.0.0.0/0', 'fd00::/8'], not: ['10.8.0.0', '10.8.0.0/33', '10/8'] },
   email: { fits: ['ann@example.org'], not: ['ann', '@example.org', 'a b@c.d', 'ann@'] },
-  timezone: { fits: ['Europe/Berlin', 'UTC'], not: ['Berlin', '+02:00', 'Mars/Base'] },
+  timezone: {
+    fits: ['Europe/Berlin', 'UTC', 'Etc/UTC', 'America/Argentina/Buenos_Aires', 'US/Eastern', 'Asia/Calcutta'],
+    // Written small it is found by this machine, and by no container.
+    not: ['Berlin', '+02:00', 'Mars/Base', 'europe/berlin', 'utc', 'AMERICA/NEW_YORK'],
+  },
   duration: { fits: ['24h', '30d', '1h30m', '500ms', '720h'], not: ['24', 'soon', '1 h', '-1h', 'h'] },
   cron: { fits: ['0 2 * * *', '0 */6 * * *', '@daily'], not: ['0 2 * *', '99 * * * *', 'often', '* * * * * *'] },
   dn: {
@@ -106,6 +110,14 @@ describe('checkValue', () => {
     const rule: FieldRule = { type: 'secret-string', length: 32 };
     expect(checkValue(rule, 'x'.repeat(32))).toBeUndefined();
     expect(checkValue(rule, 'x'.repeat(31))).toBe('The value must be exactly 32 characters long, it has 31.');
+    // 33 bytes for the program that counts them.
+    expect(checkValue(rule, `${'x'.repeat(31)}é`)).toMatch(/counted in bytes/);
+  });
+
+  it('says the form in words where somebody wrote them down', () => {
+    const rule: FieldRule = { type: 'string', pattern: '^10\\.8\\.0\\.x$', rule: '10.8.0.x, with an x at the end' };
+    expect(checkValue(rule, '10.8.0.1')).toBe('"10.8.0.1" does not fit: 10.8.0.x, with an x at the end.');
+    expect(checkValue({ type: 'string', pattern: '^a$' }, 'b')).toBe('"b" does not have the form ^a$.');
   });
 
   it('never repeats a secret', () => {

@@ -1,9 +1,10 @@
 import { CronPattern } from 'croner';
 import ipaddr from 'ipaddr.js';
+import { shownValue } from '../text/shown-value.ts';
 import type { ComponentField, FieldType } from './schema.ts';
 
 /** What decides whether a value fits. */
-export type FieldRule = Pick<ComponentField, 'type'> & Partial<Pick<ComponentField, 'enum' | 'pattern' | 'length' | 'secret'>>;
+export type FieldRule = Pick<ComponentField, 'type'> & Partial<Pick<ComponentField, 'enum' | 'pattern' | 'rule' | 'length' | 'secret'>>;
 
 /**
  * What is wrong with a value, as one sentence that says what is expected (R17); undefined when it fits. Values come as text from a
@@ -12,7 +13,7 @@ export type FieldRule = Pick<ComponentField, 'type'> & Partial<Pick<ComponentFie
 export function checkValue(rule: FieldRule, value: unknown): string | undefined {
   const problem = checks[rule.type](value, rule) ?? checkNarrowing(rule, value);
   if (problem === undefined) return undefined;
-  return rule.secret || rule.type === 'secret-string' ? `The value ${problem}.` : `${shown(value)} ${problem}.`;
+  return rule.secret || rule.type === 'secret-string' ? `The value ${problem}.` : `${shownValue(value)} ${problem}.`;
 }
 
 /** Continues the sentence that begins with the value. */
@@ -21,10 +22,15 @@ type Check = (value: unknown, rule: FieldRule) => string | undefined;
 function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
   const text = textOf(value);
   if (rule.enum && rule.type !== 'enum' && !rule.enum.includes(text ?? '')) return `is not one of ${rule.enum.join(', ')}`;
-  if (rule.length !== undefined && [...(text ?? '')].length !== rule.length) {
-    return `must be exactly ${rule.length} characters long, it has ${[...(text ?? '')].length}`;
+  if (rule.length !== undefined && text?.length !== rule.length) {
+    return `must be exactly ${rule.length} characters long, it has ${text?.length ?? 0}`;
   }
-  if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(text ?? '')) return `does not have the form ${rule.pattern}`;
+  // Programs count bytes, and a letter with an accent has two.
+  if (rule.length !== undefined && !/^[ -~]*$/.test(text ?? ''))
+    return 'must be of plain letters, digits and signs, as its length is counted in bytes';
+  // A regular expression tells few people what to write.
+  if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(text ?? ''))
+    return rule.rule === undefined ? `does not have the form ${rule.pattern}` : `does not fit: ${rule.rule}`;
   return undefined;
 }
 
@@ -42,7 +48,10 @@ const ofText =
 const unless = (holds: boolean, otherwise: string) => (holds ? undefined : otherwise);
 
 const checks: Record<FieldType, Check> = {
-  string: (value) => unless(textOf(value) !== undefined, 'must be text'),
+  string: (value) =>
+    textOf(value) === undefined
+      ? 'must be text'
+      : unless(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(textOf(value) ?? ''), 'holds control characters'),
   'secret-string': ofText((text) => unless(!text.includes('\n'), 'must be one line')),
   'string-boolean': (value) => unless(value === 'true' || value === 'false', 'must be the text "true" or "false"'),
   boolean: (value) => unless(typeof value === 'boolean' || value === 'true' || value === 'false', 'must be true or false'),
@@ -83,12 +92,12 @@ const checks: Record<FieldType, Check> = {
   'list of ip-address': (value, { secret }) => {
     const wrong = itemsOf(value).find((item) => !isIp(item));
     if (itemsOf(value).length === 0) return 'must be a list of addresses with commas between them';
-    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shown(wrong)} that is no IPv4 or IPv6 address`;
+    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shownValue(wrong)} that is no IPv4 or IPv6 address`;
   },
   'cidr-list': (value, { secret }) => {
     const wrong = itemsOf(value).find((item) => !isCidr(item));
     if (itemsOf(value).length === 0) return 'must be a list of networks with commas between them';
-    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shown(wrong)} that is no network, such as 10.8.0.0/24`;
+    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shownValue(wrong)} that is no network, such as 10.8.0.0/24`;
   },
   map: (value) => unless(isObject(value), 'must be names with values, such as {"10.1.0.1": ["192.0.2.1:4242"]}'),
   object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
@@ -128,11 +137,6 @@ const databaseSchemes = ['postgres', 'postgresql', 'mysql', 'mariadb', 'mongodb'
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
 function isInteger(text: string | undefined): boolean {
@@ -175,9 +179,17 @@ function isEmail(text: string): boolean {
   return at > 0 && at <= 64 && !/[\s<>()[\],;:\\"]/.test(text.slice(0, at)) && isHostname(text.slice(at + 1));
 }
 
+let knownZones: readonly string[] | undefined;
+function zones(): readonly string[] {
+  knownZones ??= [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Etc/UTC', 'GMT'];
+  return knownZones;
+}
+
 function isTimezone(text: string): boolean {
-  // Offsets such as +02:00 are fine for Intl, but not for TZ in a container.
+  // Offsets such as +02:00 are fine for Intl, but not for TZ in a container, which looks for a file of that name and takes UTC where there is none.
   if (!/^[A-Za-z]/.test(text)) return false;
+  const lower = text.toLowerCase();
+  if (zones().some((zone) => zone !== text && zone.toLowerCase() === lower)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: text });
     return true;

@@ -146,7 +146,7 @@ describe('loadFolder', () => {
       'ports.web.web',
       undefined,
       /must be true or false/,
-      /Change/,
+      /^Write true or false\.$/,
     ],
     [
       'a list where a map belongs',
@@ -200,8 +200,41 @@ describe('loadFolder', () => {
       'id: other',
       '',
       undefined,
-      /unique/i,
+      /^"id" is there twice/,
       /Keep one/,
+    ],
+    [
+      'a second document',
+      'component',
+      'product: {name: Notes, confidence: sure}',
+      '---\nproduct: {name: Notes, confidence: sure}',
+      '---',
+      '',
+      undefined,
+      /^There is a second document in this file\.$/,
+      /remove the line ---/,
+    ],
+    [
+      'a way to make secrets that there is not',
+      'component',
+      'generator: "hex:16"',
+      'generator: "hexx:16"',
+      '"hexx:16"',
+      'fields[0].generator',
+      undefined,
+      /has the wrong form: "hexx:16"/,
+      /^Write base64:48.* or uuid\.$/,
+    ],
+    [
+      'a service of a call that is not there',
+      'component',
+      'exec: {service: app, argv: [notes, count]}',
+      'exec: {service: xxxxxxxx, argv: [notes, count]}',
+      'xxxxxxxx',
+      'calls.count.exec.service',
+      'calls',
+      /no service "xxxxxxxx"/,
+      /^Use one of: app, db\.$/,
     ],
     [
       'broken YAML',
@@ -637,6 +670,41 @@ describe('loadFolder', () => {
     for (const folder of ['empty', 'rubbish', 'list', 'nothing']) {
       expect(problems.filter(({ file }) => file === `productivity/${folder}/component.yaml`).length, folder).toBeGreaterThan(0);
     }
+  });
+
+  it('names one cause, not all that follows from it', async () => {
+    const told = async (files: Record<string, string>) =>
+      (await load({ ...sound, ...files })).problems.map(({ message, remedy }) => `${message} ${remedy}`);
+    expect(await told({ [`${place}/component.yaml`]: soundComponent.replaceAll(/^ {2}/gm, '\t') })).toEqual([
+      'Tabs are not allowed as indentation. Indent with spaces, here and below.',
+    ]);
+    expect(await told({ [`${place}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add the map of services.']);
+    expect(await told({ [`${place}/component.yaml`]: '' })).toEqual([
+      'The file must be a map of names to values, not empty. Write it, or remove the file.',
+    ]);
+    expect(
+      await told({ [`${place}/component.yaml`]: soundComponent.replace('volumes:\n  /data: {meaning: everything}', 'volumes:') }),
+    ).toEqual(['"volumes" must be a map of names to values, not empty. Give it a value, or remove the line.']);
+    const alone = await load({ [`${place}/component.yaml`]: soundComponent });
+    expect(alone.problems.map(({ field }) => field)).toEqual(['deploy']);
+  });
+
+  it('repeats no more of a value than it takes to find it', async () => {
+    const { problems } = await load({
+      [`${place}/component.yaml`]: `"${'\\u0001x'.repeat(5000)}"`,
+      'media/other/component.yaml': soundComponent.replace('group: productivity', `group: ${'x'.repeat(900)}`),
+    });
+    expect(problems).toHaveLength(2);
+    for (const { message } of problems) expect(message.length).toBeLessThan(150);
+  });
+
+  it('refuses what cannot be delivered, which is neither a file nor a folder', async () => {
+    const { folder } = await load({ ...sound, [`${place}/files/app.yml`]: '' });
+    await symlink('nowhere', join(folder, place, 'files', 'gone'));
+    const { problems } = await loadFolder(folder, { own: true });
+    expect(problems).toMatchObject([
+      { level: 'error', file: join(folder, place, 'files/gone'), message: 'files/gone is no plain file, and its link leads to none.' },
+    ]);
   });
 
   it('refuses an id that is there twice, and warns of a component that is not there', async () => {

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { listOwnFolder, readOwnFile } from '../config/own-files.ts';
+import { listOwnFolder, type OwnEntry, readOwnFile } from '../config/own-files.ts';
 import { type SchemaIssue, SchemaIssues } from '../config/schema-issues.ts';
 import { fieldText, YamlDocument } from '../config/yaml-document.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
@@ -189,6 +189,9 @@ async function loadComponent(
       });
     }
 
+    // Without services nothing of the other file has what it speaks of: one sentence says it all.
+    if (read !== undefined && read.compose.services.size === 0 && problems.length > 0) return { problems };
+
     const checked = componentSchema.safeParse(componentDocument.value);
     if (!checked.success) {
       issues ??= new SchemaIssues(componentSchema);
@@ -197,13 +200,24 @@ async function loadComponent(
       return { problems };
     }
     const component = checked.data;
+    const paths = files.map(({ path }) => path);
+    for (const { path } of files.filter(({ kind }) => kind === 'other'))
+      problems.push({
+        level: 'error',
+        file: join(root, place.folder, path),
+        line: 1,
+        column: 1,
+        field: '',
+        message: `${path} is no plain file, and its link leads to none.`,
+        remedy: 'Put a file there, or remove it.',
+      });
     const draft: Draft = {
       component,
       componentDocument,
       compose: read?.compose,
       composeDocument,
-      files: new Set(files.map(deliveredPath)),
-      templates: await readTemplates(join(root, place.folder), files),
+      files: new Set(paths.map(deliveredPath)),
+      templates: await readTemplates(join(root, place.folder), paths),
       schemas: await readSchemas(join(root, place.folder)),
       own: options.own,
       folderName: place.folder === '' ? basename(root) : basename(place.folder),
@@ -245,12 +259,15 @@ async function readSchemas(folder: string): Promise<Map<string, string>> {
 /** Deeper than this, links go round in circles. */
 const depthLimit = 8;
 
-async function listDeep(root: string, path: string, depth = 0): Promise<string[]> {
+async function listDeep(root: string, path: string, depth = 0): Promise<{ path: string; kind: OwnEntry['kind'] }[]> {
   const entries = depth > depthLimit ? [] : ((await listOwnFolder(join(root, path))) ?? []);
   const below = await Promise.all(
-    entries.map(async ({ name, kind }) => (kind === 'folder' ? listDeep(root, `${path}/${name}`, depth + 1) : [`${path}/${name}`])),
+    entries.map(async ({ name, kind }) => {
+      const inner = `${path}/${name}`;
+      return kind === 'folder' ? listDeep(root, inner, depth + 1) : [{ path: inner, kind }];
+    }),
   );
-  return [path, ...below.flat()];
+  return [{ path, kind: 'folder' }, ...below.flat()];
 }
 
 async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlDocument | undefined> {

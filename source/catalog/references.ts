@@ -96,7 +96,7 @@ function* checkPorts(draft: Draft): Generator<RuleFinding> {
     if (annotation.service !== undefined && draft.compose && !draft.compose.services.has(annotation.service)) {
       yield unknown([...path, 'service'], 'service called', annotation.service, draft.compose.services.keys());
     }
-    if (annotated.has(name) || annotation.number !== undefined || component.deploy !== 'compose') continue;
+    if (!draft.compose || annotated.has(name) || annotation.number !== undefined || component.deploy !== 'compose') continue;
     const names = published.flatMap((port) => port.name ?? []);
     yield inComponent(
       path,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chainStages } from './chain-stages.ts';
 import { databaseProgram, databasePrograms } from './database-programs.ts';
+import { generatorPattern } from './generators.ts';
 import { groups } from './groups.ts';
 
 /**
@@ -97,10 +98,7 @@ const field = z.strictObject({
   /** `stated`, `example`, `derived ...`, `product`: how the default came to be. */
   defaultKind: z.string().optional(),
   /** `base64:48`, `hex:16`, `alphanumeric:32`: kind and number of bytes (characters for alphanumeric) (R19); `alphanumeric:32:sk-` begins with `sk-`. */
-  generator: z
-    .string()
-    .regex(/^(base64|hex|alphanumeric|uuid)(:\d+(:[\w-]+)?)?$/)
-    .optional(),
+  generator: z.string().regex(generatorPattern, 'Write base64:48, hex:16 (bytes), alphanumeric:32 (characters) or uuid').optional(),
   enum: z.array(z.string()).min(1).optional(),
   pattern: z.string().optional(),
   length: z.number().int().positive().optional(),

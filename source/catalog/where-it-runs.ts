@@ -27,3 +27,8 @@ export function whereItRuns(entry: CatalogEntry, entries: readonly CatalogEntry[
       return 'Somebody else runs it.';
   }
 }
+
+/** Is it a file that "config make" makes? What is deployed from here gets its file from its own form. */
+export function isMadeHere({ deploy, configFile }: CatalogEntry): boolean {
+  return deploy !== 'compose' && configFile?.path.startsWith('files/') === true;
+}

@@ -31,7 +31,8 @@ export async function readOwnBytes(path: string, { limitBytes = usualLimitBytes 
     const facts = await file.stat();
     if (facts.isDirectory()) throw unreadable(path, 'it is a folder');
     if (!facts.isFile()) throw unreadable(path, 'it is not a plain file');
-    if (facts.size > limitBytes) throw unreadable(path, `it is larger than ${limitBytes >> 20} MB`);
+    if (facts.size > limitBytes)
+      throw unreadable(path, `it is larger than ${limitBytes >> 20} MB`, undefined, 'Look whether it is the right file.');
     return await file.readFile();
   } catch (cause) {
     if (isMissing(cause)) return undefined;
@@ -162,11 +163,16 @@ export function unwritableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unwritable(path, cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown): Fault {
+function unreadable(
+  path: string,
+  reason: string,
+  cause?: unknown,
+  remedy = 'Check that it is a plain file or folder that you may read.',
+): Fault {
   return new Fault({
     code: 'config.unreadable',
     message: `${path} cannot be read: ${reason}.`,
-    remedy: 'Check that it is a plain file or folder that you may read.',
+    remedy,
     where: { file: path },
     cause,
   });

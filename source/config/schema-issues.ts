@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nameRemedy, nearestName } from '../text/nearest-name.ts';
+import { shownValue } from '../text/shown-value.ts';
 import { fieldText, type YamlPath } from './yaml-document.ts';
 
 /** What a zod issue says, for a person. */
@@ -65,20 +66,24 @@ export class SchemaIssues {
         if (missing) return one(`${name} is missing.`, `Add it: ${aOrAn(kindWords[issue.expected] ?? issue.expected)}.`);
         return one(
           `${name} must be ${aOrAn(kindWords[issue.expected] ?? issue.expected)}, not ${kindOf(valueAt(value, path))}.`,
-          issue.expected === 'string' ? 'Put it into quotes.' : 'Change the value.',
+          valueAt(value, path) === null
+            ? `${path.length === 0 ? 'Write it' : 'Give it a value'}, or remove ${path.length === 0 ? 'the file' : 'the line'}.`
+            : issue.expected === 'string'
+              ? 'Put it into quotes.'
+              : `Write ${aOrAn(kindWords[issue.expected] ?? issue.expected)}.`,
         );
       case 'invalid_value': {
         const allowed = issue.values.map(String);
         if (missing) return one(`${name} is missing.`, `Add it: one of ${allowed.join(', ')}.`);
         const written = String(valueAt(value, path));
-        return one(`${name} cannot be "${written}".`, nameRemedy(written, allowed, 'Change the value.'));
+        return one(`${name} cannot be ${shownValue(written)}.`, nameRemedy(written, allowed, 'Change the value.'));
       }
       case 'invalid_key':
         return one(`The name "${String(path.at(-1))}" is not allowed: ${issue.issues[0]?.message ?? 'wrong form'}.`, 'Rename it.', 'key');
       case 'invalid_format':
         if (missing) return one(`${name} is missing.`, 'Add it.');
         return one(
-          `${name} has the wrong form: ${JSON.stringify(valueAt(value, path))}.`,
+          `${name} has the wrong form: ${kindOf(valueAt(value, path))}.`,
           /^Invalid/.test(issue.message) ? `It must ${formWords(issue)}.` : `${capital(issue.message)}.`,
         );
       case 'too_small':
@@ -118,7 +123,7 @@ function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'empty';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
-  return JSON.stringify(value);
+  return shownValue(value);
 }
 
 function unit(origin: string): string {

@@ -36,9 +36,12 @@ export class YamlDocument {
   constructor(text: string) {
     this.#text = text;
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'error' });
-    const problems: YamlProblem[] = [...this.#document.errors, ...this.#document.warnings].map(({ code, message, pos }) => ({
+    const told = [...this.#document.errors, ...this.#document.warnings];
+    // A file that is indented with tabs is wrong in one way, not in every line and in what follows from it.
+    const tab = told.find(({ code }) => code === 'TAB_AS_INDENT');
+    const problems: YamlProblem[] = (tab ? [tab] : told).map(({ code, message, pos }) => ({
       ...this.#placeAt(pos[0]),
-      message: sentence(message),
+      message: code === 'DUPLICATE_KEY' ? `"${this.#wordAt(pos[0])}" is there twice.` : (messages[code] ?? sentence(message)),
       remedy: remedies[code] ?? 'Check the spelling, quotes and indentation here.',
     }));
     let value: unknown;
@@ -112,6 +115,13 @@ export class YamlDocument {
     return undefined;
   }
 
+  /** The key that begins there, as it is written. */
+  #wordAt(offset: number): string {
+    return (
+      /^(?:"[^"\n]*"|'[^'\n]*'|[^:\s][^:\n]{0,60})/.exec(this.#text.slice(offset, offset + 80))?.[0].replaceAll(/^["']|["']$/g, '') ?? ''
+    );
+  }
+
   #placeAt(offset: number): Place {
     const { line, col } = this.#lines.linePos(offset);
     return line === 0 ? { line: 1, column: 1 } : { line, column: col };
@@ -133,9 +143,14 @@ export function fieldText(path: YamlPath): string {
   return text;
 }
 
+/** Where the parser speaks to programmers. */
+const messages: Record<string, string> = {
+  MULTIPLE_DOCS: 'There is a second document in this file.',
+};
+
 const remedies: Record<string, string> = {
   DUPLICATE_KEY: 'Keep one of the two.',
-  TAB_AS_INDENT: 'Indent with spaces.',
+  TAB_AS_INDENT: 'Indent with spaces, here and below.',
   BAD_INDENT: 'Line it up with its neighbours.',
   MISSING_CHAR: 'Close the quote, bracket or brace, or put a colon behind the key.',
   MULTIPLE_DOCS: 'Keep one document per file: remove the line ---.',

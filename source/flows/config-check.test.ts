@@ -48,7 +48,19 @@ test('a file of this machine, no file, and a component without one', async () =>
   expect(shown()[0]).toMatch(/mine\.yaml:1:13 model_list "model_list" must be a list/);
   await expect(stage.run('config-check', '', { words: ['llm-proxy', `${file}.not`] })).rejects.toMatchObject({ code: 'usage.file' });
   await expect(stage.run('config-check', '', { words: ['llm-proxy', file, 'more'] })).rejects.toMatchObject({ code: 'usage.words' });
-  await expect(stage.run('config-check', '', { words: ['password-vault'] })).rejects.toMatchObject({ code: 'usage.component' });
+  await expect(stage.run('config-check', '', { words: ['password-vault'] })).rejects.toMatchObject({
+    code: 'usage.component',
+    message: expect.stringContaining('no configuration file'),
+  });
+  await expect(stage.run('config-check', '', { words: ['llm-prxy'] })).rejects.toMatchObject({
+    code: 'usage.component',
+    message: 'The catalog has no component "llm-prxy".',
+    remedy: 'Did you mean "llm-proxy"?',
+  });
+  await expect(stage.run('config-check', '', { words: ['limit-range'] })).rejects.toMatchObject({
+    code: 'usage.file',
+    remedy: 'Name it: quarterdeck config check limit-range FILE',
+  });
 });
 
 test('an edit with a mistake in its form is refused with its place, and nothing is written', async () => {

@@ -8,6 +8,7 @@ import { readConfigSchema } from '../stack/component-source.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
 import type { Deployment } from '../stack/model.ts';
 import { cleanLine } from '../text/clean.ts';
+import { nameRemedy } from '../text/nearest-name.ts';
 import { configCheckAbout } from './about-stack.ts';
 import { showProblems } from './config-problems.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
@@ -34,15 +35,29 @@ export const configCheck: Flow = {
     const [word] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: 'quarterdeck config check COMPONENT [FILE]' });
     const id = word ?? (await askedFor(session, world));
     const entry = world.catalog.get(id);
-    const configFile = entry?.configFile;
-    if (!entry || !configFile) {
+    if (!entry) {
       throw new Fault({
         code: 'usage.component',
-        message: `${cleanLine(id)} has no configuration file that the catalog knows.`,
-        remedy: '"quarterdeck catalog show" says where its settings go, quarterdeck edit opens its files.',
+        message: `The catalog has no component "${cleanLine(id)}".`,
+        remedy: nameRemedy(id, checkable(world), '"quarterdeck catalog list" names them.'),
+      });
+    }
+    const { configFile } = entry;
+    if (!configFile) {
+      throw new Fault({
+        code: 'usage.component',
+        message: `${id} has no configuration file that the catalog knows.`,
+        remedy: `"quarterdeck catalog show ${id}" says where its settings go, "quarterdeck edit ${id}" opens its files.`,
       });
     }
     const own = await ownText(session, input);
+    if (!own && entry.deploy !== 'compose') {
+      throw new Fault({
+        code: 'usage.file',
+        message: `${id} is not deployed from here, so it is not known where its file is.`,
+        remedy: `Name it: quarterdeck config check ${id} FILE`,
+      });
+    }
     const deployment = own ? undefined : (await standing(session, world, input.place, id)).facts.deployment;
     const text = own?.text ?? deployment?.files[configFile.path];
     const file = own?.file ?? cleanLine(`${deployment?.folder ?? id}/${configFile.path}`);
@@ -73,6 +88,10 @@ export const configCheck: Flow = {
     };
   },
 };
+
+function checkable({ catalog }: FlowWorld): string[] {
+  return catalog.entries.flatMap(({ id, configFile }) => (configFile ? [id] : []));
+}
 
 async function askedFor(session: Session, { catalog }: FlowWorld): Promise<string> {
   const checked = catalog.entries.filter(({ configFile }) => configFile);

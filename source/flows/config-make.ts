@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { checkValue } from '../catalog/field-types.ts';
 import { deliveredPath } from '../catalog/template-names.ts';
+import { isMadeHere } from '../catalog/where-it-runs.ts';
 import { installationFolder } from '../config/installation.ts';
 import { expandHome } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
@@ -50,13 +51,8 @@ export const configMake: Flow = {
   },
 };
 
-/** What is deployed from here has its file from its own form. */
-function isMade({ deploy, configFile }: CatalogEntry): boolean {
-  return deploy !== 'compose' && configFile?.path.startsWith('files/') === true;
-}
-
 async function chosenEntry(session: Session, { words }: FlowInput, { catalog }: FlowWorld): Promise<CatalogEntry> {
-  const made = catalog.entries.filter(isMade);
+  const made = catalog.entries.filter(isMadeHere);
   const [word] = words;
   if (word === undefined) {
     if (!session.attended)

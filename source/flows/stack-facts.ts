@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { interpolate } from '../catalog/interpolation.ts';
-import { whereItRuns } from '../catalog/where-it-runs.ts';
+import { isMadeHere, whereItRuns } from '../catalog/where-it-runs.ts';
 import { installationFolder } from '../config/installation.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { ContainerDetail, ContainerFacts, Engine, EngineFacts, ImageDetail, VolumeFacts } from '../engine/engine.ts';
@@ -170,7 +170,9 @@ export async function gatherStackFacts(
     throw new Fault({
       code: 'usage.notDeployed',
       message: `${entry.id} is not deployed from here. ${whereItRuns(entry, world.catalog.entries)}`,
-      remedy: `"quarterdeck catalog show ${entry.id}" tells what it is.`,
+      remedy: isMadeHere(entry)
+        ? `"quarterdeck config make ${entry.id}" makes it.`
+        : `"quarterdeck catalog show ${entry.id}" tells what it is.`,
     });
   }
   const engine = world.engineOf(place);

@@ -104,7 +104,11 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
     const problem = checkVariable(variable, value);
     if (problem !== undefined) {
       const rule = variable.field?.rule;
-      throw usage(`--set ${variable.name}: ${problem}`, rule ? `Its rule: ${rule}.` : 'Give another value.', variable.name);
+      throw usage(
+        `--set ${variable.name}: ${problem}`,
+        rule && !problem.includes(rule) ? `Its rule: ${rule}.` : 'Give another value.',
+        variable.name,
+      );
     }
     values[variable.name] = value;
   }
