@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
-import { namesLoopback } from './exchange-references.ts';
+import { compileExpression, isProblem } from './expressions.ts';
 import { loadFolder } from './load-folder.ts';
+import { namesLoopback } from './names-loopback.ts';
 
 const removals: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -51,6 +52,13 @@ describe('what components give to each other', () => {
     ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: There is no port "api".'],
   ])('%s is told', async (_, notes, runtime, expected) => {
     expect((await load({ notes, runtime })).found).toContain(expected);
+  });
+
+  it('an error may name a check that every such component has', async () => {
+    const found = (check: string) => load({ notes: `errors:\n  - {condition: c, outcome: o, check: ${check}}\n` });
+    expect((await found('runtime-url-at-localhost')).found).toEqual([]);
+    // It keeps no secrets that the network must not see.
+    expect((await found('wider-than-loopback')).found).toEqual(['errors[0].check: There is no check "wider-than-loopback".']);
   });
 
   it('files that it needs to start lie where its main service looks', async () => {
@@ -106,10 +114,14 @@ describe('addresses that a container follows', () => {
     ['::1', true],
     ['http://localhost.example.org', false],
     ['http://mylocalhost:1', false],
+    ['http://localhost-x:1', false],
     ['http://db:5432/localhost', false],
     ['0.0.0.0:8080', false],
     ['', false],
   ])('%s names the loopback: %s (R14)', (address, expected) => {
     expect(namesLoopback(address)).toBe(expected);
+    // Conditions ask the same.
+    const asked = compileExpression('namesLoopback(env.URL)', 'check');
+    expect(!isProblem(asked) && asked.run({ env: { URL: address } })).toBe(expected);
   });
 });

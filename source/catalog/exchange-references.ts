@@ -1,5 +1,6 @@
 import type { CatalogEntry } from './catalog.ts';
 import { type Draft, inComponent, inCompose, portAnnotation, portsOf, type RuleFinding, unknown, variableOf } from './draft.ts';
+import { namesLoopback } from './names-loopback.ts';
 
 /** What a component gives to others and takes from them, as far as its own folder tells. */
 export function* checkExchange(draft: Draft): Generator<RuleFinding> {
@@ -115,11 +116,6 @@ const addressTypes = new Set(['url', 'jdbc-url', 'database-url', 'address', 'hos
 export function followedByContainer(field: { type: string; goes: string; reach?: string | undefined }): boolean {
   if (field.reach !== undefined) return field.reach === 'container';
   return addressTypes.has(field.type) && (field.goes === 'environment' || field.goes === 'config' || field.goes === 'command');
-}
-
-/** Is the host of this address the machine that asks? `http://localhost:1`, `127.0.0.1:80`, `jdbc:postgresql://[::1]/x`, `user:pass@localhost`. */
-export function namesLoopback(address: string): boolean {
-  return /(?:^|:\/\/|@)(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?|0:0:0:0:0:0:0:1)(?=$|[:/?,])/i.test(address.trim());
 }
 
 /** Between entries: what one uses, another must provide. Answers path, message and remedy. */

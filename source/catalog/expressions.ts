@@ -1,4 +1,5 @@
 import { type ASTNode, TypeError as CheckError, Environment, EvaluationError, ParseError, type ParseResult } from '@marcbachmann/cel-js';
+import { namesLoopback } from './names-loopback.ts';
 import { quantityValue } from './quantity.ts';
 
 /** Where an expression stands, which decides what it can ask about. */
@@ -61,6 +62,8 @@ function environmentOf(scope: ExpressionScope): Environment {
       limits: { maxAstNodes: 2000, maxDepth: 60, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 16 },
     });
     for (const name of scopeVariables[scope]) environment.registerVariable(name, 'dyn');
+    // Text from outside may be anything: what is no text names nothing.
+    environment.registerFunction('namesLoopback(dyn): bool', (address: unknown) => typeof address === 'string' && namesLoopback(address));
     // 500m and 2Gi can only be compared as numbers.
     if (scope === 'config') environment.registerFunction('quantity(dyn): double', (written: unknown) => quantityValue(String(written)));
     environments.set(scope, environment);

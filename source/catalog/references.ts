@@ -14,6 +14,7 @@ import {
 } from './draft.ts';
 import { checkBeforeStart, checkExchange, checkReach, checkSite, checkSpeaks } from './exchange-references.ts';
 import { checkExpressions } from './expression-references.ts';
+import { joinEntry } from './join-entry.ts';
 import { placeholdersIn } from './placeholders.ts';
 import type { ComponentCall } from './schema.ts';
 
@@ -287,7 +288,7 @@ function* textsIn(at: PropertyKey[], value: unknown): Generator<{ at: PropertyKe
   else if (typeof value === 'object' && value !== null) for (const [key, item] of Object.entries(value)) yield* textsIn([...at, key], item);
 }
 
-function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
+function* checkCallUsers({ component, compose, own }: Draft): Generator<RuleFinding> {
   const calls = component.calls;
   const quiet = function* (path: RuleFinding['path'], name: string, who: string): Generator<RuleFinding> {
     const call = calls[name];
@@ -323,7 +324,7 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     if (operation.right === 'destroy' && operation.consequences.length === 0)
       yield inComponent(path, `"${operation.id}" destroys, but does not say what is lost.`, 'Add consequences: a line each.');
   }
-  const checks = component.checks.map(({ id }) => id);
+  const checks = joinEntry(component, compose, '', own).checks.map(({ id }) => id);
   for (const [index, { check }] of component.errors.entries()) {
     if (check !== undefined && !checks.includes(check)) yield unknown(['errors', index, 'check'], 'check', check, checks);
   }

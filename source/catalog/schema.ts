@@ -512,7 +512,7 @@ export const componentSchema = z.strictObject({
       }),
     )
     .default([]),
-  /** What goes wrong and how it shows. `check`: id of the check that finds it, where one can. */
+  /** What goes wrong and how it shows. `check`: id of the check that finds it, where one can: its own, or one of `standing-checks.ts`. */
   errors: z
     .array(z.strictObject({ condition: z.string(), outcome: z.string(), check: z.string().optional(), line: line.optional() }))
     .default([]),

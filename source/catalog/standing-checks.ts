@@ -4,13 +4,13 @@ import { followedByContainer } from './exchange-references.ts';
 
 type Check = CatalogEntry['checks'][number];
 
-const localhost = String.raw`^([a-z0-9+:]*://)?([^/@]*@)?(localhost|127\\.|\\[::1\\])`;
-
 /**
  * Checks that follow from what an entry says anyway, and that nobody has to write into each: addresses that a container follows name no localhost (R14), and what
- * keeps secrets is not published beyond this machine (R9). An entry that has a check of the same name has the better words.
+ * keeps secrets (R9) or asks nobody who they are (R42) is not published beyond this machine. An entry that has a check of the same name has the better words.
  */
-export function standingChecks(entry: Pick<CatalogEntry, 'checks' | 'fields' | 'group' | 'ports' | 'sensitive' | 'services'>): Check[] {
+export function standingChecks(
+  entry: Pick<CatalogEntry, 'auth' | 'checks' | 'fields' | 'group' | 'ports' | 'sensitive' | 'services'>,
+): Check[] {
   const own = new Set(entry.checks.map(({ id }) => id));
   return [...localhostChecks(entry), ...exposureChecks(entry)].filter(({ id }) => !own.has(id));
 }
@@ -28,7 +28,7 @@ function localhostChecks({ fields, services }: Pick<CatalogEntry, 'fields' | 'se
     return names.map((name) => ({
       id: `${name.toLowerCase().replaceAll('_', '-')}-at-localhost`,
       calls: [],
-      when: `has(env.${name}) && env.${name}.matches("${localhost}")`,
+      when: `has(env.${name}) && namesLoopback(env.${name})`,
       level: 'error' as const,
       message: `${name} names localhost, and inside a container that is the container itself.`,
       remedy: 'Use the name of a service or of a component on a network that both share, or the name that the engine has for the host.',
@@ -38,19 +38,36 @@ function localhostChecks({ fields, services }: Pick<CatalogEntry, 'fields' | 'se
   });
 }
 
-function exposureChecks({ group, ports, sensitive }: Pick<CatalogEntry, 'group' | 'ports' | 'sensitive'>): Check[] {
+/** R42: most AI components ask nobody who they are. */
+export const lacksLogin = ({ group, auth }: Pick<CatalogEntry, 'group' | 'auth'>): boolean =>
+  group === 'ai' && /^(?:none|no built-in authentication)\b/i.test(auth);
+
+function exposureChecks(entry: Pick<CatalogEntry, 'auth' | 'group' | 'ports' | 'sensitive'>): Check[] {
+  const { group, ports, sensitive } = entry;
   const names = ports.filter(({ exposure, host }) => exposure === 'loopback' && host !== undefined).map(({ name }) => `"${name}"`);
-  if (!(sensitive ?? group === 'security') || names.length === 0) return [];
+  const said = lacksLogin(entry) ? withoutLogin : (sensitive ?? group === 'security') ? withoutTls : undefined;
+  if (said === undefined || names.length === 0) return [];
   return [
     {
       id: 'wider-than-loopback',
       calls: [],
       when: `ports.exists(p, p.name in [${[...new Set(names)].join(', ')}] && p.published && p.exposure != "loopback")`,
       level: 'error',
-      message: 'It is published beyond this machine without TLS; what crosses the network can be read there.',
-      remedy: 'Publish it on 127.0.0.1 and let the reverse proxy stand in front.',
-      rule: 'R9',
-      line: 11,
+      ...said,
     },
   ];
 }
+
+const withoutTls = {
+  message: 'It is published beyond this machine without TLS; what crosses the network can be read there.',
+  remedy: 'Publish it on 127.0.0.1 and let the reverse proxy stand in front.',
+  rule: 'R9',
+  line: 11,
+};
+
+const withoutLogin = {
+  message: 'It has no login and is published beyond this machine.',
+  remedy: 'Publish it on 127.0.0.1 and put the reverse proxy with a login in front.',
+  rule: 'R42',
+  line: 331,
+};

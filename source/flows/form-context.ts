@@ -1,7 +1,8 @@
+import { lacksLogin } from '../catalog/standing-checks.ts';
 import { answersOfContainers } from '../stack/adopt-answers.ts';
 import type { FormContext } from '../stack/form.ts';
 import { usedAddresses } from '../stack/networks.ts';
-import { isProtected, lacksLogin, proxyId } from '../stack/proxy-changes.ts';
+import { isProtected, proxyId } from '../stack/proxy-changes.ts';
 import type { FlowWorld } from './flow.ts';
 import type { StackFacts } from './stack-facts.ts';
 

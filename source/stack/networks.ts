@@ -1,6 +1,6 @@
 import type { Catalog, CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
-import { namesLoopback } from '../catalog/exchange-references.ts';
 import { interpolate, variablesIn } from '../catalog/interpolation.ts';
+import { namesLoopback } from '../catalog/names-loopback.ts';
 import type { Deployment } from './model.ts';
 
 /** A network that a component shares with others, and who of it joins. It exists before compose runs: whoever comes first makes it. */

@@ -1,11 +1,12 @@
 import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
 import { isLoopback } from '../catalog/draft.ts';
 import { neverWide } from '../catalog/never-wide.ts';
+import { lacksLogin } from '../catalog/standing-checks.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Finding, Remedy } from './finding.ts';
 import type { PlannedPort } from './model.ts';
 import { blocking, type PreflightCheck, type PreflightContext, warning } from './preflight-context.ts';
-import { lacksLogin, proxyId } from './proxy-changes.ts';
+import { proxyId } from './proxy-changes.ts';
 import { isPrivateName, siteFileName } from './proxy-site.ts';
 
 /** Who can reach it, and whether they are asked who they are. */

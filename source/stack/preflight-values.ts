@@ -1,5 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { followedByContainer, namesLoopback } from '../catalog/exchange-references.ts';
+import { followedByContainer } from '../catalog/exchange-references.ts';
+import { namesLoopback } from '../catalog/names-loopback.ts';
 import type { ComponentField } from '../catalog/schema.ts';
 import { agoText } from '../text/quantities.ts';
 import type { Finding } from './finding.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Catalog, CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
 import { checkValue } from '../catalog/field-types.ts';
+import { lacksLogin } from '../catalog/standing-checks.ts';
 import type { Finding } from './finding.ts';
 import type { Deployment, FileChange, Plan, PlannedPort } from './model.ts';
 import { valueInForce } from './networks.ts';
@@ -140,10 +141,6 @@ function makeSite(request: ProxyRequest, proxy: Deployment): { site: Site } | { 
     };
   return { site: { ...made, portal } };
 }
-
-/** R42: most AI components ask nobody who they are. */
-export const lacksLogin = (entry: CatalogEntry): boolean =>
-  entry.group === 'ai' && /^(?:none|no built-in authentication)\b/i.test(entry.auth);
 
 const formerSite = ({ entry, deployments }: ProxyRequest): string | undefined =>
   deployments.find(({ component }) => component === entry.id)?.record?.site || undefined;

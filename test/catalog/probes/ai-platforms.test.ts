@@ -183,6 +183,6 @@ describe('checks', () => {
     expect(findingsOf('code-agent', {}, { env: { OLLAMA_HOST: 'http://localhost:11434' } })).toEqual(['ollama-host-at-localhost']);
     expect(findingsOf('code-agent', { open: answered(405) })).toEqual(['answers-without-a-key']);
     expect(findingsOf('code-agent', { open: answered(403) })).toEqual([]);
-    expect(findingsOf('code-agent', {}, lan('api'))).toEqual(['open-beyond-loopback']);
+    expect(findingsOf('code-agent', {}, lan('api'))).toEqual(['wider-than-loopback']);
   });
 });
