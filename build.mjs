@@ -3,9 +3,10 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
-import { plainCharacters } from './bundle/plain-segmenter.mjs';
+import { drawing } from './bundle/drawing.mjs';
+import { changed } from './bundle/library-change.mjs';
 import { startParts } from './bundle/start-parts.mjs';
 
 const own = 'source/main.ts';
@@ -13,15 +14,8 @@ const [, , main = own, folder = 'dist'] = process.argv;
 const parts = main === own ? startParts : { main: [main] };
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** The same change in a library's file at every build; one that no longer fits stops the build, so that it is looked at again. */
-function patched(path, changes) {
-  let contents = readFileSync(path, 'utf8');
-  for (const [from, to] of changes) {
-    if (!contents.includes(from)) throw new Error(`${path} no longer contains ${JSON.stringify(from)}: look at build.mjs`);
-    contents = contents.replaceAll(from, to);
-  }
-  return { contents, loader: 'js' };
-}
+/** A library's file with changes, as a plugin gives it back. */
+const patched = (path, changes) => ({ contents: changed(path, changes), loader: 'js' });
 
 /**
  * Yoga's loader asks for `fetch`, which drags all of undici in at start-up, for an image that is inside the file anyway; and it waits for the image, for which
@@ -86,61 +80,11 @@ const dockerodeAtOnce = {
   },
 };
 
-/** Ink's libraries measure and cut text by graphemes; see bundle/plain-segmenter.mjs. */
-const plainText = {
-  name: 'plain-text',
+/** How Ink measures, cuts and draws text: see bundle/drawing.mjs. */
+const quickDrawing = {
+  name: 'quick-drawing',
   setup({ onLoad }) {
-    const segmenter = ['new Intl.Segmenter(', 'new PlainSegmenter('];
-    const withSegmenter = ({ contents, loader }) => ({
-      contents: `import { PlainSegmenter } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`,
-      loader,
-    });
-    onLoad(
-      {
-        filter:
-          /(ink\/build\/line-update|ansi-tokenize\/build\/tokenize|slice-ansi\/tokenize-ansi|wrap-ansi\/index|cli-truncate\/index)\.js$/,
-      },
-      ({ path }) => withSegmenter(patched(path, [segmenter])),
-    );
-    onLoad({ filter: /node_modules\/string-width\/index\.js$/ }, ({ path }) =>
-      withSegmenter(
-        patched(path, [
-          segmenter,
-          ['/^[\\u0020-\\u007E]*$/', `/^[${plainCharacters}]*$/`],
-          // Making these costs 20 ms, and plain text never asks them.
-          ...['visibleCharacterRegex', 'spacingMarkRegex', 'rgiEmojiRegex', 'extendedPictographicRegex'].flatMap((name) => [
-            [name, `${name}()`],
-            [`const ${name}() = `, `let made_${name}; const ${name} = () => made_${name} ??= `],
-          ]),
-        ]),
-      ),
-    );
-  },
-};
-
-/** Ink draws every cell of every frame anew; what it has drawn before it can remember. See bundle/remembered-frames.mjs. */
-const rememberedFrames = {
-  name: 'remembered-frames',
-  setup({ onLoad }) {
-    const from = (name) => `import { ${name} } from ${JSON.stringify(resolve('bundle/remembered-frames.mjs'))};\n`;
-    onLoad({ filter: /ink\/build\/output\.js$/ }, ({ path }) => {
-      const { contents, loader } = patched(path, [
-        ['export default class Output {', 'class Output {'],
-        // In the bundle it would be made anew for each character.
-        ['/^\\p{Default_Ignorable_Code_Point}+$/u.test(', 'ignorable('],
-      ]);
-      return {
-        contents: `${from('ignorable, rowOutput')}${contents}\nexport default rowOutput(Output, styledCharsToString);`,
-        loader,
-      };
-    });
-    const once = (file, imported) =>
-      onLoad({ filter: file }, ({ path }) => {
-        const { contents, loader } = patched(path, [[`import ${imported} from`, `import every_${imported} from`]]);
-        return { contents: `${from('remembered')}${contents}\nvar ${imported} = remembered(every_${imported});`, loader };
-      });
-    once(/ink\/build\/squash-text-nodes\.js$/, 'sanitizeAnsi');
-    once(/ink\/build\/render-node-to-output\.js$/, 'widestLine');
+    for (const { filter, contents } of drawing) onLoad({ filter }, ({ path }) => ({ contents: contents(path), loader: 'js' }));
   },
 };
 
@@ -160,15 +104,6 @@ const madeWhenNeeded = {
         ],
       ]),
     );
-    onLoad({ filter: /ink\/build\/sanitize-ansi\.js$/ }, ({ path }) => {
-      const { contents, loader } = patched(path, [
-        ['/(?![\\t\\n])\\p{Control}/gu', '/[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f]/g'],
-        ['const sanitizeAnsi = (text) => {', 'const sanitizeAnsi = (text) => {\n    if (isPlainStyled(text)) return text;'],
-        // The first mark of all is U+0300.
-        ["leadingMarksRegex.exec(value)?.[0] ?? ''", "(value.charCodeAt(0) < 0x300 ? '' : (leadingMarksRegex.exec(value)?.[0] ?? ''))"],
-      ]);
-      return { contents: `import { isPlainStyled } from ${JSON.stringify(resolve('bundle/plain-segmenter.mjs'))};\n${contents}`, loader };
-    });
     onLoad({ filter: /node_modules\/signal-exit\/index\.js$/ }, ({ path }) =>
       patched(path, [
         ["var assert = require('assert')", ''],
@@ -232,7 +167,7 @@ const result = await build({
     'process.env.DEV': '"false"',
     'process.env.QUARTERDECK_VERSION': JSON.stringify(version),
   },
-  plugins: [yogaAtOnce, httpUnread, dockerodeAtOnce, plainText, rememberedFrames, madeWhenNeeded, stubs],
+  plugins: [yogaAtOnce, httpUnread, dockerodeAtOnce, quickDrawing, madeWhenNeeded, stubs],
   logLevel: 'warning',
 });
 /** CommonJS libraries loaded lazily for their default export alone. */

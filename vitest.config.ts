@@ -16,8 +16,9 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
-          // By itself vitest leaves a core alone, which on two is half of them; and some files wait for processes more than they work.
-          maxWorkers: 3,
+          setupFiles: ['test/as-bundled.ts'],
+          // By itself vitest leaves a core alone, which on two is half of them; and many files wait for processes, or for the practice stack, more than they work.
+          maxWorkers: 4,
           include: ['source/**/*.test.{ts,tsx}', 'test/{bench,bundle,catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'],
           exclude: ['**/*.plain.test.*'],
           env: { ...common.env, FORCE_COLOR: '3' },
@@ -27,6 +28,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'no-colour',
+          setupFiles: ['test/as-bundled.ts'],
           maxWorkers: 3,
           include: ['source/**/*.plain.test.{ts,tsx}'],
           env: { ...common.env, NO_COLOR: '1', FORCE_COLOR: '0' },

@@ -1,4 +1,4 @@
-// Taken into the bundle in place of `Intl.Segmenter` (build.mjs). Ink cuts every line of every frame into graphemes, several times; for text in which each
+// Taken into the bundle in place of `Intl.Segmenter` (bundle/drawing.mjs). Ink cuts every line of every frame into graphemes, several times; for text in which each
 // character is one grapheme and one column, that needs no Unicode tables. The rest goes to the real one, which is made when first needed.
 
 /**

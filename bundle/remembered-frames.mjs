@@ -1,4 +1,4 @@
-// Taken into the bundle around Ink's `Output` (build.mjs), which makes an object for every cell of the screen, and takes every text apart into characters,
+// Taken into the bundle around Ink's `Output` (bundle/drawing.mjs), which makes an object for every cell of the screen, and takes every text apart into characters,
 // in every frame. Most rows of a console are texts side by side: here they are joined as strings, and only a text that was not on the screen a moment ago is
 // taken apart. Rows where texts lie on each other go to Ink's own, and so do frames with anything else that is not that plain.
 

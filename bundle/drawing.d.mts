@@ -1,0 +1,1 @@
+export const drawing: readonly { readonly filter: RegExp; contents(path: string): string }[];
