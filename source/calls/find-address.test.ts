@@ -89,6 +89,23 @@ describe('findAddress', () => {
     });
   });
 
+  it.each([
+    ['its command', ['/run.sh', '--http-port=127.0.0.1:3456'], [], '127.0.0.1:3456'],
+    ['all addresses', ['--http-port=0.0.0.0:3456'], [], '127.0.0.1:3456'],
+    ['an IPv6 address', ['--http-port=[::1]:3456'], [], '::1:3456'],
+    ['one address of the host', ['--http-port=192.168.1.2:3456'], [], '192.168.1.2:3456'],
+    ['its environment', ['/run.sh'], [['LISTEN', '3457/tcp']], '127.0.0.1:3457'],
+    ['a command of its own', ['--port', 'many'], [['LISTEN', 'no']], '127.0.0.1:3000'],
+  ] as const)('follows it where %s says that it was moved (R89)', (_, argv, env, expected) => {
+    const moved = target({ networkMode: 'host', argv, env }, [port({ host: 3000, container: 3000 })]);
+    const [service] = moved.entry.services;
+    if (!service) throw new Error('no service');
+    const command = ['--http-port=${WEB_BIND:-127.0.0.1}:${WEB_PORT:-3000}', '--other=${OTHER_PORT:-1}'];
+    const entry = { ...moved.entry, services: [{ ...service, command, environment: { LISTEN: '${WEB_PORT:-3000}/tcp' } }] };
+    const found = findAddress({ ...moved, entry }, 'web');
+    expect(typeof found === 'string' ? found : `${found.host}:${found.port}`).toBe(expected);
+  });
+
   it('looks at the gateway whose network a container shares (R15)', () => {
     const shared = target({ networkMode: 'container:gateway' });
     const containers = new Map([...shared.containers, ['gateway', containerDetail({ name: 'gateway', ports: [at('127.0.0.1', 9090)] })]]);

@@ -1,6 +1,7 @@
 import type { CatalogPort } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import type { CallTarget } from './call.ts';
+import { listeningOf } from './listening-port.ts';
 
 /** Where a port of a component can be reached from the machine it runs on. */
 export interface PortAddress {
@@ -22,7 +23,11 @@ export function findAddress(target: CallTarget, portName: string): PortAddress |
   const container = target.containers.get(port.service);
   if (container?.state !== 'running') return `The service ${port.service} is not running.`;
 
-  if (container.networkMode === 'host') return { host: '127.0.0.1', port: port.host ?? port.container, near: true };
+  if (container.networkMode === 'host') {
+    const { port: number, address = '' } = listeningOf(target.entry, port, container);
+    const { host, rank } = reach(address);
+    return { host, port: number, near: rank < 4 };
+  }
   const published = publishedOn(container, port) ?? throughGateway(target, container, port);
   if (published) return published;
 

@@ -56,7 +56,12 @@ function combine(
   return { ports: container.map((port, index) => ({ name, host: host?.[index], container: port, protocol, address })) };
 }
 
-/** `WEB_PORT` gives `web`, `SYNC_QUIC_PORT` gives `sync-quic`. */
+/** `web` gives `WEB_PORT`, `sync-quic` gives `SYNC_QUIC_PORT`: as compose.yaml calls them. */
+export function portVariable(name: string): string {
+  return `${name.toUpperCase().replaceAll('-', '_')}_PORT`;
+}
+
+/** The other way round. */
 function nameOf(hostText: string): string | undefined {
   const variable = readInterpolation(hostText).parts.find((part) => typeof part !== 'string');
   if (typeof variable !== 'object') return undefined;

@@ -157,6 +157,8 @@ describe('a component', () => {
     ];
     expect(view([reader({ ports }), db()]).url).toBe('http://127.0.0.1:18090');
     expect(view([reader(), db()]).url).toBeUndefined();
+    // Nothing is published there.
+    expect(view([reader({ networkMode: 'host' }), db()]).url).toBe('http://127.0.0.1:8080');
   });
 
   test('tells a loop with its count', () => {

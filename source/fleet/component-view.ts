@@ -1,3 +1,4 @@
+import { listeningOf } from '../calls/listening-port.ts';
 import type { CatalogEntry, CatalogService } from '../catalog/catalog.ts';
 import { groups as groupOrder } from '../catalog/groups.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
@@ -167,7 +168,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     duties: dutiesOf(entry, context.observed, context.deployed),
     backup: context.deployed && entry?.backup.some(({ way }) => way !== 'skip') ? context.backup : undefined,
     origin: originOf(group),
-    url: context.deployed?.site ? `https://${cleanLine(context.deployed.site)}` : urlOf(entry, services, group),
+    url: context.deployed?.site ? `https://${cleanLine(context.deployed.site)}` : urlOf(entry, services, group, context),
   };
   return { view: lost?.cutOff ? withoutNetwork(view, lost.name, lost.cutOff) : view, reconsiderMs };
 }
@@ -264,24 +265,36 @@ function originOf(group: ContainerGroup): string {
 }
 
 /** The page for people: the first annotated web port that is really published. */
-function urlOf(entry: CatalogEntry | undefined, all: readonly ServiceView[], group: ContainerGroup): string | undefined {
+function urlOf(
+  entry: CatalogEntry | undefined,
+  all: readonly ServiceView[],
+  group: ContainerGroup,
+  { knowledge }: Pick<ViewContext, 'knowledge'>,
+): string | undefined {
   const services = all.filter((service) => isServing(service.state));
   for (const port of entry?.ports.filter((candidate) => candidate.web) ?? []) {
-    const onHost = group.members.some(
+    const onHost = group.members.find(
       ({ container, known }) => known?.name === port.service && container.networkMode === 'host' && container.state === 'running',
     );
-    if (onHost) return `${port.tls ? 'https' : 'http'}://127.0.0.1:${port.container}`;
+    if (entry && onHost) {
+      const { port: number, address = '' } = listeningOf(entry, port, knowledge(onHost.container.id).detail);
+      return `${port.tls ? 'https' : 'http'}://${authorityOf(address, number)}`;
+    }
     for (const service of services) {
       const published = service.ports.find(
         (candidate) =>
           candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined,
       );
       if (!published) continue;
-      const address = !published.address || published.address === '0.0.0.0' ? '127.0.0.1' : published.address;
-      return `${port.tls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${published.hostPort}`;
+      return `${port.tls ? 'https' : 'http'}://${authorityOf(published.address ?? '', published.hostPort ?? 0)}`;
     }
   }
   return undefined;
+}
+
+function authorityOf(listening: string, port: number): string {
+  const address = listening === '' || listening === '0.0.0.0' ? '127.0.0.1' : listening;
+  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
 /** The order of the screen: the groups of the specification (R1), what is in no group last, names inside. */

@@ -103,7 +103,7 @@ export function openFleet({
     const nowMs = committedMs;
     const components: ComponentView[] = [];
     const entries = new Map<string, CatalogEntry>();
-    const hostNetwork = new Set<string>();
+    const hostNetwork = new Map<string, ContainerDetail | undefined>();
     const nextRuntimes = new Map<string, ComponentRuntime>();
     const targets: ProbeTarget[] = [];
     let reconsiderMs = nowMs + agesMs;
@@ -139,7 +139,7 @@ export function openFleet({
           if (target) targets.push(target);
         }
         for (const { container, service } of group.members)
-          if (container.networkMode === 'host') hostNetwork.add(serviceKey(watch.name, group, service));
+          if (container.networkMode === 'host') hostNetwork.set(serviceKey(watch.name, group, service), watch.detail(container.id));
       }
     }
 
@@ -164,7 +164,7 @@ export function openFleet({
   function portsOf(
     components: readonly ComponentView[],
     entries: ReadonlyMap<string, CatalogEntry>,
-    hostNetwork: ReadonlySet<string>,
+    hostNetwork: ReadonlyMap<string, ContainerDetail | undefined>,
   ): PortView[] {
     return [...new Set(watches.map(({ host }) => host))].flatMap((host) => {
       const here = watches.filter((watch) => watch.host === host);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { catalogEntry } from '../../test/doubles/container-facts.ts';
+import { catalogEntry, containerDetail } from '../../test/doubles/container-facts.ts';
 import type { EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import type { ComponentView, ServiceView } from './model.ts';
@@ -72,7 +72,7 @@ function ports(components: ComponentView[], listeners: Listener[] = [], { engine
     listeners,
     components,
     entries: new Map(),
-    hostNetwork: new Set(),
+    hostNetwork: new Map(),
     engines: new Map([['local', engine]]),
   });
 }
@@ -160,11 +160,24 @@ describe('ports', () => {
       listeners: [{ address: '::', port: 3000, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }],
       components: [one],
       entries: new Map([[one.key, entry]]),
-      hostNetwork: new Set([one.services[0]?.key ?? '']),
+      hostNetwork: new Map([[one.services[0]?.key ?? '', undefined]]),
       engines: new Map([['local', docker]]),
     });
     expect(views).toHaveLength(1);
     expect(views[0]).toMatchObject({ owner: 'app', role: 'web UI', open: true });
+
+    const [service] = entry.services;
+    if (!service) throw new Error('no service');
+    const moved = portViews({
+      host: 'local',
+      hostAddresses: [],
+      listeners: [{ address: '127.0.0.1', port: 3456, protocol: 'tcp', process: { pid: 3, name: 'ntopng' } }],
+      components: [one],
+      entries: new Map([[one.key, { ...entry, services: [{ ...service, command: ['--http-port=${WEB_PORT:-3000}'] }] }]]),
+      hostNetwork: new Map([[one.services[0]?.key ?? '', containerDetail({ argv: ['--http-port=3456'] })]]),
+      engines: new Map([['local', docker]]),
+    });
+    expect(moved).toMatchObject([{ owner: 'app', port: 3456, exposure: 'loopback', open: true }]);
   });
 
   test('exposure is loopback, lan or public by the address and by what the host itself has', () => {

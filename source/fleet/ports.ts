@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
+import { listeningOf } from '../calls/listening-port.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import type { EngineFacts } from '../engine/engine.ts';
+import type { ContainerDetail, EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
@@ -69,8 +70,8 @@ export interface PortFacts {
   /** Of all engines on this host. */
   components: readonly ComponentView[];
   entries: ReadonlyMap<string, CatalogEntry>;
-  /** Keys of services on the host's own network: they publish nothing and listen by themselves. */
-  hostNetwork: ReadonlySet<string>;
+  /** By key, services on the host's own network, with what is known of their container: they publish nothing and listen by themselves. */
+  hostNetwork: ReadonlyMap<string, ContainerDetail | undefined>;
   /** By place. */
   engines: ReadonlyMap<string, EngineFacts | undefined>;
 }
@@ -119,17 +120,18 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
       const service = component.services.find(
         (candidate) => hostNetwork.has(candidate.key) && (candidate.name === port.service || candidate.main),
       );
-      if (!service || port.host === undefined) continue;
+      if (!entry || !service || port.host === undefined) continue;
+      const { port: number, address: told } = listeningOf(entry, port, hostNetwork.get(service.key));
       const sockets = listeners.filter(
-        (listener) => listener.port === port.host && listener.protocol === port.protocol && !claimed.has(listener),
+        (listener) => listener.port === number && listener.protocol === port.protocol && !claimed.has(listener),
       );
       const up = isServing(service.state);
       if (up) for (const socket of sockets) claimed.add(socket);
-      const address = sockets[0]?.address ?? '0.0.0.0';
+      const address = sockets[0]?.address ?? told ?? '0.0.0.0';
       views.push({
         host: component.host,
         address,
-        port: port.host,
+        port: number,
         protocol: port.protocol,
         exposure: exposureOf(address, hostAddresses),
         owner: component.id,

@@ -1,8 +1,8 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { readInterpolation, variablesIn } from '../catalog/interpolation.ts';
+import { portVariable } from '../catalog/port-mapping.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
-import { portVariable } from './base-url.ts';
 import type { ComponentSource } from './component-source.ts';
 import { checkVariable } from './form.ts';
 import { variablesOf } from './variables.ts';

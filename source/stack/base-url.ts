@@ -1,4 +1,5 @@
 import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
+import { portVariable } from '../catalog/port-mapping.ts';
 import type { Answers } from './model.ts';
 
 /** The port that people reach it by, and that its site leads to. */
@@ -9,11 +10,6 @@ export function frontPort(entry: CatalogEntry): CatalogPort | undefined {
     entry.ports.find(({ web }) => web) ??
     entry.ports.find(({ protocol, exposure }) => protocol === 'tcp' && exposure === 'loopback')
   );
-}
-
-/** `web` gives `WEB_PORT`, `sync-quic` gives `SYNC_QUIC_PORT`: as compose.yaml calls them. */
-export function portVariable(name: string): string {
-  return `${name.toUpperCase().replaceAll('-', '_')}_PORT`;
 }
 
 /** Host port of a port with these values (R89). */

@@ -1,7 +1,8 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { portVariable } from '../catalog/port-mapping.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { ContainerFacts, EngineKind } from '../engine/engine.ts';
-import { hostPortOf, portVariable } from './base-url.ts';
+import { hostPortOf } from './base-url.ts';
 import { type ComponentSource, filePath } from './component-source.ts';
 import { readEnv } from './env-file.ts';
 import { maskLine } from './mask-line.ts';

@@ -1,7 +1,8 @@
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
+import { portVariable } from '../catalog/port-mapping.ts';
 import { addressesOverlap } from '../fleet/ports.ts';
 import type { Listener } from '../hosts/host.ts';
-import { hostPortOf, portVariable } from './base-url.ts';
+import { hostPortOf } from './base-url.ts';
 import type { Deployment, PlannedPort } from './model.ts';
 
 /** Somebody who has a port of the host, or would have it. */

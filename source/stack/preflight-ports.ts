@@ -1,5 +1,5 @@
+import { portVariable } from '../catalog/port-mapping.ts';
 import { cleanLine } from '../text/clean.ts';
-import { portVariable } from './base-url.ts';
 import type { Finding } from './finding.ts';
 import type { PlannedPort } from './model.ts';
 import { type PortUse, portConflicts, usesOfCatalog, usesOfComponent, usesOfDeployments, usesOfListeners } from './ports.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import { interpolate } from '../catalog/interpolation.ts';
+import { portVariable } from '../catalog/port-mapping.ts';
 import { installationFolder } from '../config/installation.ts';
 import { writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
@@ -13,7 +14,6 @@ import { openJournal } from '../session/journal.ts';
 import { openSession } from '../session/open-session.ts';
 import { answersOf } from '../stack/answers.ts';
 import { recordOf } from '../stack/apply-record.ts';
-import { portVariable } from '../stack/base-url.ts';
 import { type ComponentSource, readComponentSource } from '../stack/component-source.ts';
 import type { FormContext } from '../stack/form.ts';
 import type { ImagePin, Plan } from '../stack/model.ts';
