@@ -14,6 +14,8 @@ export interface ComposePort {
   protocol: 'tcp' | 'udp';
   /** Default address; empty means all. */
   address: string;
+  /** Names of those in its three parts. */
+  variables: { address: readonly string[]; host: readonly string[]; container: readonly string[] };
   path: YamlPath;
 }
 

@@ -31,7 +31,14 @@ describe('readPort', () => {
       { name: undefined, host: 53, container: 53, protocol: 'udp', address: '' },
     ],
   ])('%j', (entry, expected) => {
-    expect(one(entry)).toEqual([expected]);
+    expect(one(entry)).toMatchObject([expected]);
+  });
+
+  it.each([
+    '${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:${APP_PORT:-80}',
+    { target: '${APP_PORT:-80}', published: '${WEB_PORT:-8180}', host_ip: '${WEB_BIND:-127.0.0.1}' },
+  ])('tells whose variables are whose: %j', (entry) => {
+    expect(one(entry)[0]?.variables).toEqual({ address: ['WEB_BIND'], host: ['WEB_PORT'], container: ['APP_PORT'] });
   });
 
   it('makes one mapping per port of a range', () => {
@@ -61,7 +68,7 @@ describe('readPort', () => {
     const port = fc.integer({ min: 1, max: 65535 });
     fc.assert(
       fc.property(port, port, fc.ipV4(), fc.constantFrom('tcp' as const, 'udp' as const), (host, container, address, protocol) => {
-        expect(one(`${address}:${host}:${container}/${protocol}`)).toEqual([{ name: undefined, host, container, protocol, address }]);
+        expect(one(`${address}:${host}:${container}/${protocol}`)).toMatchObject([{ name: undefined, host, container, protocol, address }]);
         expect(one(`\${A_BIND:-${address}}:\${A_B_PORT:-${host}}:${container}/${protocol}`)).toEqual([
           { name: 'a-b', host, container, protocol, address },
         ]);

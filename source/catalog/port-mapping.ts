@@ -1,4 +1,4 @@
-import { interpolate, readInterpolation } from './interpolation.ts';
+import { interpolate, readInterpolation, variablesIn } from './interpolation.ts';
 
 interface Mapping {
   name: string | undefined;
@@ -6,6 +6,8 @@ interface Mapping {
   container: number;
   protocol: 'tcp' | 'udp';
   address: string;
+  /** Names of those in its three parts. */
+  variables: { address: readonly string[]; host: readonly string[]; container: readonly string[] };
 }
 
 /** More ports than this in one range are a mistake. */
@@ -53,7 +55,9 @@ function combine(
   const address = interpolate(addressText).replace(/^\[(.*)\]$/, '$1');
   if (address !== '' && !/^[0-9a-f.:%]+$/i.test(address)) return { problem: `"${address}" is no address` };
   const name = nameOf(hostText);
-  return { ports: container.map((port, index) => ({ name, host: host?.[index], container: port, protocol, address })) };
+  const names = (text: string) => variablesIn(text).map((variable) => variable.name);
+  const variables = { address: names(addressText), host: names(hostText), container: names(containerText) };
+  return { ports: container.map((port, index) => ({ name, host: host?.[index], container: port, protocol, address, variables })) };
 }
 
 /** `web` gives `WEB_PORT`, `sync-quic` gives `SYNC_QUIC_PORT`: as compose.yaml calls them. */

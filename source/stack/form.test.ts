@@ -66,6 +66,15 @@ describe('formOf', () => {
     }
   });
 
+  it('takes a variable that says where a program listens inside its container for a setting', () => {
+    const { entry, source, context } = take('rss-reader');
+    const compose = 'services:\n  reader:\n    image: a\n    ports: ["${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8090}:${APP_PORT:-8080}"]\n';
+    const changed = { ...source, compose };
+    const kinds = variablesOf(entry, changed).map(({ name, kind }) => [name, kind]);
+    expect(kinds).toEqual(expect.arrayContaining([...Object.entries({ WEB_BIND: 'bind', WEB_PORT: 'port', APP_PORT: 'setting' })]));
+    expect(line(formOf(entry, { ...context, source: changed }), 'APP_PORT').section).toBe('Settings');
+  });
+
   it('makes up every secret of a new component, and none of one that has data (R19)', () => {
     for (const id of sources.keys()) {
       const { entry, source, context } = take(id);

@@ -156,21 +156,12 @@ function portVariables(entry: CatalogEntry, compose: ComposeFile): Map<string, {
         ({ service: name, container, protocol }) =>
           name === service.name && container === published.container && protocol === published.protocol,
       );
-      const names = variablesAt(published.path, compose);
-      for (const name of names) {
-        if (/_?BIND$/.test(name)) found.set(name, { kind: 'bind', port });
-        else if (/_?PORT$/.test(name)) found.set(name, { kind: 'port', port });
-      }
+      // What only says where the program listens inside the container is a setting of it.
+      for (const name of published.variables.address) if (/_?BIND$/.test(name)) found.set(name, { kind: 'bind', port });
+      for (const name of published.variables.host) if (/_?PORT$/.test(name)) found.set(name, { kind: 'port', port });
     }
   }
   return found;
-}
-
-function variablesAt(path: readonly PropertyKey[], compose: ComposeFile): string[] {
-  const at = path.join('/');
-  return [...compose.variables].flatMap(([name, places]) =>
-    places.some((place) => `${place.path.join('/')}/`.startsWith(`${at}/`)) ? [name] : [],
-  );
 }
 
 /** The only variable that a text is made of, where it is nothing else: `${ADMIN_TOKEN:?…}`. */
