@@ -190,6 +190,25 @@ describe('the lint', () => {
       { compose: [['postgres:16-alpine', 'postgres:160']] },
       'R82 services.db.image',
     ],
+    [
+      'a generator that makes another length than the exact one (R19)',
+      { component: [['generator: "hex:16"', 'generator: "hex:32", length: 32']] },
+      'R17 fields[0].generator',
+    ],
+    [
+      'a generator whose secrets do not have the form (R19)',
+      { component: [['generator: "hex:16"', 'generator: "base64:32", pattern: "^[a-z]+$"']] },
+      'R17 fields[0].generator',
+    ],
+    [
+      'a pinned image of another version in the built-in catalog, whatever the reason (R82)',
+      {
+        component: [['db: {role: database}', 'db: {role: database, tagReason: newer}']],
+        compose: [['postgres:16-alpine', 'postgres:17-alpine']],
+        wide: [],
+      },
+      'R82 services.db.image',
+    ],
     ['a tag without a reason (R82)', { compose: [aTag] }, 'R82 services.app.image'],
     [
       'a job that would start for ever',
@@ -247,6 +266,14 @@ describe('the lint', () => {
         compose: [aTag],
       },
     ],
+    [
+      "another version of a pinned image in one's own catalog, with a reason (R82)",
+      {
+        component: [['db: {role: database}', 'db: {role: database, tagReason: the extension wants it}']],
+        compose: [['postgres:16-alpine', 'postgres:17-alpine']],
+      },
+    ],
+    ['a secret of an exact length (R19)', { component: [['generator: "hex:16"', 'generator: "hex:16", length: 32']] }],
     ['minor versions of a pinned image (R82)', { compose: [['postgres:16-alpine', 'postgres:16.4']] }],
     ['a secret without a value until it is set (R2)', { compose: [['${APP_SECRET:?kept in the keychain}', '${APP_SECRET:-}']] }],
   ];

@@ -12,6 +12,7 @@ import {
   variableOf,
 } from './draft.ts';
 import { checkValue } from './field-types.ts';
+import { generate } from './generators.ts';
 import { groups } from './groups.ts';
 import { parseImage } from './images.ts';
 import { readInterpolation } from './interpolation.ts';
@@ -281,6 +282,9 @@ function* hostNetwork(draft: Draft): Generator<RuleFinding> {
   }
 }
 
+/** Of a generated secret: enough to meet a pattern that only some of them fit. */
+const samples = 8;
+
 function* fieldValues({ component }: Draft): Generator<RuleFinding> {
   for (const [index, field] of component.fields.entries()) {
     const path = ['fields', index];
@@ -292,6 +296,15 @@ function* fieldValues({ component }: Draft): Generator<RuleFinding> {
       if (problem !== undefined)
         yield inComponent([...path, 'default'], `The default does not fit: ${problem}`, 'Change the default or the type.');
     }
+    if (field.generator === undefined || (field.pattern !== undefined && !isPattern(field.pattern))) continue;
+    const { generator } = field;
+    const misfit = Array.from({ length: samples }, () => checkValue(field, generate(generator))).find((problem) => problem !== undefined);
+    if (misfit !== undefined)
+      yield inComponent(
+        [...path, 'generator'],
+        `What is generated does not fit: ${misfit}`,
+        'Change the generator, or length and pattern.',
+      );
   }
 }
 
@@ -478,18 +491,25 @@ function* tags(draft: Draft): Generator<RuleFinding> {
     if (!image) continue;
     const path = ['services', service.name, 'image'];
     const { tag } = image;
+    const isExplained = draft.component.services[service.name]?.tagReason !== undefined;
     const pin = pins.find(([repository]) => repository.test(image.repository))?.[1];
     if (image.repository.startsWith('docker.io/powerdns/pdns-auth-')) {
       if (!image.repository.endsWith(`-${pin}`))
         yield inCompose(path, `The specification states pdns-auth-${pin}.`, `Use powerdns/pdns-auth-${pin}.`);
       continue;
     }
+    // An entry of one's own answers for its versions itself.
+    if (draft.own && isExplained) continue;
     if (pin !== undefined) {
       const stated = pin.replace(/^v/, '');
       const written = tag?.replace(/^v/, '') ?? '';
       if ((written !== stated && !/^[.-]/.test(written.slice(stated.length))) || !written.startsWith(stated))
-        yield inCompose(path, `The specification states version ${pin} for this image, not ${tag ?? 'a digest'}.`, `Use the tag ${pin}.`);
-    } else if (tag !== 'latest' && draft.component.services[service.name]?.tagReason === undefined) {
+        yield inCompose(
+          path,
+          `The specification states version ${pin} for this image, not ${tag ?? 'a digest'}.`,
+          draft.own ? `Use the tag ${pin}, or say in component.yaml why not: tagReason at the service.` : `Use the tag ${pin}.`,
+        );
+    } else if (tag !== 'latest' && !isExplained) {
       yield inCompose(
         path,
         `The tag ${tag ?? 'by digest'} is not "latest", and nobody says why.`,

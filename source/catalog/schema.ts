@@ -137,15 +137,15 @@ const field = z.strictObject({
     ])
     .optional(),
   /** Secrets of other components that must have the same value, `component/VARIABLE` (R26). */
-  sameAs: z.array(z.string().regex(/^[a-z][a-z0-9-]*\/\S+$/)).optional(),
+  sameAs: z.array(z.string().regex(/^[a-z][a-z0-9-]*\/\S+$/, 'write component/VARIABLE')).optional(),
   /** A token that is worth something for so long after it was made (R76). */
   validFor: z
     .string()
-    .regex(/^\d+(s|m|h)$/)
+    .regex(/^\d+(s|m|h)$/, 'write a number and s, m or h, such as 30s')
     .optional(),
   env: z
     .string()
-    .regex(/^[A-Z][A-Z0-9_]*$/)
+    .regex(/^[A-Z][A-Z0-9_]*$/, 'use capital letters, digits and underscores, starting with a letter')
     .optional(),
   source: source.optional(),
 });
@@ -176,7 +176,7 @@ const http = z.strictObject({
    */
   behind: z
     .string()
-    .regex(/^[A-Z][A-Z0-9_]*$/)
+    .regex(/^[A-Z][A-Z0-9_]*$/, 'use capital letters, digits and underscores, starting with a letter')
     .optional(),
   /** HTTP basic auth: encoded into the header when the call is made. May hold `<name>` placeholders. */
   basic: z.strictObject({ user: z.string(), password: z.string() }).optional(),
@@ -197,12 +197,12 @@ const call = z
     auth: z.string().default('none'),
     limit: z
       .string()
-      .regex(/^\d+(ms|s|m)$/)
+      .regex(/^\d+(ms|s|m)$/, 'write a number and ms, s or m, such as 10s')
       .default('3s'),
     /** A probe or a check may use an answer that is no older than this: for what is dear to ask (a program inside a container, a service on the internet). */
     keep: z
       .string()
-      .regex(/^\d+(s|m|h)$/)
+      .regex(/^\d+(s|m|h)$/, 'write a number and s, m or h, such as 30s')
       .default('0s'),
     inputs: z.record(z.string(), input).default({}),
     http: http.optional(),
@@ -239,7 +239,7 @@ const probe = z.strictObject({
   /** Missing: the interval of the settings (R81). */
   every: z
     .string()
-    .regex(/^\d+(s|m)$/)
+    .regex(/^\d+(s|m)$/, 'write a number and s or m, such as 30s')
     .optional(),
   /** CEL that gives the product's version out of the answer, or an empty string. */
   version: condition.optional(),
@@ -259,7 +259,7 @@ const check = z.strictObject({
   remedy: template,
   rule: z
     .string()
-    .regex(/^R\d+$/)
+    .regex(/^R\d+$/, 'write R and a number, such as R9')
     .optional(),
   line: line.optional(),
   source: source.optional(),
@@ -409,7 +409,7 @@ export const componentSchema = z.strictObject({
             remedy: z.string(),
             rule: z
               .string()
-              .regex(/^R\d+$/)
+              .regex(/^R\d+$/, 'write R and a number, such as R9')
               .optional(),
             source: source.optional(),
           }),
@@ -435,7 +435,9 @@ export const componentSchema = z.strictObject({
   /**
    * What other components use of this one, by name: an address `scheme://<id>:<container port>` on the network `quarterdeck-<id>`. All of it is one service's.
    */
-  provides: z.record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/) })).optional(),
+  provides: z
+    .record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'write a scheme, such as http') }))
+    .optional(),
   /** Where an address that another component provides goes: a field, and the services that have to reach it (the main one where none is named). */
   uses: z
     .array(z.strictObject({ component: name, what: name, field: z.string(), services: z.array(z.string()).min(1).optional() }))
@@ -449,7 +451,15 @@ export const componentSchema = z.strictObject({
     .strictObject({
       port: name.optional(),
       /** Paths that go to another port (R51); `otherwise` gets them where nobody answers there. */
-      routes: z.array(z.strictObject({ path: z.string().regex(/^\/[\w./-]*\*?$/), port: name, otherwise: name.optional() })).default([]),
+      routes: z
+        .array(
+          z.strictObject({
+            path: z.string().regex(/^\/[\w./-]*\*?$/, 'write a path, such as /api/*'),
+            port: name,
+            otherwise: name.optional(),
+          }),
+        )
+        .default([]),
       /** Of the portal that decides who may pass (R36): the field with the address at which browsers find it. */
       portal: z.string().optional(),
     })

@@ -45,7 +45,8 @@ export class SchemaIssues {
   #describe(issue: z.core.$ZodIssue, value: unknown): SchemaIssue[] {
     const path = issue.path;
     const field = fieldText(path);
-    const name = path.length === 0 ? 'The file' : `"${String(path.at(-1))}"`;
+    const last = path.at(-1);
+    const name = last === undefined ? 'The file' : `"${typeof last === 'number' ? field : String(last)}"`;
     const one = (message: string, remedy: string, part: SchemaIssue['part'] = 'value'): SchemaIssue[] => [
       { path, part, field, message, remedy },
     ];
