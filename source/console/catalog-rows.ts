@@ -1,6 +1,7 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { searchCatalog } from '../catalog/catalog-search.ts';
 import { groupTitles } from '../catalog/groups.ts';
+import type { Tone } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import { pad } from '../text/width.ts';
 import { padStyled } from './styled-text.ts';
@@ -45,12 +46,12 @@ export function catalogHeading({ theme, width }: Context): string {
   return theme.paint('faint', pad(`  ${drawn(width, ['What it is', 'Product', 'Component', 'Group'], theme.glyphs.ellipsis)}`, width));
 }
 
-/** `there`: it runs on a host that is connected. */
-export function catalogLine(entry: CatalogEntry, marked: boolean, there: boolean, { theme, width }: Context): string {
+/** `there`: how it is on a host that is connected; undefined where it is on none. */
+export function catalogLine(entry: CatalogEntry, marked: boolean, there: Tone | undefined, { theme, width }: Context): string {
   const cells = [entry.kind, entry.product.name, `${entry.id}${entry.own ? ' *' : ''}`, groupTitles[entry.group]].map(cleanLine);
   const text = drawn(width, cells, theme.glyphs.ellipsis);
   const shown = entry.deploy === 'compose' ? text : theme.paint('faint', text);
-  const sign = marked ? theme.paint('accent', theme.glyphs.pointer) : there ? theme.paint('good', theme.glyphs.tone.good) : ' ';
+  const sign = marked ? theme.paint('accent', theme.glyphs.pointer) : there ? theme.paint(there, theme.glyphs.tone[there]) : ' ';
   const line = padStyled(`${sign} ${shown}`, width, theme.glyphs.ellipsis);
   return marked ? theme.paint('selected', line) : line;
 }

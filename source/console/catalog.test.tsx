@@ -87,6 +87,30 @@ test('Enter reads all that is known about one, page by page, and Esc leads back 
   expect(rig.row('▸')).toContain('password-vault');
 });
 
+test('what is here has the mark of how it is there, the rest none', async () => {
+  const rig = await open({ size: { columns: 120, rows: 40 } });
+  await rig.press('C');
+  await rig.sees('secrets-manager-path');
+  expect(rig.row('secrets-manager-path')).toMatch(/^.▲ /);
+  expect(rig.row('vulnerability-scanner')).toMatch(/^.◌ /);
+  expect(rig.row('intrusion-prevention')).toMatch(/^.● /);
+  expect(rig.row('secrets-manager-env')).toMatch(/^. {2}/);
+});
+
+test('help and palette give back what they were opened over', async () => {
+  const rig = await open();
+  await rig.press('C', '/', ...'jellyfin', 'enter', 'enter', '?');
+  await rig.sees('Help');
+  await rig.press('esc');
+  await rig.sees('Catalog media-server');
+  await rig.press('?', ':');
+  await rig.sees('Enter choose');
+  await rig.press('esc');
+  await rig.sees('Catalog media-server');
+  await rig.press('?', '?', 'esc');
+  await rig.sees('/jellyfin');
+});
+
 test('d deploys what can be deployed from here, on the host that is looked at; of the rest it is said where it runs', async () => {
   const deck = deckOf();
   const rig = await open({ deck });

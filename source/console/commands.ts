@@ -9,7 +9,7 @@ import type { FilterKeeper } from './filter-keeper.ts';
 import type { FlowRuns } from './flow-runs.ts';
 import type { HostAsker } from './host-asking.ts';
 import { createHostMoves } from './host-moves.ts';
-import { type InterfaceStore, type PaneId, paneIds } from './interface-store.ts';
+import { type InterfaceStore, laidOver, type PaneId, paneIds } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import { type CommandId, type KeyBinding, type KeyContext, type Keymap, paneCommand } from './keymap.ts';
 import type { LogHub } from './log-hub.ts';
@@ -122,7 +122,7 @@ export function createCommands(options: Options): Commands {
     if (state.screen === 'catalog' && catalogMoves.close()) return;
     if (isListScreen(state.screen) && state.filters[state.screen] !== '')
       store.update(() => ({ filters: { ...state.filters, [state.screen]: '' } }));
-    else if (state.screen !== 'panes') store.update(() => ({ screen: 'panes' }));
+    else if (state.screen !== 'panes') store.update(() => ({ screen: state.screen === 'help' ? state.under : 'panes' }));
     else if (target === 'logs' && logMoves.back()) return;
     else if (target && state.filters[target] !== '') store.update(() => ({ filters: { ...state.filters, [target]: '' } }));
     else if (runs.cancel()) return;
@@ -301,8 +301,9 @@ export function createCommands(options: Options): Commands {
       if (!options.asker.open()) say('idle', 'ssh asks nothing.');
     },
     back,
-    palette: () => store.update(() => ({ screen: 'palette', palette: { field: fieldOf(), cursor: 0 } })),
-    help: () => store.update((state) => ({ screen: state.screen === 'help' ? 'panes' : 'help', helpScroll: 0 })),
+    palette: () => store.update((state) => ({ ...laidOver(state, 'palette'), palette: { field: fieldOf(), cursor: 0 } })),
+    help: () =>
+      store.update((state) => (state.screen === 'help' ? { screen: state.under } : { ...laidOver(state, 'help'), helpScroll: 0 })),
     chain: () => store.update((state) => ({ screen: state.screen === 'chain' ? 'panes' : 'chain', chainScroll: 0 })),
     redraw: options.redraw,
     suspend: options.suspend,

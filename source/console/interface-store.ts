@@ -87,6 +87,8 @@ export interface InterfaceState {
   focus: PaneId;
   zoomed: boolean;
   screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention' | 'triage' | 'catalog' | 'chain';
+  /** What help or palette lie over, and give back when they are closed. */
+  under: InterfaceState['screen'];
   /** Key of a component. */
   selected: string | undefined;
   /** Where it stood in the list, for when it goes away. */
@@ -148,6 +150,7 @@ export const firstState: InterfaceState = {
   focus: 'components',
   zoomed: false,
   screen: 'panes',
+  under: 'panes',
   selected: undefined,
   selectedPlace: 0,
   selectedPort: undefined,
@@ -220,4 +223,9 @@ export function createInterfaceStore(frames: Frames, start: Partial<InterfaceSta
       listeners.clear();
     },
   };
+}
+
+/** Puts help or palette over what is there. */
+export function laidOver(state: InterfaceState, screen: 'help' | 'palette'): Pick<InterfaceState, 'screen' | 'under'> {
+  return { screen, under: state.screen === 'help' || state.screen === 'palette' ? state.under : state.screen };
 }

@@ -71,7 +71,7 @@ export function createTyping({ deck, store, keymap, measured, moves, logMoves, c
     const items = paletteItems({ deck, keymap, component: commands().selected(), query: state.palette.field.text });
     const { cursor, field } = state.palette;
     if (keymap.binding('cancel').keys.includes(press.name)) {
-      store.update(() => ({ screen: 'panes' }));
+      store.update(() => ({ screen: state.under }));
       return;
     }
     if (keymap.binding('accept').keys.includes(press.name)) {

@@ -53,9 +53,6 @@ function expectRows(actual: readonly object[], expected: readonly object[], keys
   }
 }
 
-/** A row without a folder fails in every one of its tests. */
-const here = inventory;
-
 describe('the catalog', () => {
   it('has every component of the specification (R1)', () => {
     expect(inventory.length).toBe(137);
@@ -71,14 +68,14 @@ describe('the catalog', () => {
     const wide = [...entries.values()].flatMap(({ id, ports }) =>
       ports.filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`),
     );
-    const stated = here.flatMap(({ id, ports }) =>
+    const stated = inventory.flatMap(({ id, ports }) =>
       (ports ?? []).filter(({ exposure }) => exposure !== 'loopback').map(({ host, protocol }) => `${id} ${host}/${protocol}`),
     );
     expect(wide.sort()).toEqual(stated.sort());
   });
 });
 
-describe.each(here.map((component) => [component.id, component] as const))('%s', (_, component) => {
+describe.each(inventory.map((component) => [component.id, component] as const))('%s', (_, component) => {
   it('is what the inventory says it is (R1)', () => {
     const entry = entryOf(component);
     expect(pick(entry, ['group', 'kind', 'deploy'])).toEqual(pick(component, ['group', 'kind', 'deploy']));

@@ -1,6 +1,7 @@
 import { useRef } from 'react';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { whereItRuns } from '../../catalog/where-it-runs.ts';
+import type { Tone } from '../../fleet/model.ts';
 import { entryLines } from '../../terminal/catalog-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
@@ -51,10 +52,10 @@ function List({
   const selected = entry ? rows.indexOf(entry) : -1;
   start.current = windowStart({ previous: start.current, selected, height, total: rows.length });
   commands.measured.catalog = { height, total: rows.length };
-  const there = new Set(snapshot.components.flatMap(({ known, id }) => (known ? [id] : [])));
+  const there = new Map(snapshot.components.flatMap(({ known, id, tone }) => (known ? [[id, tone] as const] : [])));
   const lines = rows
     .slice(start.current, start.current + height)
-    .map((row, at) => catalogLine(row, start.current + at === selected, there.has(row.id), { theme, width }));
+    .map((row, at) => catalogLine(row, start.current + at === selected, there.get(row.id), { theme, width }));
   const body = lines.length > 0 ? lines : [`  ${cut(`Nothing in the catalog is like "${filter}".`, width - 4)}`];
   const blank = Array.from({ length: Math.max(0, height - body.length) }, () => '');
   return (
@@ -75,7 +76,7 @@ function List({
 function foot(
   entry: CatalogEntry | undefined,
   entries: readonly CatalogEntry[],
-  there: ReadonlySet<string>,
+  there: ReadonlyMap<string, Tone>,
   theme: Theme,
   width: number,
 ): string {
