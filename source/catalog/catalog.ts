@@ -14,6 +14,9 @@ export interface CatalogPort {
   fixed: boolean;
   web: boolean;
   tls: boolean;
+  /** Why it is published so, and where that comes from. */
+  basis?: string;
+  source?: string;
 }
 
 /** What the compiled catalog keeps of a service of compose.yaml. */
@@ -37,6 +40,9 @@ export interface CatalogService {
   capAdd: readonly string[];
   command: readonly string[];
   /** See component.yaml. */
+  tagReason?: string;
+  source?: string;
+  images?: readonly string[];
   irreplaceable?: string;
   architectures?: readonly string[];
 }

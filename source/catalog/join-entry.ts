@@ -39,6 +39,9 @@ function joinServices(component: Component, compose: ComposeFile | undefined): C
       devices: service.devices,
       capAdd: service.capAdd,
       command: service.command,
+      ...(annotation?.tagReason !== undefined && { tagReason: annotation.tagReason }),
+      ...(annotation?.source !== undefined && { source: annotation.source }),
+      ...(annotation && annotation.images.length > 0 && { images: annotation.images }),
       ...(annotation?.irreplaceable !== undefined && { irreplaceable: annotation.irreplaceable }),
       ...(annotation?.architectures && { architectures: annotation.architectures }),
     };
@@ -50,8 +53,17 @@ function joinPorts(component: Component, compose: ComposeFile | undefined): Cata
   const services = [...(compose?.services.values() ?? [])];
   const published = services.flatMap(({ ports }) => ports);
   return Object.entries(component.ports).flatMap(([name, annotation]): CatalogPort[] => {
-    const { role, exposure, fixed, web, tls } = annotation;
-    const shared = { name, role, exposure, fixed, web, tls };
+    const { role, exposure, fixed, web, tls, basis, source } = annotation;
+    const shared = {
+      name,
+      role,
+      exposure,
+      fixed,
+      web,
+      tls,
+      ...(basis !== undefined && { basis }),
+      ...(source !== undefined && { source }),
+    };
     const matching = published.filter((port) => portAnnotation(component, port)?.[0] === name);
     if (matching.length > 0)
       return matching.map(({ service, host, container, protocol }) => ({ ...shared, service, host, container, protocol }));

@@ -1,6 +1,8 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { bringersOf } from '../catalog/where-it-runs.ts';
 
+type Call = CatalogEntry['calls'][string];
+
 /** One component of `catalog list --json`. A documented shape: additions only. */
 export function componentJson(entry: CatalogEntry) {
   return {
@@ -36,36 +38,40 @@ export function componentJson(entry: CatalogEntry) {
 
 /** `catalog show ID --json`: the same, and everything else that the catalog knows. */
 export function componentDetailJson(entry: CatalogEntry, entries: readonly CatalogEntry[]) {
-  const { services, volumes, auth, websocket, states, limits, cli, errors, events, firstRun, upgrade, dependsOn, notes, sources, folder } =
-    entry;
+  const { ports, fields, operations, checks, product } = entry;
   return {
+    ...entry,
     ...componentJson(entry),
-    folder,
+    // What a list says of them in short.
+    productDetails: product,
+    ports: ports.map((port) => ({ ...port, host: port.host ?? null })),
+    fields,
+    operations,
+    checks,
     broughtBy: bringersOf(entry, entries),
-    services,
-    volumes,
-    auth,
-    websocket,
-    states,
-    limits,
-    cli,
-    errors,
-    events,
-    firstRun,
-    upgrade,
-    dependsOn,
-    notes,
-    sources,
   };
 }
 
 /** The component's own HTTP interface, as its rows are written: with query and placeholders. */
 export function endpointsOf(
   entry: CatalogEntry,
-): { method: string; path: string; auth: string; title: string; response: string | undefined }[] {
-  return Object.values(entry.calls).flatMap(({ http, endpoint, auth, title, response }) => {
+): (Pick<Call, 'auth' | 'title' | 'response' | 'note' | 'inputs'> & { method: string; path: string })[] {
+  return Object.values(entry.calls).flatMap(({ http, endpoint, auth, title, response, note, inputs }) => {
     if (!http || !endpoint) return [];
-    const query = Object.entries(http.query).map(([name, value]) => `${name}=${value}`);
-    return [{ method: http.method, path: query.length > 0 ? `${http.path}?${query.join('&')}` : http.path, auth, title, response }];
+    return [{ method: http.method, path: pathOf(http), auth, title, response, note, inputs }];
   });
+}
+
+/** What a call does, in a line. */
+export function callText({ http, exec, tcp, file, engine }: Call): string {
+  if (http) return `${http.method} ${pathOf(http)} on port ${http.port}`;
+  if (exec) return `runs ${exec.argv.join(' ')} in ${exec.service}`;
+  if (tcp) return `connects to port ${tcp.port}`;
+  if (file) return `reads ${file.path} in ${file.service}`;
+  return `asks the engine about ${engine?.service ?? ''}`;
+}
+
+function pathOf({ path, query }: NonNullable<Call['http']>): string {
+  const written = Object.entries(query).map(([name, value]) => `${name}=${value}`);
+  return written.length > 0 ? `${path}?${written.join('&')}` : path;
 }

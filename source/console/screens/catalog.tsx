@@ -2,7 +2,7 @@ import { useRef } from 'react';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { whereItRuns } from '../../catalog/where-it-runs.ts';
 import type { Tone } from '../../fleet/model.ts';
-import { entryLines } from '../../terminal/catalog-text.ts';
+import { entryLines } from '../../terminal/entry-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { cut } from '../../text/width.ts';

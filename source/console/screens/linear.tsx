@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'react';
 import { entryAt } from '../../fleet/entry-list.ts';
 import type { PortView } from '../../fleet/model.ts';
 import { scannerStates } from '../../fleet/scanner-state.ts';
-import { entryLines } from '../../terminal/catalog-text.ts';
+import { entryLines } from '../../terminal/entry-text.ts';
 import { clockText as skewText, troubleOf, wayText } from '../../terminal/way-text.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
