@@ -1,4 +1,7 @@
+import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import { portVariable } from '../catalog/port-mapping.ts';
+import type { ContainerFacts } from '../engine/engine.ts';
+import { CatalogIndex, groupContainers } from '../fleet/grouping.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Finding } from './finding.ts';
 import type { PlannedPort } from './model.ts';
@@ -13,14 +16,24 @@ const projectLabel = 'com.docker.compose.project';
 async function checkPorts(context: PreflightContext): Promise<Finding[]> {
   const { plan, entry, deployment, deployments, catalog, project } = context;
   const [listeners, containers] = await Promise.all([context.listeners(), context.containers()]);
-  const published = containers.flatMap(({ name, labels, ports, state }) =>
-    ports.flatMap(({ address, hostPort, protocol, ipv6 }): (PortUse & { own: boolean })[] => {
+  const known = componentsOf(containers, catalog);
+  const published = containers.flatMap(({ id, name, labels, ports, state }) =>
+    ports.flatMap(({ address, hostPort, containerPort, protocol, ipv6 }): (PortUse & { own: boolean })[] => {
       if (hostPort === undefined || protocol === 'sctp') return [];
-      const component = labels[projectLabel];
+      const label = labels[projectLabel];
       // What is stopped holds nothing open; what the stack means to run is in its deployments.
       if (state === 'exited' || state === 'created' || state === 'dead') return [];
       const at = ipv6 ? '::' : (address ?? '0.0.0.0');
-      return [{ owner: component ?? name, address: at, port: hostPort, protocol, own: component === plan.project }];
+      // Another project of the very component: its own name tells it from what is deployed here.
+      const component = known.get(id)?.entry.id === entry.id ? undefined : known.get(id);
+      const fixed = component?.entry.ports.some((port) => port.fixed && port.container === containerPort && port.protocol === protocol);
+      return [
+        {
+          ...{ owner: component?.name ?? label ?? name, address: at, port: hostPort, protocol, own: label === plan.project },
+          ...(component && { component: component.entry.id }),
+          ...(fixed && { fixed }),
+        },
+      ];
     }),
   );
   const onHost = new Set(project.services.flatMap(({ name, networkMode }) => (networkMode === 'host' ? [name] : [])));
@@ -54,6 +67,15 @@ async function checkPorts(context: PreflightContext): Promise<Finding[]> {
       }),
     });
   });
+}
+
+/** By container: the component that it is of and what screens call that, whoever made it. */
+function componentsOf(containers: readonly ContainerFacts[], catalog: Catalog): Map<string, { entry: CatalogEntry; name: string }> {
+  return new Map(
+    groupContainers(containers, new CatalogIndex(catalog.entries)).flatMap(({ entry, name, members }) =>
+      entry ? members.map(({ container }) => [container.id, { entry, name }] as const) : [],
+    ),
+  );
 }
 
 /** Services on the host's own network publish nothing and listen all the same. */

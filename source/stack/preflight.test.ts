@@ -88,6 +88,19 @@ describe('ports (R88)', () => {
     expect(finding).toMatchObject({ level: 'blocking', message: 'Port 80/tcp (http) is taken by apache2.' });
     expect(finding?.remedy).toBeUndefined();
   });
+
+  it('one that another of its kind has is a choice between the two, whoever made that one', async () => {
+    const filter = stage('dns-filter');
+    filter.engine.add('adguardhome', {
+      image: 'adguard/adguardhome:v0.107.60',
+      labels: composeLabels('home', 'adguardhome'),
+      ports: [{ address: '0.0.0.0', hostPort: 53, containerPort: 53, protocol: 'udp' }],
+    });
+    expect(await filter.finding('port-taken:dns-udp')).toMatchObject({
+      message: 'Port 53/udp (dns-udp) is taken by dns-filter-second.',
+      advice: expect.stringMatching(/^dns-filter-second does the same here: choose one of them/),
+    });
+  });
 });
 
 describe('exposure', () => {
