@@ -9,7 +9,7 @@ export function volumeNameOf({ source, target }: { source: string; target: strin
 }
 
 /** What lies in `files/` is part of the component's folder, which a backup holds anyway. */
-export function isOwnFile(source: string): boolean {
+function isOwnFile(source: string): boolean {
   return /^(?:\.\/)?files(?:\/|$)/.test(source);
 }
 

@@ -1,6 +1,7 @@
 import type { YamlDocument, YamlPath } from '../config/yaml-document.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import type { ComposeFile, ComposePort, ComposeService } from './compose-file.ts';
+import { parseImage } from './images.ts';
 import type { Component } from './schema.ts';
 
 /** A catalog folder that has been read and fits the schema, before it is joined into an entry. What the rules look at. */
@@ -96,4 +97,8 @@ export function variableOf(field: Component['fields'][number]): string | undefin
 
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^127\./.test(address);
+}
+
+export function repositoryOf(service: ComposeService): string | undefined {
+  return parseImage(service.image)?.repository;
 }

@@ -3,6 +3,11 @@ export const groups = ['security', 'ai', 'media', 'vpn', 'productivity', 'networ
 
 export type Group = (typeof groups)[number];
 
+/** In the order of the groups, then by id. */
+export function byGroupThenId(a: { group: Group; id: string }, b: { group: Group; id: string }): number {
+  return groups.indexOf(a.group) - groups.indexOf(b.group) || (a.id < b.id ? -1 : 1);
+}
+
 /** As headings say them. */
 export const groupTitles: Readonly<Record<Group | 'other', string>> = {
   security: 'Security & identity',

@@ -8,7 +8,7 @@ import type { CatalogEntry, CatalogProblem } from './catalog.ts';
 import { readCompose } from './compose-file.ts';
 import type { Draft, RuleFinding } from './draft.ts';
 import { usesOfUnknown } from './exchange-references.ts';
-import { groups } from './groups.ts';
+import { byGroupThenId } from './groups.ts';
 import { joinEntry } from './join-entry.ts';
 import { lintRules } from './lint.ts';
 import { referenceRules } from './references.ts';
@@ -96,11 +96,6 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
   }
   problems.sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1));
   return { entries: kept.sort(byGroupThenId), problems };
-}
-
-/** In the order of the specification's groups, then by id. */
-export function byGroupThenId(a: CatalogEntry, b: CatalogEntry): number {
-  return groups.indexOf(a.group) - groups.indexOf(b.group) || (a.id < b.id ? -1 : 1);
 }
 
 interface ComponentPlace {

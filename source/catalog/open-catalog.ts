@@ -2,7 +2,7 @@ import { readOwnBytes } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Catalog, CatalogEntry, CatalogProblem } from './catalog.ts';
 import { readCompiled } from './compiled-file.ts';
-import { groups } from './groups.ts';
+import { byGroupThenId } from './groups.ts';
 
 export interface CatalogSources {
   /** `dist/catalog.json` */
@@ -32,7 +32,7 @@ export async function openCatalog({ compiledFile, ownFolder }: CatalogSources): 
 
 /** A catalog of these entries, in the order of the groups, then by id. */
 export function catalogOf(entries: readonly CatalogEntry[], problems: readonly CatalogProblem[]): Catalog {
-  const ordered = [...entries].sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group) || (a.id < b.id ? -1 : 1));
+  const ordered = [...entries].sort(byGroupThenId);
   const byId = new Map(ordered.map((entry) => [entry.id, entry]));
   return { entries: ordered, problems, get: (id) => byId.get(id) };
 }

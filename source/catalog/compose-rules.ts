@@ -1,0 +1,125 @@
+import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, servicesOf } from './draft.ts';
+import { parseImage } from './images.ts';
+import { readInterpolation } from './interpolation.ts';
+
+/** Of the form of compose.yaml and of what runs by it. */
+export const composeRules: readonly LintRule[] = [
+  { id: 'R2', check: placeholders },
+  { id: 'R3', check: topLevelKeys },
+  { id: 'R4', check: serviceKeys },
+  { id: 'oneShot', check: oneShots },
+  { id: 'optional', check: optionalServices },
+];
+
+function* placeholders({ composeDocument }: Draft): Generator<RuleFinding> {
+  for (const { path, text } of composeDocument?.scalars() ?? []) {
+    const plain = readInterpolation(text)
+      .parts.filter((part) => typeof part === 'string')
+      .join(' ');
+    const [found] = /<[A-Za-z][\w -]*>|\{[a-z_]+\}/.exec(plain) ?? [];
+    if (found !== undefined)
+      yield inCompose(
+        path,
+        `The placeholder ${found} would reach the container as it is.`,
+        `Use a variable, such as \${${found.slice(1, -1).toUpperCase().replaceAll(/\W/g, '_')}}.`,
+      );
+  }
+}
+
+function* topLevelKeys({ component, compose }: Draft): Generator<RuleFinding> {
+  for (const key of compose?.topLevel ?? []) {
+    if (key === 'services' || key === 'volumes' || Object.hasOwn(component.justifies, key)) continue;
+    yield inCompose(
+      [key],
+      `"${key}" is not usual at the top of a compose file here.`,
+      `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`,
+      'key',
+    );
+  }
+}
+
+const usualKeys = new Set([
+  'image',
+  'ports',
+  'volumes',
+  'environment',
+  'restart',
+  'depends_on',
+  'devices',
+  'cap_add',
+  'sysctls',
+  'command',
+  'network_mode',
+  'extra_hosts',
+  'healthcheck',
+  'networks',
+  'env_file',
+  'secrets',
+  'configs',
+  'user',
+  'ulimits',
+  'shm_size',
+  'tmpfs',
+  'group_add',
+  'runtime',
+  'deploy',
+  'labels',
+  // How compose says that a service is started only in some set-ups.
+  'profiles',
+]);
+
+function* serviceKeys(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
+  for (const service of servicesOf(draft)) {
+    const path = ['services', service.name];
+    const oneShot = component.services[service.name]?.oneShot ?? false;
+    if (service.image === '')
+      yield inCompose(path, `The service "${service.name}" has no image.`, 'Add image: name:tag; nothing is built here.');
+    else if (parseImage(service.image) === undefined)
+      yield inCompose([...path, 'image'], `"${service.image}" is no image reference.`, 'Write registry/name:tag.');
+    if (!oneShot && service.restart !== 'unless-stopped') {
+      yield inCompose(
+        service.restart === undefined ? path : [...path, 'restart'],
+        `The service "${service.name}" does not restart unless stopped.`,
+        'Add restart: unless-stopped, or mark it oneShot: true in component.yaml when it ends by itself.',
+      );
+    }
+    for (const key of service.keys) {
+      if (usualKeys.has(key) || Object.hasOwn(component.justifies, key)) continue;
+      yield inCompose(
+        [...path, key],
+        `"${key}" is not usual in a service here.`,
+        `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`,
+        'key',
+      );
+    }
+  }
+}
+
+function* oneShots(draft: Draft): Generator<RuleFinding> {
+  for (const service of servicesOf(draft)) {
+    const oneShot = draft.component.services[service.name]?.oneShot ?? false;
+    if (oneShot && service.restart !== undefined && service.restart !== 'no' && service.restart !== 'on-failure') {
+      yield inCompose(
+        ['services', service.name, 'restart'],
+        `"${service.name}" ends by itself, but would be started again for ever.`,
+        'Use restart: "no".',
+      );
+    }
+  }
+}
+
+function* optionalServices(draft: Draft): Generator<RuleFinding> {
+  for (const service of servicesOf(draft)) {
+    const optional = draft.component.services[service.name]?.optional ?? false;
+    if (optional && service.profiles.length === 0)
+      yield inCompose(
+        ['services', service.name],
+        `"${service.name}" is optional, but always started.`,
+        'Put it into a profile: profiles: [name].',
+        'key',
+      );
+    if (!optional && service.profiles.length > 0)
+      yield inComponent(['services', service.name], `"${service.name}" is started only with a profile.`, 'Mark it optional: true.', 'key');
+  }
+}

@@ -1,0 +1,114 @@
+import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, servicesOf, variableOf } from './draft.ts';
+import { checkValue } from './field-types.ts';
+import { generate } from './generators.ts';
+
+/** Of settings and secrets. */
+export const fieldRules: readonly LintRule[] = [
+  { id: 'R2', check: secretsOutOfFiles },
+  { id: 'R17', check: fieldValues },
+  { id: 'R18', check: stringBooleans },
+  { id: 'R21', check: exclusiveDefaults },
+];
+
+function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFinding> {
+  for (const [index, field] of component.fields.entries()) {
+    if (field.type === 'secret-string' && !field.secret)
+      yield inComponent(['fields', index], `"${field.name}" is of type secret-string, but not marked as a secret.`, 'Add secret: true.');
+    if (field.generator && !field.secret)
+      yield inComponent(['fields', index, 'generator'], `"${field.name}" is generated, so it is a secret.`, 'Add secret: true.');
+    if (field.secret && field.default !== undefined)
+      yield inComponent(
+        ['fields', index, 'default'],
+        `The secret "${field.name}" has a default that everybody knows.`,
+        'Remove the default.',
+      );
+    if (!field.secret) continue;
+    const name = variableOf(field);
+    for (const { operator, word, path } of (name === undefined ? undefined : compose?.variables.get(name)) ?? []) {
+      if (operator === '-' && word !== '')
+        yield inCompose(
+          path,
+          `The secret ${name} has a default that everybody knows.`,
+          `Write \${${name}:?kept in the keychain, use quarterdeck compose}.`,
+        );
+    }
+    for (const service of compose?.services.values() ?? []) {
+      const written = name === undefined ? undefined : service.environment.get(name);
+      if (written && !written.value.includes('$'))
+        yield inCompose(
+          written.path,
+          `The secret ${name} stands in the file.`,
+          `Write \${${name}:?kept in the keychain, use quarterdeck compose}.`,
+        );
+    }
+  }
+}
+
+/** Of a generated secret: enough to meet a pattern that only some of them fit. */
+const samples = 8;
+
+function* fieldValues({ component }: Draft): Generator<RuleFinding> {
+  for (const [index, field] of component.fields.entries()) {
+    const path = ['fields', index];
+    if (field.type === 'enum' && !field.enum) yield inComponent(path, `"${field.name}" is an enum without values.`, 'Add enum: [...].');
+    if (field.pattern !== undefined && !isPattern(field.pattern))
+      yield inComponent([...path, 'pattern'], `"${field.pattern}" is no regular expression.`, 'Correct it.');
+    else if (field.default !== undefined && (field.type !== 'enum' || field.enum)) {
+      const problem = checkValue(field, field.default);
+      if (problem !== undefined)
+        yield inComponent([...path, 'default'], `The default does not fit: ${problem}`, 'Change the default or the type.');
+    }
+    if (field.generator === undefined || (field.pattern !== undefined && !isPattern(field.pattern))) continue;
+    const { generator } = field;
+    const misfit = Array.from({ length: samples }, () => checkValue(field, generate(generator))).find((problem) => problem !== undefined);
+    if (misfit !== undefined)
+      yield inComponent(
+        [...path, 'generator'],
+        `What is generated does not fit: ${misfit}`,
+        'Change the generator, or length and pattern.',
+      );
+  }
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    new RegExp(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function* stringBooleans(draft: Draft): Generator<RuleFinding> {
+  const names = new Set(draft.component.fields.filter(({ type }) => type === 'string-boolean').flatMap((field) => variableOf(field) ?? []));
+  for (const service of servicesOf(draft)) {
+    for (const [name, { path }] of service.environment) {
+      const written = draft.composeDocument?.scalar(path);
+      // In the list form the whole entry NAME=value is text whatever the quotes.
+      if (!names.has(name) || written === undefined || written.quoted || typeof path.at(-1) === 'number') continue;
+      yield inCompose(path, `${name} must be a string of YAML.`, 'Put the value into quotes.');
+    }
+  }
+}
+
+function* exclusiveDefaults({ component }: Draft): Generator<RuleFinding> {
+  const withDefault = component.fields.filter((field) => field.default !== undefined);
+  for (const field of withDefault) {
+    const other = withDefault.find(({ name }) => field.excludes.includes(name));
+    if (other)
+      yield inComponent(
+        ['fields', component.fields.indexOf(field), 'default'],
+        `"${field.name}" and "${other.name}" exclude each other, but both have a default.`,
+        'Remove one of the defaults.',
+      );
+  }
+  for (const [index, set] of component.oneOf.entries()) {
+    const given = set.filter((name) => withDefault.some((field) => field.name === name));
+    if (given.length > 1)
+      yield inComponent(
+        ['oneOf', index],
+        `Only one of ${given.join(' and ')} may be set, but both have a default.`,
+        'Remove one of the defaults.',
+      );
+  }
+}

@@ -1,0 +1,152 @@
+import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, repositoryOf, servicesOf, variableOf } from './draft.ts';
+import type { Component } from './schema.ts';
+
+/** Of what components of one kind have in common. */
+export const kindRules: readonly LintRule[] = [
+  { id: 'R28', check: mediaServers },
+  { id: 'R29', check: databases },
+  { id: 'R30', check: vectorSearch },
+  { id: 'R31', check: writingTools },
+  { id: 'R42', check: openModels },
+  { id: 'R55', check: chainFolders },
+];
+
+/** Where media servers have their libraries, by custom. */
+const libraryMount = /^\/(?:data\/|mnt\/)?(?:media|movies|films|tv|tvshows|shows|series|music|videos?|photos|books|library)(?:\/|$)/;
+
+function* mediaServers(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
+  if (component.group !== 'media' || !/^(?:second |third )?media server\b/i.test(component.kind)) return;
+  for (const service of servicesOf(draft)) {
+    if (!component.services[service.name]?.main) continue;
+    for (const mount of service.mounts) {
+      if (libraryMount.test(mount.target) && !mount.readOnly)
+        yield inCompose(mount.path, 'The media library is writable for the media server.', 'Put :ro behind the mount.');
+    }
+    if (!service.devices.some((device) => device.startsWith('/dev/dri')))
+      yield inCompose(['services', service.name], 'Hardware transcoding needs /dev/dri.', 'Add devices: [/dev/dri:/dev/dri].', 'key');
+  }
+}
+
+const databaseField = /^(?:DB_|KC_DB_URL$|DATABASE_URL$|DATASOURCES_|MYSQL_|gmysql-)|_POSTGRESQL__/;
+
+const databaseImage = /(?:^|[/-])(?:postgres|postgresql|postgis|pgvector|pgvecto-rs|mariadb|mysql|pg-gvm|timescaledb)(?:$|[/-])/;
+
+function* databases(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
+  const index = component.fields.findIndex(
+    (field) => field.type === 'database-url' || field.type === 'jdbc-url' || databaseField.test(variableOf(field) ?? field.name),
+  );
+  if (index < 0 || draft.compose === undefined) return;
+  const stores = servicesOf(draft).filter((service) => databaseImage.test(repositoryOf(service) ?? ''));
+  const field = component.fields[index];
+  if (stores.length === 0) {
+    yield inComponent(
+      ['fields', index],
+      `"${field?.name}" names a database, but compose.yaml has no service for one.`,
+      'Add a database service to compose.yaml.',
+    );
+    return;
+  }
+  for (const service of servicesOf(draft)) {
+    if (!component.services[service.name]?.main || stores.includes(service)) continue;
+    const required = stores.filter((store) => store.profiles.length === 0);
+    if (required.length > 0 && !required.some((store) => service.dependsOn.includes(store.name))) {
+      yield inCompose(
+        ['services', service.name],
+        `"${service.name}" does not wait for its database.`,
+        `Add depends_on: [${required[0]?.name}].`,
+        'key',
+      );
+    }
+  }
+}
+
+const vectorImage = /vector|pgvecto|(?:^|\/)immich-app\/postgres:/;
+
+/** A photo library whose search runs in the database ends at its start without the extension. */
+function* vectorSearch(draft: Draft): Generator<RuleFinding> {
+  const services = servicesOf(draft);
+  if (!services.some((service) => /(?:^|\/)immich-server$/.test(repositoryOf(service) ?? ''))) return;
+  for (const service of services.filter((one) => databaseImage.test(repositoryOf(one) ?? ''))) {
+    if (!vectorImage.test(service.image))
+      yield inCompose(
+        ['services', service.name, 'image'],
+        `The database image ${service.image} has no vector search, without which the photo library does not start.`,
+        'Use the image with the extensions that the photo library names.',
+      );
+    else if (draft.component.services[service.name]?.irreplaceable === undefined)
+      yield inComponent(
+        ['services', service.name],
+        `Nobody is told that "${service.name}" cannot be another database image.`,
+        'Say it there: irreplaceable: it has the vector-search extensions.',
+        'key',
+      );
+  }
+}
+
+/** Kanban, wiki, RSS, notes and CMS components. */
+const writingKind = /^(?:kanban|wiki|(?:second )?rss reader|cms|notes|docs and notes)\b/i;
+
+function* writingTools({ component }: Draft): Generator<RuleFinding> {
+  const { deploy, fields, group, justifies, kind } = component;
+  if (group !== 'productivity' || deploy !== 'compose' || !writingKind.test(kind)) return;
+  const isDatabase = (field: Component['fields'][number]) =>
+    field.type === 'database-url' ||
+    field.type === 'jdbc-url' ||
+    /\bdatabase/i.test(field.name) ||
+    databaseField.test(variableOf(field) ?? field.name);
+  const wanted: [what: string, found: boolean, remedy: string][] = [
+    ['database', fields.some(isDatabase), 'a field for the database URL or DB_*'],
+    [
+      'secret key',
+      fields.some((field) => field.secret && !isDatabase(field) && /secret|^(?!api).*\bkey$|_KEY$/i.test(`${field.name}`)),
+      'a secret field for it',
+    ],
+    [
+      'public base URL',
+      fields.some(({ type, reach }) => (type === 'url' || type === 'hostname') && (reach === 'browser' || reach === 'internet')),
+      'a field of type url with reach: browser',
+    ],
+  ];
+  for (const [what, found, remedy] of wanted) {
+    if (!found && !Object.hasOwn(justifies, what))
+      yield inComponent(
+        ['fields'],
+        `A component of this kind takes a ${what}, and none is declared.`,
+        `Add ${remedy}, or say why there is none: justifies: {${what}: ...}.`,
+        'key',
+      );
+  }
+}
+
+function* openModels({ component }: Draft): Generator<RuleFinding> {
+  if (component.group !== 'ai' || !/^(?:none|no\b)/i.test(component.auth)) return;
+  for (const [name, { exposure }] of Object.entries(component.ports)) {
+    if (exposure !== 'loopback')
+      yield inComponent(
+        ['ports', name, 'exposure'],
+        'A model without authentication is open to the network.',
+        'Use exposure: loopback and put a proxy in front.',
+      );
+  }
+}
+
+/** What a stage needs to be seen to go on: without it nobody can say whether two of them see the same folder. */
+const chainHolds = { download: ['downloads'], import: ['downloads', 'library'], scan: ['library'] } as const;
+
+function* chainFolders({ component }: Draft): Generator<RuleFinding> {
+  const held = new Set(Object.values(component.volumes).map(({ holds }) => holds));
+  for (const [index, { stage }] of component.chain.entries()) {
+    if (component.chain.findIndex((other) => other.stage === stage) < index)
+      yield inComponent(['chain', index], `The stage "${stage}" stands there twice.`, 'Remove one.');
+    const needs: readonly ('downloads' | 'library')[] = stage === 'release' || stage === 'request' ? [] : chainHolds[stage];
+    for (const what of needs)
+      if (!held.has(what))
+        yield inComponent(
+          ['chain', index],
+          `It serves the stage "${stage}", but no volume says that it holds ${what === 'library' ? 'the library' : 'downloads'}.`,
+          `Add holds: ${what} to that volume.`,
+        );
+  }
+}

@@ -1,0 +1,108 @@
+import {
+  type Draft,
+  inComponent,
+  inCompose,
+  isLoopback,
+  type LintRule,
+  portAnnotation,
+  portsOf,
+  type RuleFinding,
+  servicesOf,
+} from './draft.ts';
+import { neverWide } from './never-wide.ts';
+
+/** Of who reaches a port. */
+export const portRules: readonly LintRule[] = [
+  { id: 'R6', check: loopbackByDefault },
+  { id: 'R7', check: widePorts },
+  { id: 'R8', check: alwaysLoopback },
+  { id: 'R16', check: hostNetwork },
+];
+
+function* loopbackByDefault(draft: Draft): Generator<RuleFinding> {
+  for (const port of portsOf(draft)) {
+    const annotation = portAnnotation(draft.component, port);
+    if (annotation?.[1].exposure !== 'loopback' || isLoopback(port.address)) continue;
+    yield inCompose(
+      port.path,
+      `The port "${annotation[0]}" is for loopback, but is published on ${port.address === '' ? 'all addresses' : port.address}.`,
+      'Put ${..._BIND:-127.0.0.1}: in front, or give it exposure: all with a basis in component.yaml.',
+    );
+  }
+}
+
+function* widePorts(draft: Draft): Generator<RuleFinding> {
+  const { component, widePorts: allowed } = draft;
+  for (const [name, annotation] of Object.entries(component.ports)) {
+    if (annotation.exposure === 'loopback') continue;
+    const path = ['ports', name];
+    if (annotation.basis === undefined)
+      yield inComponent(
+        [...path, 'exposure'],
+        `The port "${name}" is open to the network without a reason.`,
+        'Add basis: why it must be reachable from there, or use exposure: loopback.',
+      );
+    const published = portsOf(draft).filter((port) => portAnnotation(component, port)?.[0] === name);
+    for (const port of published) {
+      if (annotation.exposure === 'all' && isLoopback(port.address))
+        yield inCompose(
+          port.path,
+          `The port "${name}" has exposure: all, but is published on loopback alone.`,
+          'Put ${..._BIND:-0.0.0.0}: in front, or use exposure: loopback in component.yaml.',
+        );
+    }
+    const numbers =
+      published.length > 0
+        ? published.map(({ host, container, protocol }) => `${host ?? container}/${protocol}`)
+        : [`${annotation.number ?? ''}/${annotation.protocol ?? 'tcp'}`];
+    for (const number of allowed ? numbers : []) {
+      if (!allowed?.has(`${component.id} ${number}`))
+        yield inComponent(
+          [...path, 'exposure'],
+          `The specification does not allow ${number} of this component on other addresses than loopback.`,
+          'Use exposure: loopback.',
+        );
+    }
+  }
+}
+
+function* alwaysLoopback(draft: Draft): Generator<RuleFinding> {
+  const guarded = neverWide[draft.component.id];
+  for (const port of portsOf(draft)) {
+    if (guarded !== undefined && port.host === guarded && !isLoopback(port.address))
+      yield inCompose(port.path, `Port ${guarded} of this component stays on loopback.`, 'Publish it on 127.0.0.1.');
+  }
+}
+
+function* hostNetwork(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
+  const onHost = servicesOf(draft).filter(({ networkMode }) => networkMode === 'host');
+  for (const service of onHost) {
+    if (service.ports.length > 0)
+      yield inCompose(
+        ['services', service.name, 'ports'],
+        `"${service.name}" uses the host's network, so it cannot publish ports.`,
+        'Remove ports, and give their numbers in component.yaml.',
+        'key',
+      );
+  }
+  for (const [name, annotation] of Object.entries(component.ports)) {
+    if (annotation.exposure === 'host-network' && onHost.length === 0 && component.deploy === 'compose') {
+      yield inComponent(
+        ['ports', name, 'exposure'],
+        `The port "${name}" is on the host's network, but no service uses that.`,
+        'Add network_mode: host to the service, or use another exposure.',
+      );
+    }
+    const published = portsOf(draft).some((port) => portAnnotation(component, port)?.[0] === name);
+    if (annotation.number !== undefined && !published && onHost.length === 0 && component.deploy === 'compose') {
+      yield inComponent(
+        ['ports', name, 'number'],
+        `Only a service on the host's network can have a port that compose.yaml does not publish.`,
+        'Publish the port in compose.yaml.',
+      );
+    }
+    if (annotation.number === undefined && annotation.exposure === 'host-network')
+      yield inComponent(['ports', name], `The port "${name}" has no number.`, 'Add number: the port it listens on.', 'key');
+  }
+}
