@@ -76,6 +76,14 @@ export function* checkSite({ component }: Draft): Generator<RuleFinding> {
     ]),
   ];
   for (const [path, port] of named) if (port !== undefined && !ports.includes(port)) yield unknown(path, 'port', port, ports);
+  for (const [index, { field, port }] of site.names.entries()) {
+    const path = ['site', 'names', index];
+    const found = component.fields.find(({ name }) => name === field);
+    if (!found) yield unknown([...path, 'field'], 'field', field, fields);
+    else if (found.secret || variableOf(found) === undefined)
+      yield inComponent([...path, 'field'], `"${field}" is no plain variable.`, 'Give that field an env name, and no secret.');
+    if (!ports.includes(port)) yield unknown([...path, 'port'], 'port', port, ports);
+  }
   if (site.portal !== undefined && !fields.includes(site.portal)) yield unknown(['site', 'portal'], 'field', site.portal, fields);
 }
 

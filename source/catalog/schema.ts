@@ -460,6 +460,11 @@ export const componentSchema = z.strictObject({
           }),
         )
         .default([]),
+      /**
+       * Further names, each the value of a field: while the component has a site each gets one too, which leads to that port. `suggest` is put in front of the site's own
+       * name where nobody said another. The portal stands before those that lead to the same port as the site; programs at another one cannot log in there.
+       */
+      names: z.array(z.strictObject({ field: z.string(), port: name, suggest: name.optional() })).default([]),
       /** Of the portal that decides who may pass (R36): the field with the address at which browsers find it. */
       portal: z.string().optional(),
     })

@@ -22,6 +22,8 @@ export function derivedValue(
 ): string | undefined {
   const what = follows(variable);
   if (what === undefined) return undefined;
+  const further = entry.site?.names.find(({ field }) => field === variable.field?.name);
+  if (further) return site === '' || further.suggest === undefined ? variable.default : `${further.suggest}.${site}`;
   // A name of this network means nothing to whoever looks for it from the internet.
   if (what === 'host') return site === '' || (variable.field?.reach === 'internet' && isPrivateName(site)) ? variable.default : site;
   const written = URL.parse(variable.default);

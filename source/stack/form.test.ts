@@ -180,6 +180,22 @@ describe('formOf', () => {
   });
 });
 
+describe('further names', () => {
+  it('are suggested in front of the site, and are no copy of it', () => {
+    const { entry, context } = take('docs-encrypted-office');
+    const said = (values: Record<string, string>) => answersOf(entry, context, values).values;
+    expect(said({ site: 'pad.lan' })).toMatchObject({ CPAD_MAIN_DOMAIN: 'pad.lan', CPAD_SANDBOX_DOMAIN: 'sandbox.pad.lan' });
+    expect(said({ site: 'pad.lan', CPAD_SANDBOX_DOMAIN: 'box.lan' })).toMatchObject({ CPAD_SANDBOX_DOMAIN: 'box.lan' });
+  });
+
+  it('of what only the proxy knows are asked for, and not made up', () => {
+    const { entry, context } = take('object-storage');
+    expect(line(formOf(entry, context), 'API_NAME')).toMatchObject({ value: '', required: false });
+    expect(answersOf(entry, context, { site: 'storage.lan' }).values['API_NAME'] ?? '').toBe('');
+    expect(answersOf(entry, context, { site: 'storage.lan', API_NAME: 's3.lan' }).values).toMatchObject({ API_NAME: 's3.lan' });
+  });
+});
+
 describe('the sign-on portal', () => {
   const portal = { id: 'sso-portal', deployed: true };
   const asked = (id: string, more: Partial<FormContext>) => {

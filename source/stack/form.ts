@@ -113,7 +113,7 @@ export function isAsked({ kind, port }: ComponentVariable): boolean {
 /** Is it something that a reverse proxy can stand in front of? */
 export function canHaveSite(entry: CatalogEntry): boolean {
   return (
-    !entry.fields.some(({ goes }) => goes === 'proxy') &&
+    !entry.fields.some(({ goes, name }) => goes === 'proxy' && !entry.site?.names.some(({ field }) => field === name)) &&
     (entry.site !== undefined || entry.ports.some(({ web }) => web)) &&
     frontPort(entry) !== undefined
   );

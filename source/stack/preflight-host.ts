@@ -6,6 +6,7 @@ import type { Finding } from './finding.ts';
 import { run, text } from './free-space.ts';
 import { blocking, type PreflightCheck, type PreflightContext, warning } from './preflight-context.ts';
 import { modelMemoryBytes, modelSize, modelsOf } from './preflight-values.ts';
+import { furtherNames } from './proxy-changes.ts';
 
 /** What the host has to have: room, memory, the right processor, devices, a name. */
 export const hostChecks: readonly PreflightCheck[] = [
@@ -177,12 +178,18 @@ async function checkDevices({ project, host, signal }: PreflightContext): Promis
 const nameLimitMs = 250;
 
 async function checkName(context: PreflightContext): Promise<Finding[]> {
-  const { plan, host, signal } = context;
+  const { plan, entry, values } = context;
   if (plan.site === '') return [];
+  const further = furtherNames(entry, values, plan.site).map(({ host }) => nameFindings(context, host, `dns:${host}`));
+  return (await Promise.all([nameFindings(context, plan.site, 'dns'), ...further])).flat();
+}
+
+async function nameFindings(context: PreflightContext, name: string, id: string): Promise<Finding[]> {
+  const { host, signal } = context;
   const { addresses } = await context.hostFacts();
-  if (addresses.includes(plan.site)) return [];
-  const site = cleanLine(plan.site);
-  const { exitCode, stdout } = await run(host, ['getent', 'ahosts', plan.site], signal, nameLimitMs);
+  if (addresses.includes(name)) return [];
+  const site = cleanLine(name);
+  const { exitCode, stdout } = await run(host, ['getent', 'ahosts', name], signal, nameLimitMs);
   const found = [
     ...new Set(
       text(stdout)
@@ -193,7 +200,7 @@ async function checkName(context: PreflightContext): Promise<Finding[]> {
   if (exitCode !== 0 || found.length === 0)
     return [
       warning(
-        'dns',
+        id,
         `The host does not know the name ${site}, so browsers may not find it either.`,
         `Let the name servers of your network, or the hosts file, point ${site} to this host.`,
         { rule: 'R10' },
@@ -202,7 +209,7 @@ async function checkName(context: PreflightContext): Promise<Finding[]> {
   if (found.some((address) => addresses.includes(address))) return [];
   return [
     warning(
-      'dns',
+      id,
       `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is no address of this host.`,
       'That is right behind a router that forwards ports 80 and 443 to it; otherwise correct the name.',
       { rule: 'R10' },

@@ -115,6 +115,60 @@ describe('what deploying changes at the reverse proxy', () => {
   });
 });
 
+describe('a second name', () => {
+  const site = 'pad.lan';
+  const env = { CPAD_MAIN_DOMAIN: 'pad.lan', CPAD_SANDBOX_DOMAIN: 'box.pad.lan' };
+  const pathOf = (name: string) => `reverse-proxy/files/sites/${name}.caddy`;
+  const texts = (id: string, more: Parameters<typeof changes>[1]) =>
+    Object.fromEntries(changes(id, more).files.map(({ path: file, after }) => [file, after]));
+
+  it('gets a site of its own, to its own port in force (R11, R89)', () => {
+    const made = texts('docs-encrypted-office', { site, env: { ...env, WEB_PORT: '13500' } });
+    expect(Object.keys(made)).toEqual([pathOf('pad.lan'), pathOf('box.pad.lan')]);
+    for (const text of Object.values(made)) expect(text).toContain('\ttls internal\n');
+    expect(made[pathOf('box.pad.lan')]).toMatch(/^box\.pad\.lan \{\n[\s\S]*\treverse_proxy localhost:13500\n\}\n$/);
+    const storage = texts('object-storage', { site: 'storage.lan', env: { API_NAME: 's3.example.org' } });
+    expect(storage[pathOf('s3.example.org')]).toMatch(/^s3\.example\.org \{\n[\s\S]*reverse_proxy localhost:9002\n\}\n$/);
+    expect(storage[pathOf('s3.example.org')]).not.toContain('tls internal');
+    expect(Object.keys(texts('object-storage', { site: 'storage.lan' }))).toEqual([pathOf('storage.lan')]);
+    expect(texts('docs-encrypted-office', { site: '', env })).toEqual({});
+  });
+
+  it('is behind the portal where it leads to what the portal stands before (R36)', () => {
+    const deployments = [proxyWith(), portal];
+    const pad = texts('docs-encrypted-office', { site, env, protect: true, deployments });
+    expect(pad[pathOf('box.pad.lan')]).toContain('forward_auth');
+    const storage = texts('object-storage', { site: 'storage.lan', env: { API_NAME: 's3.lan' }, protect: true, deployments });
+    expect([storage[pathOf('storage.lan')]?.includes('forward_auth'), storage[pathOf('s3.lan')]?.includes('forward_auth')]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it('moves, and goes with the site, but only the file that we wrote', () => {
+    const made = texts('docs-encrypted-office', { site, env });
+    const files = Object.fromEntries(Object.entries(made).map(([file, text = '']) => [file, text]));
+    const standing = [
+      proxyWith(Object.fromEntries(Object.entries(files).map(([file, text]) => [file.slice('reverse-proxy/'.length), text]))),
+      deployment('docs-encrypted-office', { env, record: record('docs-encrypted-office', site, files) }),
+    ];
+    const moved = changes('docs-encrypted-office', { site, env: { ...env, CPAD_SANDBOX_DOMAIN: 'sand.lan' }, deployments: standing });
+    expect(moved.files.map(({ path: file, after }) => [file, after === undefined])).toEqual([
+      [pathOf('sand.lan'), false],
+      [pathOf('box.pad.lan'), true],
+    ]);
+    const removed = changes('docs-encrypted-office', { site: '', deployments: standing });
+    expect(removed.files.map(({ path: file, after }) => [file, after === undefined])).toEqual([
+      [pathOf('pad.lan'), true],
+      [pathOf('box.pad.lan'), true],
+    ]);
+    // Nobody else takes it meanwhile.
+    expect(changes('rss-reader', { site: 'box.pad.lan', deployments: standing }).findings.map(({ id }) => id)).toEqual(['site-taken']);
+    const hostile = changes('docs-encrypted-office', { site, env: { ...env, CPAD_SANDBOX_DOMAIN: 'a b{' } });
+    expect([hostile.files, hostile.findings.map(({ id }) => id)]).toEqual([[], ['site-name']]);
+  });
+});
+
 describe('behind the portal', () => {
   const ruleOf = (id: string, more: Partial<ProxyRequest>) => changes(id, { site: 'x.lan', ...more }).files[0]?.after ?? '';
 

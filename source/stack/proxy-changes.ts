@@ -4,7 +4,7 @@ import { checkValue } from '../catalog/field-types.ts';
 import { lacksLogin } from '../catalog/standing-checks.ts';
 import type { Finding } from './finding.ts';
 import type { Deployment, FileChange, Plan, PlannedPort } from './model.ts';
-import { valueInForce } from './networks.ts';
+import { hostOf, valueInForce } from './networks.ts';
 import { checkSiteName, type Portal, type Site, siteFileName, siteText, type Upstream } from './proxy-site.ts';
 
 /** Catalog id of the component that terminates TLS in front of the others (R10). */
@@ -38,16 +38,17 @@ export interface ProxyChanges {
 /** What deploying a component changes at the reverse proxy: the file of its site, that of its former site, and what puts them in force. */
 export function proxyChanges(request: ProxyRequest): ProxyChanges {
   const { entry, site, deployments, catalog } = request;
-  const before = deployments.find(({ component }) => component === entry.id)?.record?.site ?? '';
+  const own = deployments.find(({ component }) => component === entry.id);
+  const further = furtherNames(entry, request.values, site);
   const proxy = deployments.find(({ component }) => component === proxyId);
   const findings: Finding[] = [];
-  if (site !== '') {
-    const problem = checkSiteName(site);
+  for (const host of site === '' ? [] : [site, ...further.map(({ host }) => host)]) {
+    const problem = checkSiteName(host);
     if (problem !== undefined)
-      findings.push(blocking('site-name', `"${site}" cannot be the name of a site: ${problem}`, 'Give it another name, or none.'));
-    const other = deployments.find(({ component, record }) => component !== entry.id && record?.site === site);
+      findings.push(blocking('site-name', `"${host}" cannot be the name of a site: ${problem}`, 'Give it another name, or none.'));
+    const other = deployments.find((one) => one.component !== entry.id && sitesOf(one, catalog).includes(host));
     if (other)
-      findings.push(blocking('site-taken', `The site ${site} belongs to ${other.component}.`, 'Give this component another name.'));
+      findings.push(blocking('site-taken', `The site ${host} belongs to ${other.component}.`, 'Give this component another name.'));
   }
   if (!proxy) {
     if (site !== '')
@@ -65,9 +66,20 @@ export function proxyChanges(request: ProxyRequest): ProxyChanges {
   if (site !== '' && findings.length === 0) {
     const made = makeSite(request, proxy);
     if ('finding' in made) findings.push(made.finding);
-    else files.push(...put(request, proxy, site, siteText(made.site), findings));
+    else {
+      const { site: main } = made;
+      files.push(...put(request, proxy, site, siteText(main), findings));
+      for (const { host, port } of further) {
+        const upstream = upstreamOf(port, request.ports);
+        if (!upstream) continue;
+        const portal = upstream.port === main.upstream.port ? main.portal : undefined;
+        const text = siteText({ host, upstream, websocket: entry.websocket, ...(portal && { portal }) });
+        files.push(...put(request, proxy, host, text, findings));
+      }
+    }
   }
-  if (before !== '' && before !== site) files.push(...take(proxy, before, deployments, findings));
+  const now = new Set(site === '' ? [] : [site, ...further.map(({ host }) => host)]);
+  for (const before of own ? sitesOf(own, catalog) : []) if (!now.has(before)) files.push(...take(proxy, before, deployments, findings));
   if (entry.site?.portal !== undefined) files.push(...followPortal(request, proxy));
   if (files.length > 0 && !/^\s*import\s+sites\//m.test(proxy.files['files/Caddyfile'] ?? ''))
     findings.push({
@@ -78,6 +90,27 @@ export function proxyChanges(request: ProxyRequest): ProxyChanges {
       rule: 'R11',
     });
   return { files, after: files.length > 0 ? putInForce(catalog.get(proxyId)) : [], findings };
+}
+
+/** Names beside the site's own, as the values have them, and the port that each leads to. Without a site there are none. */
+export function furtherNames(
+  entry: CatalogEntry,
+  values: Readonly<Record<string, string>>,
+  site: string,
+): { host: string; port: CatalogPort }[] {
+  if (site === '') return [];
+  return (entry.site?.names ?? []).flatMap(({ field, port: name }) => {
+    const host = hostOf(valueInForce(entry, field, values).trim());
+    const port = entry.ports.find((candidate) => candidate.name === name);
+    return host === '' || host === site || !port ? [] : [{ host, port }];
+  });
+}
+
+/** All names that a deployment has at the proxy. */
+function sitesOf({ component, record, env }: Deployment, catalog: Catalog): string[] {
+  const entry = catalog.get(component);
+  if (!record?.site) return [];
+  return [record.site, ...(entry ? furtherNames(entry, env, record.site).map(({ host }) => host) : [])];
 }
 
 /** Is this component's site behind the portal now? */

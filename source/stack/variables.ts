@@ -101,7 +101,8 @@ function readVariables(entry: CatalogEntry, source: ComponentSource): ComponentV
   });
   const templates = Object.entries(source.files).filter(([path]) => path.endsWith(templateEnding));
   for (const [name, field] of fields) {
-    if (found.has(name) || field.secret || !templates.some(([, text]) => isNamedIn(text, name))) continue;
+    const isName = entry.site?.names.some((one) => one.field === field.name) ?? false;
+    if (found.has(name) || field.secret || !(isName || templates.some(([, text]) => isNamedIn(text, name)))) continue;
     read.push({
       name,
       kind: 'setting',

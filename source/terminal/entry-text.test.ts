@@ -72,7 +72,7 @@ needs: {memory: 1GB, disk: 2GB, source: product}
 provides: {api: {port: web, scheme: http}}
 uses: [{component: mill, what: flour, field: OVENS, services: [app]}]
 chain: [{stage: scan, does: it looks, aside: false}]
-site: {port: web, routes: [{path: /hub, port: web, otherwise: web}], portal: OVENS}
+site: {port: web, routes: [{path: /hub, port: web, otherwise: web}], names: [{field: OVENS, port: web, suggest: second}], portal: OVENS}
 speaks: {api: oidc, port: web, service: app}
 auth: a token
 calls:

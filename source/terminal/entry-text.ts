@@ -167,6 +167,10 @@ class EntryText {
       ...(site?.routes ?? []).map(
         ({ path, port, otherwise }) => `${path} leads to port ${port}${otherwise ? `, or ${otherwise} where nobody answers there` : ''}`,
       ),
+      ...(site?.names ?? []).map(
+        ({ field, port, suggest }) =>
+          `the name in ${field} leads to port ${port}${suggest ? ` (${suggest}. in front of the site's name)` : ''}`,
+      ),
       site?.portal && `people log in at ${site.portal}`,
       websocket && 'uses websockets',
       sensitive !== undefined && (sensitive ? 'wants HTTPS: it has a password or keeps secrets' : 'may go without HTTPS'),
