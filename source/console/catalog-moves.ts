@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { isMadeHere } from '../catalog/where-it-runs.ts';
 import type { ComponentView, PlaceView } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
@@ -42,7 +43,8 @@ export function createCatalogMoves({ deck, store, measured, say, copy, start, co
   function deploy(entry: CatalogEntry): void {
     const flow = flowOf(deck, 'deploy');
     const place = placeFor(deck, component());
-    if (entry.deploy !== 'compose') say('idle', `${entry.id} is not deployed from here: Enter says where it runs.`);
+    if (isMadeHere(entry)) say('idle', `${entry.id} is a file: "config make" makes it, which : finds.`);
+    else if (entry.deploy !== 'compose') say('idle', `${entry.id} is not deployed from here: Enter says where it runs.`);
     else if (!place) say('warn', 'No engine is connected.');
     else if (flow) start(flow, entry, place);
     else say('warn', 'This session is read-only: nothing is deployed.');

@@ -119,4 +119,6 @@ test('d deploys what can be deployed from here, on the host that is looked at; o
   const other = await open({ deck });
   await other.press('C', '/', ..."let's encrypt", 'enter', 'd');
   await other.sees('public-acme-ca is not deployed from here: Enter says where it runs.');
+  await other.press('esc', 'esc', 'C', '/', ...'limit range', 'enter', 'd');
+  await other.sees('limit-range is a file: "config make" makes it');
 });
