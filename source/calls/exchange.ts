@@ -1,6 +1,6 @@
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { type RequestOptions, request as requestHttps, Agent as TlsAgent } from 'node:https';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 /** How the other side of TLS is known, and who we are to it. */
 export interface Trust {
@@ -23,6 +23,8 @@ export interface ExchangeRequest {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: Buffer | undefined;
+  /** Instead of a body in memory, with its length among the headers: opened when the other side has said that it takes it. */
+  source?: (() => Readable) | undefined;
 }
 
 export interface ExchangeAnswer {
@@ -63,6 +65,7 @@ export function requestOver<T>(
     host: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     connection: 'close',
     ...(request.body && { 'content-length': String(request.body.length) }),
+    ...(request.source && { expect: '100-continue' }),
     ...request.headers,
   };
   const common = { method: request.method, path: request.path, headers, setHost: false };
@@ -83,9 +86,31 @@ export function requestOver<T>(
     stream.on('error', () => undefined);
     sending.on('error', failed);
     sending.on('response', (response) => take(response, (answer) => end(() => resolve(answer)), failed));
-    sending.end(request.body);
+    if (request.source) sendWhenWanted(sending, request.source, failed);
+    else sending.end(request.body);
     if (signal.aborted) onAbort();
   });
+}
+
+/** Who refuses says so before all of it is under way. One that does not know the question gets it a second later. */
+const wantedLimitMs = 1000;
+
+function sendWhenWanted(sending: ClientRequest, open: () => Readable, failed: (error: Error) => void): void {
+  let begun = false;
+  const begin = () => {
+    clearTimeout(timer);
+    if (begun || sending.destroyed) return;
+    begun = true;
+    const source = open();
+    source.on('error', failed);
+    sending.once('close', () => source.destroy());
+    source.pipe(sending);
+  };
+  const timer = setTimeout(begin, wantedLimitMs);
+  sending.once('continue', begin);
+  sending.once('close', () => clearTimeout(timer));
+  sending.once('response', () => clearTimeout(timer));
+  sending.flushHeaders();
 }
 
 /**

@@ -472,9 +472,11 @@ export const componentSchema = z.strictObject({
   /** An API for which there are procedures with questions (`source/products/`), and where: a port, or the service whose own command is run. */
   speaks: z
     .strictObject({
-      api: z.enum(['vault', 'headscale', 'crowdsec', 'authelia', 'vaultwarden', 'oidc', 'ldap', 'step-ca', 'wg-easy', 'gluetun']),
+      api: z.enum(['vault', 'headscale', 'crowdsec', 'authelia', 'vaultwarden', 'oidc', 'ldap', 'step-ca', 'wg-easy', 'gluetun', 's3']),
       port: name.optional(),
       service: name.optional(),
+      /** Variables of the main service that hold the keys which requests are signed with. */
+      keys: z.strictObject({ access: z.string(), secret: z.string() }).optional(),
     })
     .optional(),
   auth: z.string().default('none'),

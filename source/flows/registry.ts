@@ -37,6 +37,14 @@ import {
   meshUserAbout,
   meshUsersAbout,
 } from './about-mesh.ts';
+import {
+  objectsCheckAbout,
+  objectsGetAbout,
+  objectsLinkAbout,
+  objectsListAbout,
+  objectsPutAbout,
+  objectsRemoveAbout,
+} from './about-objects.ts';
 import { overlayCaAbout, overlayInspectAbout, overlayListAbout, overlaySignAbout } from './about-overlay.ts';
 import {
   alertsAbout,
@@ -188,6 +196,12 @@ export const flows: readonly Flow[] = [
   later(backupScheduleAbout, async () => (await import('./backup-schedule.ts')).backupSchedule),
   later(backupUnscheduleAbout, async () => (await import('./backup-schedule.ts')).backupUnschedule),
   later(restoreAbout, async () => (await import('./restore.ts')).restore),
+  later(objectsListAbout, async () => (await import('./objects-list.ts')).objectsList),
+  later(objectsGetAbout, async () => (await import('./objects-get.ts')).objectsGet),
+  later(objectsPutAbout, async () => (await import('./objects-put.ts')).objectsPut),
+  later(objectsRemoveAbout, async () => (await import('./objects-remove.ts')).objectsRemove),
+  later(objectsLinkAbout, async () => (await import('./objects-link.ts')).objectsLink),
+  later(objectsCheckAbout, async () => (await import('./objects-link.ts')).objectsCheck),
   later(initialiseAbout, async () => (await import('./initialise.ts')).initialise),
   later(unsealAbout, async () => (await import('./unseal.ts')).unseal),
   later(sealAbout, async () => (await import('./seal.ts')).seal),

@@ -114,6 +114,9 @@ const elsewhere: Record<string, readonly string[]> = {
 /** Flows that can come upon a secret, and are not searched: why. */
 const left: Record<string, readonly string[]> = {
   'They log in to the tunnel server as clients-disable does, and make nothing.': ['clients-list', 'clients-enable'],
+  'Practice has no object storage; objects.test.ts searches what is shown, audited and kept of a link, the one that makes a secret.': [
+    ...['objects-list', 'objects-get', 'objects-put', 'objects-remove', 'objects-link', 'objects-check'],
+  ],
   'The directory of practice answers no LDAP, and a real one is searched for what is shown alone.': ['ldap-users', 'ldap-add'],
   'What they do with a password is what sso-password and sso-add do.': ['sso-disable', 'sso-enable', 'sso-second-factor'],
   'They let the console in as mesh-nodes does, and handle no other key.': [

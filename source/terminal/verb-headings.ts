@@ -37,6 +37,7 @@ const sections: readonly [heading: string, verbs: Readonly<Record<string, string
     {
       backup: 'back up, list, verify and schedule backups',
       restore: '',
+      objects: 'what lies in the object storage: list, get, put, remove, and links to it',
       secrets: 'what the stack’s secrets are, where they rest; set, rotate, export and import them',
       hosts: 'the machines that are operated over ssh: list, add, check, remove',
       audit: '',

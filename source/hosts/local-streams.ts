@@ -1,0 +1,85 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import { reasonOf } from './local-files.ts';
+
+/** A plain file of this machine that may be larger than memory. */
+export interface LocalSource {
+  path: string;
+  sizeBytes: number;
+  /** SHA-256 of these bytes, in hex. */
+  hash(from: number, count: number, signal: AbortSignal): Promise<string>;
+  open(from: number, count: number): Readable;
+}
+
+/** Throws `usage.path` for what is no plain file, and `failed.file`. */
+export async function openLocalSource(path: string): Promise<LocalSource> {
+  const facts = await stat(path).catch((cause: unknown) => {
+    throw ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
+      ? noFile(path, 'There is no file')
+      : fileFault(path, 'read', cause);
+  });
+  if (!facts.isFile()) throw noFile(path, 'This is no plain file:');
+  const open = (from: number, count: number) =>
+    // An end before its start would be the whole file.
+    createReadStream(path, count === 0 ? { start: from, end: from, autoClose: true } : { start: from, end: from + count - 1 });
+  return {
+    path,
+    sizeBytes: facts.size,
+    async hash(from, count, signal) {
+      const made = createHash('sha256');
+      if (count > 0)
+        await pipeline(open(from, count), made, { signal }).catch((cause: unknown) => failUnlessAborted(path, 'read', cause, signal));
+      return count > 0 ? (made.read() as Buffer).toString('hex') : made.digest('hex');
+    },
+    open,
+  };
+}
+
+/**
+ * Writes a stream beside the file and renames it when all of it has come: a reader sees the old file or the new one, whole. What breaks off leaves nothing. Answers its
+ * size. `private`: for its owner alone.
+ */
+export async function receiveLocal(grant: Grant, path: string, source: Readable, onBytes: (count: number) => void): Promise<number> {
+  const beside = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.part`);
+  let size = 0;
+  try {
+    source.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      onBytes(chunk.length);
+    });
+    await pipeline(source, createWriteStream(beside, { flags: 'wx', mode: 0o600, flush: true }), { signal: grant.signal });
+    grant.signal.throwIfAborted();
+    await rename(beside, path);
+    return size;
+  } catch (cause) {
+    await rm(beside, { force: true }).catch(() => undefined);
+    if (typeof (cause as NodeJS.ErrnoException).syscall === 'string' && (cause as NodeJS.ErrnoException).path !== undefined)
+      failUnlessAborted(path, 'written', cause, grant.signal);
+    throw cause;
+  }
+}
+
+function failUnlessAborted(path: string, what: string, cause: unknown, signal: AbortSignal): never {
+  signal.throwIfAborted();
+  throw fileFault(path, what, cause);
+}
+
+function noFile(path: string, what: string): Fault {
+  return new Fault({ code: 'usage.path', message: `${what} ${path}.`, remedy: 'Name a file of this machine.', where: { file: path } });
+}
+
+function fileFault(path: string, what: string, cause: unknown): Fault {
+  return new Fault({
+    code: 'failed.file',
+    message: `${path} cannot be ${what}: ${reasonOf(cause)}.`,
+    remedy: 'Check the path, its permissions and the room on its filesystem.',
+    where: { file: path },
+    cause,
+  });
+}
