@@ -40,9 +40,10 @@ export async function streamedExchange<T>(
   const still = new AbortController();
   const timer = setTimeout(() => still.abort(new Error(`nothing came or went for ${Math.round(stillMs / 1000)} s`)), stillMs);
   const both = AbortSignal.any([signal, still.signal]);
+  let isOver = false;
   try {
     const stream = await host.dial({ host: address.host, port: address.port }, both);
-    tellMoves(stream, () => timer.refresh());
+    tellMoves(stream, () => isOver || timer.refresh());
     // A component's own certificate on loopback is signed by nobody, and nobody else can answer there.
     const security = tls ? { rejectUnauthorized: !address.near } : undefined;
     return await requestOver<T>(
@@ -54,12 +55,13 @@ export async function streamedExchange<T>(
       },
     );
   } finally {
+    isOver = true;
     clearTimeout(timer);
   }
 }
 
 /** Tells of whatever goes in or out, without reading any of it. */
-function tellMoves(stream: Duplex, told: () => void): void {
+function tellMoves(stream: Duplex, told: () => unknown): void {
   for (const way of ['push', 'write'] as const) {
     const plain = stream[way].bind(stream) as (...args: unknown[]) => boolean;
     stream[way] = ((...args: unknown[]) => {
