@@ -292,8 +292,12 @@ describe('checks', () => {
     expect(findingsOf('video-archiver', {}, { env: { REDIS_HOST: 'redis' } })).toEqual(['old-cache-variable']);
     expect(findingsOf('video-archiver', {}, { env: { REDIS_CON: 'redis://redis:6379' } })).toEqual([]);
     const key = { env: { RUN_CONTEXT: 'selfhosted', SECRET_KEY_BASE: 'k'.repeat(64) } };
-    expect(findingsOf('video-archiver-subscriptions', { open: answered(200, '<html>') }, { ...key, ...lan('web') })).toEqual(['no-login']);
-    expect(findingsOf('video-archiver-subscriptions', { open: answered(401) }, { ...key, ...lan('web') })).toEqual([]);
+    expect(findingsOf('video-archiver-subscriptions', { open: answered(200, '<html>') }, { ...key, ...lan('web') })).toEqual([
+      'no-login',
+      'wider-than-loopback',
+    ]);
+    expect(findingsOf('video-archiver-subscriptions', { open: answered(401) }, { ...key, ...lan('web') })).toEqual(['wider-than-loopback']);
+    expect(findingsOf('video-archiver-subscriptions', { open: answered(401) }, key)).toEqual([]);
     expect(findingsOf('video-archiver-subscriptions', {}, { env: { RUN_CONTEXT: 'selfhosted' } })).toEqual(['key-of-everybody']);
     expect(findingsOf('video-archiver-subscriptions', {})).toEqual([]);
     expect(findingsOf('video-downloader', { version: metube }, lan('web'))).toEqual(['open-to-the-network']);
