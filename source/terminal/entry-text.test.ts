@@ -73,7 +73,7 @@ provides: {api: {port: web, scheme: http}}
 uses: [{component: mill, what: flour, field: OVENS, services: [app]}]
 chain: [{stage: scan, does: it looks, aside: false}]
 site: {port: web, routes: [{path: /hub, port: web, otherwise: web}], names: [{field: OVENS, port: web, suggest: second}], portal: OVENS}
-speaks: {api: oidc, port: web, service: app}
+speaks: {api: oidc, port: web, service: app, keys: {access: OVENS, secret: KEY}}
 auth: a token
 calls:
   status:
@@ -180,7 +180,8 @@ function* otherwise(
   yield { path: at.join('.').replaceAll(/\.\d+(?=\.|$)/g, '[]'), changed };
 }
 
-const component = (): Component => componentSchema.parse(parse(full));
+const parsed = componentSchema.parse(parse(full));
+const component = (): Component => structuredClone(parsed);
 const read = readCompose(new YamlDocument(compose)).compose;
 const entryOf = (one: Component) => joinEntry(one, one === undefined ? undefined : read, 'folder', false);
 

@@ -180,7 +180,14 @@ class EntryText {
       behind.map((text) => ({ name: '', text })),
     );
     const where =
-      speaks && [speaks.port && `port ${speaks.port}`, speaks.service && `service ${speaks.service}`].filter(Boolean).join(', ');
+      speaks &&
+      [
+        speaks.port && `port ${speaks.port}`,
+        speaks.service && `service ${speaks.service}`,
+        speaks.keys && `signed with ${speaks.keys.access} and ${speaks.keys.secret}`,
+      ]
+        .filter(Boolean)
+        .join(', ');
     this.#section('Procedures', speaks ? [{ name: '', text: `speak to it as ${speaks.api}: ${where}` }] : []);
   }
 
