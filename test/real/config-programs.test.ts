@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { toldProblems } from '../../source/products/config-check.ts';
 import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
-import { findServer } from './real-server.ts';
+import { findServer, freePort } from './real-server.ts';
 
 // Configuration files of the catalog before the programs that read them: made of answers they are taken, and a broken one's line is understood.
 
@@ -396,5 +396,71 @@ describe('mesh-control-server before Headscale', () => {
     expect(told('mesh-control-server', refused)).toContainEqual(
       expect.objectContaining({ message: expect.stringMatching(/server_url must start with/) }),
     );
+  });
+});
+
+describe('secrets-manager-path before OpenBao', () => {
+  const { program = '', missing } = findServer('openbao');
+  async function asked(settings: Settings = {}, change = (text: string) => text) {
+    // Its data are not looked at: that folder does not exist here.
+    const places = { '/openbao/config': 'files/config', '/tmp/diagnosed': 'diagnosed' };
+    const answers = { LISTENER_ADDRESS: `127.0.0.1:${await freePort()}`, ...settings };
+    const { place, here } = await deliver('secrets-manager-path', answers, { places, change });
+    await symlink(program, join(place, 'bao'));
+    const [shell = '', ...words] = (catalog.entries.get('secrets-manager-path')?.configFile?.verify?.argv ?? []).map(here);
+    return ask(shell, words, { PATH: `${place}:${folders.join(':')}` });
+  }
+
+  test.skipIf(missing)(`takes what is made of answers${missing ? ` (${missing})` : ''}`, async () => {
+    expect(await asked()).toEqual({ status: 0, output: '\n' });
+    expect(await asked({ NODE_ID: 'node "one"', UI: 'false' })).toMatchObject({ status: 0 });
+  });
+
+  test.skipIf(missing).each([
+    { from: 'ui = true', to: 'iu = true', says: /^Unknown or unsupported field iu$/, line: true },
+    { from: 'path    =', to: 'path    = =', says: /^Unknown token/, line: true },
+    { from: 'tls_disable = true', to: 'tls_disable = "perhaps"', says: /^error parsing 'listener': .*tls_disable/, line: false },
+    { from: 'storage "raft"', to: 'storage "raaft"', says: /^unknown storage type raaft$/, line: false },
+    { from: 'tls_disable = true', to: 'tls_disable = false', says: /Failed to read certificate file/, line: false },
+    { from: 'cluster_addr = "https://openbao:8201"', to: 'cluster_addr = "openbao"', says: /Error parsing cluster address/, line: false },
+  ])('names what is wrong with $to', async ({ from, to, says, line }) => {
+    let text = '';
+    const answer = await asked({}, (whole) => (text = whole.replace(from, to)));
+    expect(text).toContain(to);
+    expect(answer.status).not.toBe(0);
+    expect(told('secrets-manager-path', answer)).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(says), ...(line && { line: lineOf(text, to) }) }),
+    ]);
+  });
+});
+
+describe('outbound-tunnel before cloudflared', () => {
+  const { program = '', missing } = findServer('cloudflared');
+  async function asked(settings: Settings, change = (text: string) => text) {
+    const { here } = await deliver('outbound-tunnel', settings, { places: { '/etc/cloudflared': 'files' }, change });
+    const words = (catalog.entries.get('outbound-tunnel')?.configFile?.verify?.argv ?? []).slice(1).map(here);
+    return ask(program, words);
+  }
+  const answers = { INGRESS_HOSTNAME: 'app.example.com', INGRESS_SERVICE: 'http://app:8080' };
+
+  test.skipIf(missing)(`takes what is made of answers${missing ? ` (${missing})` : ''}`, async () => {
+    expect(await asked({})).toMatchObject({ status: 0 });
+    expect(await asked(answers)).toMatchObject({ status: 0 });
+    expect(await asked({ ...answers, TUNNEL_ID: '6ff42ae2-765d-4adf-8112-31c55c1551ef' })).toMatchObject({ status: 0 });
+  });
+
+  test.skipIf(missing).each([
+    { from: 'hostname: "app', to: 'hostname: app: "app', says: /^mapping values are not allowed/, line: true },
+    { from: 'service: "http://app:8080"', to: 'service: [app]', says: /^cannot unmarshal !!seq/, line: true },
+    { from: '  - service: http_status:404', to: '', says: /^The last ingress rule must match all URLs/, line: false },
+    { from: 'service: "http://app:8080"', to: 'service: app', says: /^app is an invalid address/, line: false },
+  ])('names what is wrong with $to', async ({ from, to, says, line }) => {
+    let text = '';
+    const answer = await asked(answers, (whole) => (text = whole.replace(from, to)));
+    expect(text).not.toContain(from);
+    expect(answer.status).not.toBe(0);
+    expect(told('outbound-tunnel', answer)).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(says), ...(line && { line: lineOf(text, to) }) }),
+    ]);
   });
 });

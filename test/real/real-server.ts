@@ -5,8 +5,20 @@ import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Servers that `test/real/servers` builds. */
-export type ServerName = 'kube-apiserver' | 'headscale' | 'openbao' | 'authelia' | 'keycloak' | 'adguardhome' | 'minio' | 'step-ca';
+/** Servers that `test/real/servers` builds, but for those that it cannot have: these are named. */
+export type ServerName =
+  | 'kube-apiserver'
+  | 'headscale'
+  | 'openbao'
+  | 'authelia'
+  | 'keycloak'
+  | 'adguardhome'
+  | 'minio'
+  | 'step-ca'
+  | 'tailscale'
+  | 'newt'
+  | 'n8n'
+  | 'cloudflared';
 
 const variables: Record<ServerName, string> = {
   'kube-apiserver': 'QUARTERDECK_TEST_KUBE_APISERVER',
@@ -17,7 +29,14 @@ const variables: Record<ServerName, string> = {
   adguardhome: 'QUARTERDECK_TEST_ADGUARDHOME',
   minio: 'QUARTERDECK_TEST_MINIO',
   'step-ca': 'QUARTERDECK_TEST_STEP_CA',
+  tailscale: 'QUARTERDECK_TEST_TAILSCALE',
+  newt: 'QUARTERDECK_TEST_NEWT',
+  n8n: 'QUARTERDECK_TEST_N8N',
+  cloudflared: 'QUARTERDECK_TEST_CLOUDFLARED',
 };
+
+/** In no package registry as something to build. */
+const unbuilt: ReadonlySet<ServerName> = new Set(['cloudflared']);
 
 /** Where a server's program is, or why it is not here. Under QUARTERDECK_REQUIRE_REAL=1 a named program that is missing is a failure. */
 export function findServer(name: ServerName): { program: string; missing?: undefined } | { missing: string; program?: undefined } {
@@ -26,9 +45,8 @@ export function findServer(name: ServerName): { program: string; missing?: undef
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'quarterdeck-test-servers', name);
   const program = named || cache;
   if (existsSync(program)) return { program };
-  return {
-    missing: named ? `${variable} names ${named}, which does not exist` : `no ${name}: \`test/real/servers ${name}\` builds it`,
-  };
+  if (named) return { missing: `${variable} names ${named}, which does not exist` };
+  return { missing: `no ${name}: ${unbuilt.has(name) ? `name one in ${variable}` : `\`test/real/servers ${name}\` builds it`}` };
 }
 
 /** A port on loopback that nobody has at this moment. */
