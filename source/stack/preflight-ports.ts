@@ -43,11 +43,10 @@ async function checkPorts(context: PreflightContext): Promise<Finding[]> {
   // Its own sockets from before are no conflict: they are closed when it is made anew.
   const own = running && deployment ? usesOfComponent(entry, deployment.env).filter(({ hostNetwork }) => hostNetwork) : [];
   const others = deployments.filter(({ component }) => component !== entry.id);
-  const taken = [
-    ...usesOfDeployments(others, catalog),
-    ...published.filter((use) => !use.own),
-    ...usesOfListeners(listeners, [...published, ...own]),
-  ];
+  const promised = usesOfDeployments(others, catalog);
+  // What listens in the host's own network has the socket itself, by its program's name: that is the component again.
+  const onHostToo = promised.filter(({ hostNetwork }) => hostNetwork);
+  const taken = [...promised, ...published.filter((use) => !use.own), ...usesOfListeners(listeners, [...published, ...own, ...onHostToo])];
   // In another container's network (R15): what it listens on is published there.
   const away = new Set(project.services.flatMap(({ name, networkMode }) => (/^(?:container|service):/.test(networkMode) ? [name] : [])));
   const ports = [

@@ -89,6 +89,16 @@ describe('ports (R88)', () => {
     expect(finding?.remedy).toBeUndefined();
   });
 
+  it('one that a component has in the network of the host is named once, and not by its program too', async () => {
+    const proxy = stage('dynamic-proxy');
+    proxy.deployments = [deployed('reverse-proxy')];
+    proxy.listeners = [{ address: '::', port: 443, protocol: 'tcp', process: { pid: 1, name: 'caddy' } }];
+    expect(await proxy.finding('port-taken:https')).toMatchObject({
+      message: 'Port 443/tcp (https) is taken by reverse-proxy.',
+      advice: expect.stringMatching(/^reverse-proxy does the same here: choose one of them/),
+    });
+  });
+
   it('one that another of its kind has is a choice between the two, whoever made that one', async () => {
     const filter = stage('dns-filter');
     filter.engine.add('adguardhome', {
