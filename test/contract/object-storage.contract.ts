@@ -108,7 +108,9 @@ export function objectStorageContract(openServer: () => Promise<ObjectServer>): 
     expect(await (await fetch(url)).text()).toBe('hello');
     expect(await follow(new URL(url))).toBeUndefined();
     expect(await follow(new URL(url.replace('for%20you', 'for%20me')))).toMatchObject({ code: 'refused.login' });
-    expect((await fetch(url, { method: 'PUT', body: 'mine now' })).status).toBe(403);
+    const mine = await fetch(url, { method: 'PUT', body: 'mine now' });
+    expect(await mine.text()).toContain('SignatureDoesNotMatch');
+    expect(mine.status).toBe(403);
   });
 
   test('behind another name it is signed for that one', async () => {

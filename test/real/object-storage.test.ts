@@ -37,7 +37,8 @@ describe.skipIf(found.missing !== undefined)(`a real MinIO${found.missing === un
       const part = { method: 'PUT', path: '/crate', query: {}, headers: { host: `127.0.0.1:${port}` } };
       const { host: _, ...headers } = signedHeaders(part, { ...keys, region: 'us-east-1' }, emptyHash, Date.now());
       const made = await fetch(`http://127.0.0.1:${port}/crate`, { method: 'PUT', headers });
-      if (!made.ok) throw new Error(`no bucket: ${made.status} ${await made.text()}`);
+      const said = await made.text();
+      if (!made.ok) throw new Error(`no bucket: ${made.status} ${said}`);
     };
     // It answers before it is ready.
     await vi.waitFor(makeBucket, { timeout: 60_000, interval: 100 }).catch(async (thrown: unknown) => {
