@@ -114,6 +114,18 @@ describe('checkValue', () => {
     expect(checkValue(rule, `${'x'.repeat(31)}é`)).toMatch(/counted in bytes/);
   });
 
+  it.each([
+    ['integer', { name: 'AUTHENTIK_EMAIL__PORT' }],
+    ['integer', { name: 'ZITADEL_EXTERNALPORT' }],
+    ['string-integer', { name: 'mail port', env: 'SMTP_PORT' }],
+    ['integer', { name: 'listener', env: 'LISTEN_PORT' }],
+  ] as const)('of type %s, %j is a port', (type, called) => {
+    for (const value of [1, '587', '65535']) expect(checkValue({ type, ...called }, value)).toBeUndefined();
+    for (const value of [0, '-1', '65536', '99999'])
+      expect(checkValue({ type, ...called }, value)).toMatch(/must be a port, from 1 to 65535\.$/);
+    expect(checkValue({ type, name: 'workers' }, 0)).toBeUndefined();
+  });
+
   it('says the form in words where somebody wrote them down', () => {
     const rule: FieldRule = { type: 'string', pattern: '^10\\.8\\.0\\.x$', rule: '10.8.0.x, with an x at the end' };
     expect(checkValue(rule, '10.8.0.1')).toBe('"10.8.0.1" does not fit: 10.8.0.x, with an x at the end.');

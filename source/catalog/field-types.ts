@@ -4,7 +4,8 @@ import { shownValue } from '../text/shown-value.ts';
 import type { ComponentField, FieldType } from './schema.ts';
 
 /** What decides whether a value fits. */
-export type FieldRule = Pick<ComponentField, 'type'> & Partial<Pick<ComponentField, 'enum' | 'pattern' | 'rule' | 'length' | 'secret'>>;
+export type FieldRule = Pick<ComponentField, 'type'> &
+  Partial<Pick<ComponentField, 'name' | 'env' | 'enum' | 'pattern' | 'rule' | 'length' | 'secret'>>;
 
 /**
  * What is wrong with a value, as one sentence that says what is expected (R17); undefined when it fits. Values come as text from a
@@ -55,8 +56,8 @@ const checks: Record<FieldType, Check> = {
   'secret-string': ofText((text) => unless(!text.includes('\n'), 'must be one line')),
   'string-boolean': (value) => unless(value === 'true' || value === 'false', 'must be the text "true" or "false"'),
   boolean: (value) => unless(typeof value === 'boolean' || value === 'true' || value === 'false', 'must be true or false'),
-  integer: (value) => unless(isInteger(textOf(value)), 'must be a whole number'),
-  'string-integer': (value) => unless(isInteger(textOf(value)), 'must be a whole number'),
+  integer: checkInteger,
+  'string-integer': checkInteger,
   enum: (value, { enum: allowed = [] }) => unless(allowed.includes(textOf(value) ?? ''), `is not one of ${allowed.join(', ')}`),
   url: ofText((text) => checkUrl(text, undefined)),
   'jdbc-url': ofText((text) =>
@@ -141,6 +142,14 @@ function textOf(value: unknown): string | undefined {
 
 function isInteger(text: string | undefined): boolean {
   return text !== undefined && /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+/** The specification has no type for ports: they are integers, or strings of one, that are called so. */
+function checkInteger(value: unknown, { name, env }: FieldRule): string | undefined {
+  const text = textOf(value);
+  if (!isInteger(text)) return 'must be a whole number';
+  const isPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
+  return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port, from 1 to 65535');
 }
 
 function checkUrl(text: string, schemes: readonly string[] | undefined): string | undefined {
