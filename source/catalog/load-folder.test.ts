@@ -725,7 +725,11 @@ describe('loadFolder', () => {
     await symlink('nowhere', join(folder, place, 'files', 'gone'));
     const { problems } = await loadFolder(folder, { own: true });
     expect(problems).toMatchObject([
-      { level: 'error', file: join(folder, place, 'files/gone'), message: 'files/gone is no plain file, and its link leads to none.' },
+      {
+        level: 'error',
+        file: join(folder, place, 'files/gone'),
+        message: 'files/gone is neither a file nor a folder, and no link to one.',
+      },
     ]);
   });
 

@@ -203,7 +203,7 @@ async function loadComponent(
         line: 1,
         column: 1,
         field: '',
-        message: `${path} is no plain file, and its link leads to none.`,
+        message: `${path} is neither a file nor a folder, and no link to one.`,
         remedy: 'Put a file there, or remove it.',
       });
     const draft: Draft = {

@@ -113,7 +113,9 @@ export function portConflicts(
     );
     if (proposal === undefined) return [{ port, users, proposal, advice: `Stop ${owners}, or choose a port by hand.` }];
     promised.push({ owner: '', address: '127.0.0.1', port: proposal, protocol: port.protocol });
-    return [{ port, users, proposal, advice: `Move it to ${proposal}; ${owners} ${several ? 'keep' : 'keeps'} ${port.host}.` }];
+    // port-conflicts.md: a tunnel can move, but every configuration that was handed out names the port.
+    const told = /^(?:127\.|::1$)/.test(port.address) ? '' : ' Whoever connects from elsewhere has to be told the new one.';
+    return [{ port, users, proposal, advice: `Move it to ${proposal}; ${owners} ${several ? 'keep' : 'keeps'} ${port.host}.${told}` }];
   });
 }
 

@@ -99,6 +99,17 @@ describe('ports (R88)', () => {
     });
   });
 
+  it('one of a tunnel can move, but those who connect have to be told', async () => {
+    const quic = stage('quic-proxy');
+    quic.deployments = [deployed('reverse-proxy')];
+    expect((await quic.finding('port-taken:quic'))?.advice).toBe(
+      'Move it to 10443; reverse-proxy keeps 443. Whoever connects from elsewhere has to be told the new one.',
+    );
+    const siem = stage('siem');
+    siem.deployments = [deployed('reverse-proxy')];
+    expect((await siem.finding('port-taken:web'))?.advice).toBe('Move it to 10443; reverse-proxy keeps 443.');
+  });
+
   it('one that another of its kind has is a choice between the two, whoever made that one', async () => {
     const filter = stage('dns-filter');
     filter.engine.add('adguardhome', {
