@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
+import { until } from './deploy-stage.ts';
 import { json, layGround, ownAddress, page, type Row, resolved } from './deployed-rows.ts';
 import { describeReal } from './real-engines.ts';
-import { runOrThrow } from './scripts.ts';
+import { runOrThrow, runProgram } from './scripts.ts';
 
-// Components whose program Debian does not have: those that `test/real/servers` built are deployed.
+// Components whose program Debian does not have: those that `test/real/servers` built are deployed. Traefik it has in seconds, in CI too.
 
 describeReal('docker', 'the catalog with programs built for it', (engine) => {
   const ground = layGround(engine);
@@ -131,6 +132,70 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         expect(await runOrThrow([...asked, `https://ca.home.lan:${port('API_PORT')}/health`])).toContain('"ok"');
       },
     },
+
+    {
+      group: 'networking',
+      id: 'dynamic-proxy',
+      ports: ['DASHBOARD_PORT'],
+      answers: () => ({ HTTP_BIND: ownAddress, HTTPS_BIND: ownAddress, ENGINE_SOCKET: engine.socket }),
+      server: {
+        name: 'traefik',
+        quick: true,
+        image: async (program) => ({
+          name: 'docker.io/library/traefik',
+          tag: 'v3',
+          from: 'busybox:latest',
+          files: { 'usr/local/bin/traefik': await readFile(program), 'entrypoint.sh': traefikStart },
+          changes: ['ENTRYPOINT ["/entrypoint.sh"]', 'CMD ["traefik"]'],
+        }),
+      },
+      word: 'proxying',
+      proof: async ({ word, stage }) => {
+        const [network = ''] = Object.keys((await stage.container('dynamic-proxy', 'traefik'))?.NetworkSettings.Networks ?? {});
+        const served = (labels: Record<string, string>) =>
+          ground.started({
+            Image: 'busybox:latest',
+            Cmd: ['sh', '-c', 'mkdir /www; echo from the app >/www/index.html; exec httpd -f -p 80 -h /www'],
+            Labels: { 'traefik.enable': 'true', 'traefik.http.services.app.loadbalancer.server.port': '80', ...labels },
+            HostConfig: { NetworkMode: network },
+          });
+        const router = 'traefik.http.routers.app';
+        const app = await served({
+          [`${router}.rule`]: 'Host(`app.lan`)',
+          [`${router}.entrypoints`]: 'websecure',
+          [`${router}.tls`]: 'true',
+        });
+        const asked = async (url: string) =>
+          (
+            await runProgram([
+              'curl',
+              '-sk',
+              '--max-time',
+              '5',
+              '--resolve',
+              `app.lan:443:${ownAddress}`,
+              '--resolve',
+              `app.lan:80:${ownAddress}`,
+              '-D',
+              '-',
+              url,
+            ])
+          ).stdout;
+        try {
+          await until(async () => (await asked('https://app.lan/')).includes('from the app'), 'the app was never served');
+          expect(await asked('http://app.lan/')).toMatch(/^HTTP\/1\.1 30[18][\s\S]*\nLocation: https:\/\/app\.lan\//);
+          await word('proxying');
+        } finally {
+          await app.end();
+        }
+        const wrong = await served({ [`${router}.rule`]: 'Host(app.lan' });
+        try {
+          await word('1 router wrong');
+        } finally {
+          await wrong.end();
+        }
+      },
+    },
   ];
 
   ground.prove(rows);
@@ -146,4 +211,11 @@ if [ ! -s "$STEPPATH/config/ca.json" ]; then
     --password-file "$STEPPATH/secrets/password" --provisioner-password-file "$STEPPATH/secrets/password" --address "\${DOCKER_STEPCA_INIT_ADDRESS:-:9000}"
 fi
 exec step-ca --password-file "$STEPPATH/secrets/password" "$STEPPATH/config/ca.json"
+`;
+
+/** As the upstream image has it. */
+const traefikStart = `#!/bin/sh
+set -e
+if [ "\${1#-}" != "$1" ]; then set -- traefik "$@"; fi
+exec "$@"
 `;

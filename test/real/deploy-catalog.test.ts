@@ -271,5 +271,6 @@ const adminPage: StandIn = {
   tag: 'v0.5.1',
   from: 'busybox:latest',
   files: { 'www/ping': 'ok\n' },
-  changes: ['CMD ["httpd","-f","-p","80","-h","/www"]'],
+  // httpd as the first process would not hear that it is to end.
+  changes: ['CMD ["sh","-c","trap \'exit 0\' TERM; httpd -f -p 80 -h /www & wait"]'],
 };

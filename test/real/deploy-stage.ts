@@ -42,6 +42,7 @@ export interface ContainerAnswer {
   Image: string;
   State: { Running: boolean };
   Config: { Env: string[]; Labels: Record<string, string> };
+  NetworkSettings: { Networks: Record<string, unknown> };
 }
 
 /** A small component: its component.yaml with what each needs, and a compose file. */

@@ -18,7 +18,8 @@ export type ServerName =
   | 'tailscale'
   | 'newt'
   | 'n8n'
-  | 'cloudflared';
+  | 'cloudflared'
+  | 'traefik';
 
 const variables: Record<ServerName, string> = {
   'kube-apiserver': 'QUARTERDECK_TEST_KUBE_APISERVER',
@@ -33,6 +34,7 @@ const variables: Record<ServerName, string> = {
   newt: 'QUARTERDECK_TEST_NEWT',
   n8n: 'QUARTERDECK_TEST_N8N',
   cloudflared: 'QUARTERDECK_TEST_CLOUDFLARED',
+  traefik: 'QUARTERDECK_TEST_TRAEFIK',
 };
 
 /** In no package registry as something to build. */

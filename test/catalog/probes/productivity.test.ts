@@ -21,6 +21,16 @@ table('rss-reader', [
     'bad',
     /exited/,
   ],
+  ['an older release', { answer: answered(404, 'Not Found'), calls: { healthcheck: answered(200, 'OK') } }, 'ready', 'good'],
+  [
+    'an older release without its database',
+    {
+      answer: answered(404, 'Not Found'),
+      calls: { healthcheck: answered(500, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') },
+    },
+    'database away',
+    'bad',
+  ],
   ['behind another path', { answer: answered(404, '404 page not found\n') }, 'healthy', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['migrating', { answer: silent, age: 8 }, 'starting', 'busy'],
