@@ -11,6 +11,11 @@ import { runOrThrow, runProgram } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 import { makeStandIn, type StandIn } from './stand-ins.ts';
 
+/**
+ * What of the catalog is deployed with its real programs, probed, used and removed on a machine that has nothing but package registries: the rows here, those of
+ * `deploy-catalog-images.test.ts`, the `quick` ones of `deploy-built.test.ts`, and the reverse proxy in `https.test.ts`. Of all these only the admin page of the
+ * name server is a stand-in.
+ */
 describeReal('docker', 'the catalog with real programs', (engine) => {
   const ground = layGround(engine);
   const { started } = ground;
