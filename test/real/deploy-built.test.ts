@@ -196,6 +196,118 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }
       },
     },
+    {
+      group: 'security',
+      id: 'secrets-manager-path',
+      ports: ['API_PORT'],
+      server: {
+        name: 'openbao',
+        image: async (program) => ({
+          name: 'quay.io/openbao/openbao',
+          tag: 'latest',
+          from: 'busybox:latest',
+          files: {
+            'usr/bin/bao': await readFile(program),
+            'docker-entrypoint.sh': '#!/bin/sh\nexec "$@"\n',
+            'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nopenbao:x:100:1000::/home/openbao:/sbin/nologin\n',
+            'etc/group': 'root:x:0:\nopenbao:x:1000:\n',
+          },
+          changes: ['USER openbao', 'ENTRYPOINT ["/docker-entrypoint.sh"]', 'CMD ["server","-dev"]'],
+        }),
+      },
+      word: 'not initialised',
+      proof: async ({ stage, run, inside }) => {
+        const kept = () => inside('openbao', 'ls', '-lR', '--full-time', '/openbao/data');
+        const before = await kept();
+        expect(await run('config', 'check', 'secrets-manager-path')).toContain('the product itself takes it');
+        const file = join(stage.stack, 'secrets-manager-path/files/config/server.hcl');
+        const text = await readFile(file, 'utf8');
+        await writeFile(file, text.replace('ui = true', 'iu = true'));
+        const broken = await stage.operator.run(['config', 'check', 'secrets-manager-path', '--json']);
+        expect(broken.code, broken.stdout + broken.stderr).toBe(1);
+        expect(JSON.parse(broken.stdout)).toMatchObject({
+          data: {
+            verified: true,
+            problems: [{ line: text.slice(0, text.indexOf('ui = true')).split('\n').length, message: expect.stringContaining('iu') }],
+          },
+        });
+        await writeFile(file, text);
+        // The check has nothing to do with its data.
+        expect(await kept()).toBe(before);
+      },
+    },
+    {
+      group: 'productivity',
+      id: 'workflow-automation',
+      ports: ['WEB_PORT'],
+      server: {
+        name: 'n8n',
+        image: (program) => ({
+          name: 'docker.n8n.io/n8nio/n8n',
+          tag: 'latest',
+          from: 'quarterdeck/node-libraries:latest',
+          folder: program,
+          owned: { 'home/node': 1000, 'home/node/.n8n': 1000 },
+          files: { 'docker-entrypoint.sh': '#!/bin/sh\nexec n8n "$@"\n' },
+          changes: [
+            'ENV NODE_ENV=production',
+            'ENV HOME=/home/node',
+            'USER node',
+            'WORKDIR /home/node',
+            'ENTRYPOINT ["/docker-entrypoint.sh"]',
+          ],
+        }),
+      },
+      word: 'needs owner',
+      limitMs: 600_000,
+      proof: async ({ port, run, word }) => {
+        const at = port('WEB_PORT');
+        const owner = { email: 'ada@example.org', firstName: 'Ada', lastName: 'Byron', password: 'Correct-horse-7' };
+        const made = await page(at, '/rest/owner/setup', json(owner));
+        expect(made.status, made.body).toBe(200);
+        await word('ready');
+
+        const Cookie = String(made.headers['set-cookie']).split(';')[0] ?? '';
+        const scopes = ['workflow:create', 'workflow:list', 'workflow:activate', 'execution:list'];
+        const keyed = await page(at, '/rest/api-keys', json({ label: 'console', scopes, expiresAt: null }, { Cookie }));
+        expect(keyed.status, keyed.body).toBe(200);
+        const headers = { 'X-N8N-API-KEY': (JSON.parse(keyed.body) as { data: { rawApiKey: string } }).data.rawApiKey };
+
+        const workflow = {
+          name: 'Greets',
+          nodes: [
+            {
+              ...{ id: 'a', name: 'Webhook', type: 'n8n-nodes-base.webhook', typeVersion: 2, position: [0, 0], webhookId: 'greet' },
+              parameters: { path: 'greet', responseMode: 'lastNode' },
+            },
+            {
+              ...{ id: 'b', name: 'Set', type: 'n8n-nodes-base.set', typeVersion: 3.4, position: [200, 0] },
+              parameters: { mode: 'raw', jsonOutput: '={{ { "said": "good morning, " + $json.query.name } }}' },
+            },
+          ],
+          connections: { Webhook: { main: [[{ node: 'Set', type: 'main', index: 0 }]] } },
+          settings: {},
+        };
+        const kept = await page(at, '/api/v1/workflows', json(workflow, headers));
+        expect(kept.status, kept.body).toBe(200);
+        const { id } = JSON.parse(kept.body) as { id: string };
+        expect((await page(at, '/webhook/greet?name=Grace')).status).toBe(404);
+        const activated = await page(at, `/api/v1/workflows/${id}/activate`, json({}, headers));
+        expect(activated.status, activated.body).toBe(200);
+        const greeted = () => page(at, '/webhook/greet?name=Grace');
+        const greets = () => until(async () => (await greeted()).body === '{"said":"good morning, Grace"}', 'its webhook never answered');
+        await greets();
+        const runs = async () =>
+          (JSON.parse((await page(at, '/api/v1/executions', { headers })).body) as { data: { workflowId: string; status?: string }[] })
+            .data;
+        expect(await runs()).toContainEqual(expect.objectContaining({ workflowId: id, status: 'success' }));
+
+        const backups = join(ground.folder, 'backups');
+        await run('backup', 'workflow-automation', '--to', backups, '--yes');
+        await word('ready');
+        await greets();
+      },
+    },
   ];
 
   ground.prove(rows);

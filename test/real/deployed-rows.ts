@@ -37,6 +37,8 @@ export interface Row {
   /** What has to be there before. */
   before?: () => Promise<void>;
   proof: (it: Deployed) => Promise<void>;
+  /** Of the whole test; five minutes where nothing is said. */
+  limitMs?: number;
   /** Where Debian has no such program: the image is made of what `test/real/servers` built, a file or a folder. */
   server?: {
     name: ServerName;
@@ -100,7 +102,7 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
       expect(code, `${argv.join(' ')}: ${stdout}${stderr}`).toBe(0);
       return stdout.trim();
     },
-    word: async (expected) => void (await statusUntil(stage.operator, id, ({ word }) => word === expected)),
+    word: async (expected) => void (await statusUntil(stage.operator, id, ({ word }) => word === expected, 180_000)),
   });
 
   return {
@@ -130,11 +132,11 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
       };
     },
     prove(rows) {
-      for (const { group, id, ports: names, answers, word, before, proof, server } of rows) {
+      for (const { group, id, ports: names, answers, word, before, proof, limitMs = 300_000, server } of rows) {
         const { program = '', missing } = server ? findServer(server.name) : {};
         it.skipIf(missing && !(server?.quick && process.env.QUARTERDECK_REQUIRE_REAL === '1'))(
           `${id} is deployed, found ${word}, proved and removed${missing ? ` (${missing})` : ''}`,
-          { timeout: 300_000 },
+          { timeout: limitMs },
           async () => {
             if (missing) expect.fail(`must run, and cannot: ${missing}`);
             if (server) await makeStandIn(engine, await server.image(program));

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
 import { glob, readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { buffer, text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { pack } from 'tar-stream';
 import { ask } from './ask.ts';
@@ -15,20 +18,25 @@ export interface StandIn {
   from: string;
   /** By path without the slash at its beginning; a shell script and a program are made executable. */
   files: Readonly<Record<string, string | Buffer>>;
+  /** Of this machine: what is in it goes to the root, as it is. */
+  folder?: string;
+  /** Empty ones, and the number of the user and group that each belongs to. */
+  owned?: Readonly<Record<string, number>>;
   /** In the syntax of a Dockerfile: `CMD ["httpd"]`. */
   changes: readonly string[];
 }
 
 /** Makes it in the engine itself, without a registry: some names (`ghcr.io/…`) no test registry can serve. */
-export async function makeStandIn(engine: RealEngine, { name, tag, from, files, changes }: StandIn): Promise<void> {
+export async function makeStandIn(engine: RealEngine, { name, tag, from, files, folder, owned = {}, changes }: StandIn): Promise<void> {
   const archive = pack();
   for (const [path, content] of Object.entries(files))
     archive.entry(
       { name: path, mode: typeof content !== 'string' || content.startsWith('#!') ? 0o755 : 0o644, mtime: new Date(0) },
       content,
     );
+  for (const [path, id] of Object.entries(owned))
+    archive.entry({ name: `${path}/`, type: 'directory', mode: 0o755, uid: id, gid: id, mtime: new Date(0) });
   archive.finalize();
-  const bytes = await buffer(archive);
   const json = { 'Content-Type': 'application/json' };
   const made = await ask(engine, '/containers/create', {
     method: 'POST',
@@ -37,22 +45,27 @@ export async function makeStandIn(engine: RealEngine, { name, tag, from, files, 
   });
   if (made.status !== 201) throw new Error(`${from}: ${made.body}`);
   const { Id } = JSON.parse(made.body) as { Id: string };
-  await new Promise<void>((resolve, reject) => {
-    const options = { socketPath: engine.socket, path: `/containers/${Id}/archive?path=%2F`, method: 'PUT' };
-    const put = request({ ...options, headers: { 'Content-Type': 'application/x-tar' } }, (answer) => {
-      text(answer).then((said) => (answer.statusCode === 200 ? resolve() : reject(new Error(said))), reject);
+  const unpack = (tar: Readable) =>
+    new Promise<void>((resolve, reject) => {
+      const options = { socketPath: engine.socket, path: `/containers/${Id}/archive?path=%2F`, method: 'PUT' };
+      const put = request({ ...options, headers: { 'Content-Type': 'application/x-tar' } }, (answer) => {
+        text(answer).then((said) => (answer.statusCode === 200 ? resolve() : reject(new Error(said))), reject);
+      });
+      pipeline(tar, put).catch(reject);
     });
-    put.once('error', reject);
-    put.end(bytes);
-  });
+  if (folder !== undefined) {
+    const tar = spawn('tar', ['-C', folder, '--owner=0', '--group=0', '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await unpack(tar.stdout);
+  }
+  await unpack(archive);
   const query = new URLSearchParams([
     ['container', Id],
     ['repo', name],
     ['tag', tag],
     ...changes.map((change): [string, string] => ['changes', change]),
   ]);
-  const kept = await ask(engine, `/commit?${query}`, { method: 'POST', headers: json, body: '{}', limitMs: 60_000 });
-  await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE' });
+  const kept = await ask(engine, `/commit?${query}`, { method: 'POST', headers: json, body: '{}', limitMs: 180_000 });
+  await ask(engine, `/containers/${Id}?force=true&v=true`, { method: 'DELETE', limitMs: 180_000 });
   if (kept.status !== 201) throw new Error(`${name}: ${kept.body}`);
 }
 
