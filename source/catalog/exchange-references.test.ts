@@ -37,6 +37,19 @@ describe('what components give to each other', () => {
     expect(entries.find(({ id }) => id === 'notes')?.uses).toEqual([{ component: 'runtime', what: 'api', field: 'RUNTIME_URL' }]);
   });
 
+  it('a use without a field is typed in the product, and what it names is looked at all the same', async () => {
+    const typed = uses.replace(', field: RUNTIME_URL', '');
+    const { found, entries } = await load({ notes: typed, runtime: provides });
+    expect(found).toEqual([]);
+    expect(entries.find(({ id }) => id === 'notes')?.uses).toEqual([{ component: 'runtime', what: 'api' }]);
+    expect((await load({ notes: typed.replace('api', 'app'), runtime: provides })).found).toEqual([
+      'uses[0].what: The component "runtime" provides no "app".',
+    ]);
+    expect((await load({ notes: typed.replace('}]', ', services: [web]}]'), runtime: provides })).found).toEqual([
+      'uses[0].services[0]: There is no service "web".',
+    ]);
+  });
+
   it.each([
     ['a component that nobody knows', uses.replace('runtime', 'runtme'), provides, 'uses[0].component: There is no component "runtme".'],
     ['what the other does not provide', uses.replace('api', 'app'), provides, 'uses[0].what: The component "runtime" provides no "app".'],

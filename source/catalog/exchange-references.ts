@@ -33,8 +33,8 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
   for (const [index, use] of (component.uses ?? []).entries()) {
     const path = ['uses', index];
     const field = component.fields.find(({ name }) => name === use.field);
-    if (!field) yield unknown([...path, 'field'], 'field', use.field, fields);
-    else if (field.goes !== 'environment' || field.secret)
+    if (use.field !== undefined && !field) yield unknown([...path, 'field'], 'field', use.field, fields);
+    else if (field && (field.goes !== 'environment' || field.secret))
       yield inComponent([...path, 'field'], `"${use.field}" is no plain variable of compose.yaml.`, 'Name a field with goes: environment.');
     if (use.component === component.id) yield inComponent([...path, 'component'], 'A component does not use itself.', 'Name another one.');
     for (const [at, service] of (use.services ?? []).entries()) {

@@ -438,9 +438,12 @@ export const componentSchema = z.strictObject({
   provides: z
     .record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'write a scheme, such as http') }))
     .optional(),
-  /** Where an address that another component provides goes: a field, and the services that have to reach it (the main one where none is named). */
+  /**
+   * Where an address that another component provides goes: a field, and the services that have to reach it (the main one where none is named). Without a field it
+   * is typed in the product's own page: the entry joins the provider's network in any case, and needs nobody there.
+   */
   uses: z
-    .array(z.strictObject({ component: name, what: name, field: z.string(), services: z.array(z.string()).min(1).optional() }))
+    .array(z.strictObject({ component: name, what: name, field: z.string().optional(), services: z.array(z.string()).min(1).optional() }))
     .optional(),
   /**
    * Which stages of the way from a release to the library it serves (R55). `aside`: the stage goes on without it, as without the page on which people ask for films.

@@ -35,12 +35,13 @@ export function waysBetween(earlier: readonly Reached[], later: readonly Reached
   return later.flatMap((to): Between[] => {
     const apart = earlier.filter((from) => from.component.key !== to.component.key && !canMeet(from, to, both)).map(({ id }) => id);
     if (apart.length === 0) return [];
-    const front = to.front?.component.id ?? to.id;
     return [
       {
         level: 'warning',
         message: `${namesText(apart)} cannot reach ${to.id}: they share no network, and a port that is published on loopback is not reached from a container.`,
-        remedy: `Put them into one network: quarterdeck edit ${apart[0]}, and name there, as external, one that ${front} is in.`,
+        remedy: to.front
+          ? `Put them into one network: quarterdeck edit ${apart[0]}, and name there, as external, one that ${to.front.component.id} is in.`
+          : `Deploy both again, which puts them into one: quarterdeck deploy ${to.id}, then quarterdeck deploy ${apart[0]}.`,
         rule: 'R14',
       },
     ];

@@ -4,7 +4,7 @@ import { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
 import { composeDocument } from './compose-document.ts';
 import { environmentOf, mountsOf } from './compose-service.ts';
-import type { NetworkUse } from './networks.ts';
+import { type NetworkUse, networkOf } from './networks.ts';
 
 /** Where podman-compose finds secrets while it runs: a folder in memory, one file for each service. */
 const secretsFolder = '${QUARTERDECK_SECRETS:?kept in the keychain, use quarterdeck compose}';
@@ -129,14 +129,14 @@ export class ComposeEditor {
   }
 
   /** Takes services out of networks of ours that they no longer use. */
-  leaveOthers(used: readonly NetworkUse[], ours: RegExp): void {
+  leaveOthers(used: readonly NetworkUse[], ours: ReadonlySet<string>): void {
     const inUse = (network: string, service?: string) =>
       used.some(({ name, services }) => name === network && (service === undefined || services.some((one) => one.service === service)));
     for (const [name, service] of this.#services()) {
       const networks = service.get('networks');
       if (!isMap(networks)) continue;
       for (const network of Object.keys(networks.toJSON())) {
-        if (!ours.test(network) || inUse(network, name)) continue;
+        if (!ours.has(network) || inUse(network, name)) continue;
         networks.delete(network);
         this.#changed = true;
       }
@@ -145,7 +145,7 @@ export class ComposeEditor {
     const declared = this.#document.get('networks');
     if (!isMap(declared)) return;
     for (const network of Object.keys(declared.toJSON())) {
-      if (!ours.test(network) || inUse(network)) continue;
+      if (!ours.has(network) || inUse(network)) continue;
       declared.delete(network);
       this.#changed = true;
     }
@@ -272,7 +272,7 @@ export class ComposeEditor {
    * of a service as a list of names, and knows no aliases. Podman finds containers by their own names too. From 1.1 on it puts each project into a pod, whose
    * members Podman lets into no network of a container outside.
    */
-  spellForPodmanCompose(): void {
+  spellForPodmanCompose(id: string): void {
     const joins = this.#services().some(([, service]) => String(service.get('network_mode') ?? '').startsWith('container:'));
     if (joins && this.#document.getIn(['x-podman', 'in_pod']) !== false) {
       this.#document.setIn(['x-podman', 'in_pod'], false);
@@ -283,7 +283,9 @@ export class ComposeEditor {
       if (!isMap(networks)) continue;
       const named = networks.toJSON() as Record<string, { aliases?: string[] } | null>;
       service.set('networks', this.#document.createNode(Object.keys(named)));
-      const alias = Object.values(named).flatMap((network) => network?.aliases ?? [])[0];
+      // In networks of others a gateway has the names of those behind it: their own containers are called that.
+      const own = Object.entries(named).filter(([name]) => !name.startsWith(networkOf('')) || name === networkOf(id));
+      const alias = own.flatMap(([, network]) => network?.aliases ?? [])[0];
       if (alias !== undefined && !service.has('container_name')) service.set('container_name', alias);
       this.#changed = true;
     }

@@ -5,7 +5,7 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import { catalogOf } from '../catalog/open-catalog.ts';
 import type { ComponentField } from '../catalog/schema.ts';
 import type { Deployment } from './model.ts';
-import { consumerProposals, hostOf, missingProviders, networksOf, usedAddresses } from './networks.ts';
+import { consumerProposals, hostOf, missingProviders, networksOf, providedAddress, usedAddresses } from './networks.ts';
 
 const { entries } = await wholeCatalog();
 const catalog = catalogOf(entries, []);
@@ -52,6 +52,35 @@ describe('networks of the catalog', () => {
     expect(usedAddresses(entry('sso-portal'), catalog, ['ldap-directory'])).toEqual({});
   });
 
+  it('what is typed in a page of its own is joined in any case, suggested nowhere, and missed by nobody', () => {
+    expect(networksOf(entry('subtitle-automation'), {}, catalog)).toEqual([
+      { name: 'quarterdeck-movie-automation', services: [{ service: 'bazarr', aliases: [] }] },
+      { name: 'quarterdeck-tv-automation', services: [{ service: 'bazarr', aliases: [] }] },
+    ]);
+    expect(usedAddresses(entry('subtitle-automation'), catalog, ['movie-automation'])).toEqual({});
+    expect(missingProviders(entry('subtitle-automation'), {}, [])).toEqual([]);
+  });
+
+  it('each address that a duty of the media chain names is one that it is given, at the port inside', () => {
+    const named = entries.flatMap((one) =>
+      one.chain.length === 0
+        ? []
+        : (one.uses ?? []).flatMap(({ component, what, field }) =>
+            field === undefined ? [{ one, component, address: providedAddress(entry(component), what) ?? '' }] : [],
+          ),
+    );
+    expect(named.length).toBeGreaterThan(15);
+    const said = (one: CatalogEntry) => one.firstRun.map(({ detail = '' }) => detail).join(' ');
+    for (const { one, component, address } of named.filter(({ one, component }) => said(one).includes(component))) {
+      const port = address.slice(address.lastIndexOf(':') + 1);
+      expect(said(one), one.id).toMatch(new RegExp(`\\b${component}(:| |, port )${port}\\b`));
+    }
+    // Indexers are told to the automations by their manager, which says its own address.
+    const silent = named.filter(({ one, component }) => !said(one).includes(component)).map(({ component }) => component);
+    expect([...new Set(silent)]).toEqual(['indexer-manager']);
+    expect(said(entry('indexer-manager'))).toContain(providedAddress(entry('indexer-manager'), 'api'));
+  });
+
   it('names a provider that is missing', () => {
     expect(missingProviders(entry('llm-proxy'), {}, ['llm-proxy'])).toEqual([
       { component: 'model-runtime', address: 'http://model-runtime:11434' },
@@ -69,6 +98,18 @@ describe('once a provider is deployed', () => {
       { component: 'llm-proxy', values: {}, why: 'llm-proxy looks for http://model-runtime:11434, but is not on a network with it yet.' },
     ]);
     expect(of(deployment('llm-proxy', { compose: 'networks: {quarterdeck-model-runtime: {external: true}}' }))).toEqual([]);
+  });
+
+  it('one that was deployed before it could join is made to, once', () => {
+    const client = (compose: string) => consumerProposals(entry('torrent-client'), [deployment('tv-automation', { compose })], catalog);
+    const [proposal] = client('services: {}');
+    expect(proposal).toEqual({
+      component: 'tv-automation',
+      values: {},
+      why: 'tv-automation can use it, but is not on a network with it yet.',
+    });
+    expect(client('networks: {quarterdeck-torrent-client-second: {external: true}}')).toHaveLength(1);
+    expect(client('networks: {quarterdeck-torrent-client: {external: true}}')).toEqual([]);
   });
 
   it('one that looks for it on localhost is offered the name (R14)', () => {

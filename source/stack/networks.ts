@@ -27,7 +27,7 @@ export const networkLabels = (provider: string): Record<string, string> => ({ 'q
 
 /**
  * The networks that a component joins with these values: its own where it provides something, and that of each provider whose name stands in the
- * field that uses it. Whether the provider is deployed does not matter, so that either may come first.
+ * field that uses it, or that it uses without a field. Whether the provider is deployed does not matter, so that either may come first.
  */
 export function networksOf(entry: CatalogEntry, values: Readonly<Record<string, string>>, catalog: Catalog): readonly NetworkUse[] {
   const networks: NetworkUse[] = [];
@@ -37,7 +37,7 @@ export function networksOf(entry: CatalogEntry, values: Readonly<Record<string, 
   for (const use of entry.uses ?? []) {
     const provider = catalog.get(use.component);
     if (!provider || provider.provides?.[use.what] === undefined || use.component === entry.id) continue;
-    if (hostOf(valueInForce(entry, use.field, values)) !== use.component) continue;
+    if (use.field !== undefined && hostOf(valueInForce(entry, use.field, values)) !== use.component) continue;
     const services = joined.get(use.component) ?? new Set();
     for (const service of use.services ?? mainOf(entry)) services.add(service);
     joined.set(use.component, services);
@@ -52,6 +52,7 @@ export function usedAddresses(entry: CatalogEntry, catalog: Catalog, deployed: I
   const there = new Set(deployed);
   const addresses: Record<string, string> = {};
   for (const { component, what, field } of entry.uses ?? []) {
+    if (field === undefined) continue;
     const variable = variableOf(entry, field);
     const address = there.has(component) ? providedAddress(catalog.get(component), what) : undefined;
     // A field that excludes others is a choice of the operator (R21): the portal keeps its users in a file or in a directory.
@@ -72,11 +73,15 @@ export function consumerProposals(provider: CatalogEntry, deployments: readonly 
     const entry = catalog.get(deployment.component);
     return (entry?.uses ?? []).flatMap((use): ConsumerProposal[] => {
       const address = providedAddress(provider, use.what);
-      const variable = entry && variableOf(entry, use.field);
-      if (!entry || use.component !== provider.id || address === undefined || variable === undefined) return [];
+      if (!entry || use.component !== provider.id || address === undefined) return [];
+      const isThere = namesNetwork(deployment.compose, networkOf(provider.id));
+      if (use.field === undefined)
+        return isThere ? [] : [{ component: entry.id, values: {}, why: `${entry.id} can use it, but is not on a network with it yet.` }];
+      const variable = variableOf(entry, use.field);
+      if (variable === undefined) return [];
       const current = valueInForce(entry, use.field, deployment.env);
       if (hostOf(current) === provider.id) {
-        if (deployment.compose.includes(networkOf(provider.id))) return [];
+        if (isThere) return [];
         return [{ component: entry.id, values: {}, why: `${entry.id} looks for ${current}, but is not on a network with it yet.` }];
       }
       if (current === '')
@@ -89,6 +94,16 @@ export function consumerProposals(provider: CatalogEntry, deployments: readonly 
   });
 }
 
+/** Networks that it is in by what the catalog says. Those that an operator wrote, or that a gateway has for who is behind it, are others. */
+export function ownNetworks(entry: Pick<CatalogEntry, 'id' | 'uses'>): ReadonlySet<string> {
+  return new Set([entry.id, ...(entry.uses ?? []).map(({ component }) => component)].map(networkOf));
+}
+
+/** `quarterdeck-media-server` is not named by `quarterdeck-media-server-second`. */
+function namesNetwork(compose: string, network: string): boolean {
+  return compose.split(/[^\w-]+/).includes(network);
+}
+
 /** Components that this one's values name on a shared network and that are not deployed. */
 export function missingProviders(
   entry: CatalogEntry,
@@ -97,6 +112,7 @@ export function missingProviders(
 ): { component: string; address: string }[] {
   const there = new Set(deployed);
   return (entry.uses ?? []).flatMap(({ component, field }) => {
+    if (field === undefined) return [];
     const address = valueInForce(entry, field, values);
     return hostOf(address) === component && !there.has(component) ? [{ component, address }] : [];
   });

@@ -216,6 +216,9 @@ describe('planDeploy', () => {
       request('llm-proxy', applied(plan, standing), {}, { networks, networksThere: new Set(['quarterdeck-model-runtime']) }),
     );
     expect(isEmpty(later)).toBe(true);
+    // What stands in its file for another reason is made where it is missing.
+    const own = { ...standing, compose: `${standing.compose}networks:\n  quarterdeck-other: {external: true}\n` };
+    expect(planDeploy(request('llm-proxy', own)).networks).toEqual([{ name: 'quarterdeck-other', exists: false }]);
     const given = planDeploy(request('llm-proxy', standing, {}, { fresh: true }));
     expect(given.files.find(({ path }) => path.endsWith('compose.yaml'))?.after).toBe(fresh.compose);
     expect(given.notes[0]).toContain('given up');

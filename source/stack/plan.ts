@@ -4,10 +4,11 @@ import type { ComposeTool } from '../engine/compose-tool.ts';
 import type { ContainerFacts, EngineKind } from '../engine/engine.ts';
 import { hostPortOf } from './base-url.ts';
 import { type ComponentSource, filePath } from './component-source.ts';
+import { composeDocument } from './compose-document.ts';
 import { readEnv } from './env-file.ts';
 import { maskLine } from './mask-line.ts';
 import type { Answers, Deployment, FileChange, ImagePin, Plan, PlanKind, PlannedPort, PlannedSecret, PlannedService } from './model.ts';
-import type { NetworkUse } from './networks.ts';
+import { type NetworkUse, networkOf } from './networks.ts';
 import { planFiles } from './plan-files.ts';
 import { hashOf } from './read-deployment.ts';
 import { isPinned } from './render.ts';
@@ -65,7 +66,7 @@ export function planDeploy(request: PlanRequest): Plan {
     files,
     services,
     ports: plannedPorts(entry, readServices(compose), values),
-    networks: request.networks.map(({ name }) => ({ name, exists: request.networksThere.has(name) })),
+    networks: sharedNetworks(request, compose).map((name) => ({ name, exists: request.networksThere.has(name) })),
     volumes: namedVolumes(next.services.values(), entry.id),
     secrets,
     site: answers.site,
@@ -73,6 +74,15 @@ export function planDeploy(request: PlanRequest): Plan {
     notes: [...notes, ...clearTextNotes(files), ...ownerNotes(request)],
     rollback: entry.upgrade?.rollback ?? 'unsafe',
   };
+}
+
+/** Those that it joins by what the catalog says, and what else of ours its file names: a gateway is in the networks of those behind it (R15). */
+function sharedNetworks({ networks }: PlanRequest, compose: string): string[] {
+  const { networks: declared } = (composeDocument(compose).value ?? {}) as { networks?: Record<string, { external?: unknown } | null> };
+  const named = Object.entries(declared ?? {}).flatMap(([name, network]) =>
+    name.startsWith(networkOf('')) && network?.external === true ? [name] : [],
+  );
+  return [...new Set([...networks.map(({ name }) => name), ...named])];
 }
 
 /** Nothing to do: what stands there is what was asked for. */

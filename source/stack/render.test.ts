@@ -9,6 +9,7 @@ import { type ComposeConfig, composeConfigs, composeProgram } from '../../test/d
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { interpolate } from '../catalog/interpolation.ts';
 import { secretFilesOf } from './compose-editor.ts';
+import { gatewayWith } from './gateway-route.ts';
 import type { Answers } from './model.ts';
 import { type RenderOptions, renderComponent } from './render.ts';
 import { variablesOf } from './variables.ts';
@@ -189,6 +190,19 @@ describe('renderComponent', () => {
     });
     const left = renderComponent(entry, source, answers, { ...docker, base: { compose: rendered.compose } });
     expect(left.compose).toBe(source.compose);
+  });
+
+  it('leaves a gateway the networks of those behind it, with their names, and none of their container names (R15)', () => {
+    const { entry, source, answers } = take('vpn-client-gateway');
+    const routed = { ports: ['127.0.0.1:8080:8080/tcp'], networks: { 'quarterdeck-torrent-client': ['torrent-client'] } };
+    const compose = gatewayWith(source.compose, 'compose.yaml', 'gluetun', routed, {});
+    const networks = { default: {}, 'quarterdeck-torrent-client': { aliases: ['torrent-client'] } };
+    const later = renderComponent(entry, source, answers, { ...docker, base: { compose } });
+    expect(parse(later.compose).services.gluetun.networks).toEqual(networks);
+    expect(parse(later.compose).networks).toEqual({ default: {}, 'quarterdeck-torrent-client': { external: true } });
+    const other = renderComponent(entry, source, answers, { ...podman, tool: { kind: 'podman-compose' }, base: { compose } });
+    expect(parse(other.compose).services.gluetun).toMatchObject({ networks: Object.keys(networks) });
+    expect(parse(other.compose).services.gluetun).not.toHaveProperty('container_name');
   });
 
   it('keeps a name that a service has among its siblings, whatever else changes', () => {

@@ -9,7 +9,7 @@ import { ComposeEditor } from './compose-editor.ts';
 import { envValueProblem, readEnv, writeEnv } from './env-file.ts';
 import { filledFile } from './filled-file.ts';
 import type { Answers } from './model.ts';
-import type { NetworkUse } from './networks.ts';
+import { type NetworkUse, ownNetworks } from './networks.ts';
 import { resolvePlaceholders } from './resolve-placeholders.ts';
 import { type ComponentVariable, variablesOf } from './variables.ts';
 
@@ -73,7 +73,7 @@ export function renderComponent(entry: CatalogEntry, source: ComponentSource, an
     for (const service of editor.servicesThatSay(gateway, values, files)) editor.addExtraHost(service, `${gateway}:${gateway}`);
   }
   for (const { name, services } of options.networks) editor.join(name, services);
-  if (options.base?.compose !== undefined) editor.leaveOthers(options.networks, /^quarterdeck-/);
+  if (options.base?.compose !== undefined) editor.leaveOthers(options.networks, ownNetworks(entry));
   for (const service of entry.services) {
     const pin = options.pins?.[service.name];
     if (pin !== undefined) editor.setImage(service.name, pin);
@@ -83,7 +83,7 @@ export function renderComponent(entry: CatalogEntry, source: ComponentSource, an
     const secrets = new Set(variables.filter(({ kind }) => kind === 'secret').map(({ name }) => name));
     editor.keepProfiles(listOf(values['COMPOSE_PROFILES'] ?? ''));
     editor.moveSecrets(secrets, values);
-    editor.spellForPodmanCompose();
+    editor.spellForPodmanCompose(entry.id);
   }
   return {
     compose: editor.text(),

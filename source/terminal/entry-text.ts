@@ -153,9 +153,9 @@ class EntryText {
     this.#section(
       'Takes from others',
       uses.map(({ component, what, field, services }) => ({
-        name: field,
+        name: field ?? component,
         text: `${what} of ${component}`,
-        more: [services && `for ${services.join(', ')}`],
+        more: [field === undefined && 'its address is typed in the page', services && `for ${services.join(', ')}`],
       })),
     );
     this.#section(

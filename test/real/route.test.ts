@@ -61,14 +61,18 @@ async function setRoutedStage(engine: RealEngine, composer: DeployComposer): Pro
   for (const name of [gateway, client, other])
     await makeStandIn(engine, { name: `local/${name}`, tag: 'latest', from: 'busybox:latest', files: {}, changes: [] });
   const [port, otherPort, controlPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
-  const web = (id: string, at: number, inside: string) =>
+  const web = (id: string, at: number, inside: string, more = '') =>
     Object.fromEntries(
-      Object.entries(webFiles(id, { image: `local/${id}:latest`, port: at })).map(([path, text]) => [
+      Object.entries(webFiles(id, { image: `local/${id}:latest`, port: at, more })).map(([path, text]) => [
         path,
         text.replaceAll('-p 80 ', `-p ${inside} `).replaceAll(':80/tcp', `:${inside}/tcp`),
       ]),
     );
-  await stage.catalog({ ...gatewayFiles(controlPort), ...web(client, port, '8081'), ...web(other, otherPort, '8082') });
+  await stage.catalog({
+    ...gatewayFiles(controlPort),
+    ...web(client, port, '8081', 'provides: {page: {port: web, scheme: http}}\n'),
+    ...web(other, otherPort, '8082', `uses: [{component: ${client}, what: page}]\n`),
+  });
   return {
     ...stage,
     port,
@@ -117,6 +121,14 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
       ports: { port: number; component?: string; conflictWith?: unknown }[];
     };
     expect(ports.filter((one) => one.port === stage.port)).toEqual([expect.objectContaining({ component: gateway })]);
+  });
+
+  it('who uses it finds it by the same name at the gateway, also when that is made anew (R15)', async () => {
+    const asked = () => done('exec', other, '--', 'wget', '-q', '-T', '5', '-O', '-', `http://${client}:8081/`);
+    expect(await asked()).toContain('good morning');
+    await done('deploy', gateway, '--set', 'COUNTRY=Finland', '--yes');
+    expect(await asked()).toContain('good morning');
+    await done('deploy', gateway, '--set', 'COUNTRY=Sweden', '--yes');
   });
 
   it('a second one behind it: the first is made again with the gateway, in the same run', async () => {
