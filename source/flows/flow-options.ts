@@ -8,6 +8,19 @@ export function optionOf({ options }: FlowInput, name: string): string | undefin
   return typeof value === 'string' ? value : undefined;
 }
 
+/** A flag that takes a port; undefined without it. Throws `usage.port`. */
+export function portOption(input: FlowInput, name: string): number | undefined {
+  const written = optionOf(input, name);
+  if (written === undefined) return undefined;
+  const port = Number(written);
+  if (/^\d{1,5}$/.test(written) && port >= 1 && port <= 65_535) return port;
+  throw new Fault({
+    code: 'usage.port',
+    message: `--${name} takes a port from 1 to 65535, and "${cleanLine(written)}" is none.`,
+    remedy: `For example: --${name} 8080`,
+  });
+}
+
 /**
  * The words behind what a flow is about, as many as it takes. Throws `usage.words` for one more.
  *

@@ -86,8 +86,8 @@ export interface Lasting {
   /** Aborted when it has ended. */
   readonly closed: AbortSignal;
   close(): void;
-  /** Tells what becomes of it: broken, back again. @returns ends the telling */
-  follow(tell: (state: string, message: string) => void): () => void;
+  /** Tells what becomes of it: broken, back again. With data it is what was asked for. @returns ends the telling */
+  follow(tell: (state: string, message: string, data?: unknown) => void): () => void;
 }
 
 export interface FlowOutcome {

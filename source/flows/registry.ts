@@ -147,6 +147,7 @@ import {
   vulnerabilitiesListAbout,
   vulnerabilitiesReportAbout,
 } from './about-vulnerabilities.ts';
+import { webhookListenAbout } from './about-webhooks.ts';
 import { wireguardCheckAbout, wireguardMakeAbout } from './about-wireguard.ts';
 import { copy } from './copy.ts';
 import { diskUsage } from './disk-usage.ts';
@@ -188,6 +189,7 @@ export const flows: readonly Flow[] = [
   exec,
   copy,
   later(tunnelAbout, async () => (await import('./tunnel.ts')).tunnel),
+  later(webhookListenAbout, async () => (await import('./webhook-listen.ts')).webhookListen),
   later(composeAbout, async () => (await import('./compose.ts')).compose),
   later(backupAbout, async () => (await import('./backup.ts')).backup),
   later(backupAllAbout, async () => (await import('./backup.ts')).backupAll),

@@ -117,6 +117,7 @@ const left: Record<string, readonly string[]> = {
   'Practice has no object storage; objects.test.ts searches what is shown, audited and kept of a link, the one that makes a secret.': [
     ...['objects-list', 'objects-get', 'objects-put', 'objects-remove', 'objects-link', 'objects-check'],
   ],
+  'It lasts until somebody closes it; webhook-listen.test.ts searches what is told, audited and kept.': ['webhook-listen'],
   'The directory of practice answers no LDAP, and a real one is searched for what is shown alone.': ['ldap-users', 'ldap-add'],
   'What they do with a password is what sso-password and sso-add do.': ['sso-disable', 'sso-enable', 'sso-second-factor'],
   'They let the console in as mesh-nodes does, and handle no other key.': [

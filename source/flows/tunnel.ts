@@ -3,7 +3,8 @@ import type { ComponentView } from '../fleet/model.ts';
 import { addressOf, type Tunnel, type Tunnels, type TunnelWanted } from '../hosts/tunnel.ts';
 import { cleanLine } from '../text/clean.ts';
 import { tunnelAbout } from './about-tunnel.ts';
-import type { Flow, FlowInput, FlowOutcome, Lasting } from './flow.ts';
+import type { Flow, FlowOutcome, Lasting } from './flow.ts';
+import { portOption } from './flow-options.ts';
 import { componentOf } from './service-targets.ts';
 
 interface Way {
@@ -34,8 +35,8 @@ export const tunnel: Flow = {
   async run(session, input, world): Promise<FlowOutcome> {
     const component = componentOf(input);
     const host = world.hostOf(input.place);
-    const port = numberOf(input, 'port');
-    const to = numberOf(input, 'to');
+    const port = portOption(input, 'port');
+    const to = portOption(input, 'to');
     const ways = waysTo(component);
     const way = to === undefined ? await choose(session, component, ways) : ways.find(({ address }) => address.port === to);
     if (!way) throw noSuchWay(component, ways, to);
@@ -141,17 +142,5 @@ function noSuchWay(component: ComponentView, ways: readonly Way[], to: number | 
         ? `${component.id} has no port that is published and open for TCP now.`
         : `${component.id} publishes no port ${to}.`,
     remedy: known === '' ? 'Start it, or publish a port; what is not published cannot be reached.' : `Published: ${known}.`,
-  });
-}
-
-function numberOf({ options }: FlowInput, name: 'port' | 'to'): number | undefined {
-  const written = options[name];
-  if (written === undefined || typeof written === 'boolean') return undefined;
-  const port = Number(written);
-  if (typeof written === 'string' && /^\d{1,5}$/.test(written) && port >= 1 && port <= 65_535) return port;
-  throw new Fault({
-    code: 'usage.port',
-    message: `--${name} takes a port from 1 to 65535, and "${cleanLine(String(written))}" is none.`,
-    remedy: `For example: --${name} 8080`,
   });
 }

@@ -104,9 +104,11 @@ async function keep({ output, options, signal }: VerbContext, flow: Flow, outcom
   if (options.json) output.json({ schema: 1, flow: flow.id, message, ...(data !== undefined && { data }) });
   else output.line(message);
   if (output.interactive && !options.json) output.note('Ctrl-C closes it.');
-  const stop = lasts.follow((state, sentence) => {
-    if (options.json) output.json({ schema: 1, flow: flow.id, state, message: sentence });
-    else output.note(sentence);
+  const stop = lasts.follow((state, sentence, told) => {
+    const [first = '', ...more] = sentence.split('\n');
+    if (options.json) output.json({ schema: 1, flow: flow.id, state, message: first, ...(told !== undefined && { data: told }) });
+    else if (told === undefined) output.note(sentence);
+    else for (const line of [first, ...more]) output.line(line);
   });
   const ended = AbortSignal.any([signal, lasts.closed, output.gone]);
   await new Promise<void>((resolve) => {

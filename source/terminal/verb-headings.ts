@@ -28,6 +28,7 @@ const sections: readonly [heading: string, verbs: Readonly<Record<string, string
       exec: '',
       cp: '',
       tunnel: '',
+      webhook: 'what components send to a webhook, as it arrives',
       compose: '',
       prune: '',
     },

@@ -1,0 +1,127 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { tracesBelow, tracesIn } from '../../test/doubles/secret-traces.ts';
+import type { FlowInput, Lasting } from './flow.ts';
+import { webhookListen } from './webhook-listen.ts';
+
+const secret = 'shared-by-both-4711';
+const signed = (body: string, key = secret) => ({
+  'X-GitHub-Event': 'push',
+  'X-Hub-Signature-256': `sha256=${createHmac('sha256', key).update(body).digest('hex')}`,
+});
+
+let stage: FlowStage;
+const open: Lasting[] = [];
+beforeEach(async () => {
+  stage = await FlowStage.open();
+});
+afterEach(async () => {
+  for (const lasting of open.splice(0)) lasting.close();
+  await stage.close();
+});
+
+async function listen(options: FlowInput['options'] = {}, stdin: string | undefined = undefined) {
+  stage.operator = new OperatorDouble();
+  stage.operator.answers = { secret: [secret] };
+  const outcome = await stage.run(webhookListen, undefined, { options, ...(stdin !== undefined && { stdin: Buffer.from(stdin) }) });
+  const told: { state: string; message: string; data: unknown }[] = [];
+  if (outcome.lasts) {
+    open.push(outcome.lasts);
+    outcome.lasts.follow((state, message, data) => told.push({ state, message, data }));
+  }
+  const { url } = (outcome.data ?? { url: '' }) as { url: string };
+  const send = (body: string, headers: Record<string, string> = signed(body), path = '') =>
+    fetch(`${url}${path}`, { method: 'POST', headers, body });
+  return { outcome, told, url, send };
+}
+
+describe('what arrives is shown as it arrives', () => {
+  test('who sent it, what kind it is, and its body a member a line (R58)', async () => {
+    const { outcome, told, url, send } = await listen();
+    expect(outcome.message).toBe(`Listening on ${url}. Containers do not reach it: --address names one of this machine that they do.`);
+    expect((await send('{"ref":"main","commits":[]}', undefined, 'hooks/git?x=1')).status).toBe(200);
+    await vi.waitFor(() => expect(told).toHaveLength(1));
+    expect(told[0]?.message.split('\n')).toEqual([
+      expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z from 127\.0\.0\.1 to \/hooks\/git\?x=1, 27 bytes, x-github-event: push$/),
+      '  {',
+      '    "ref": "main",',
+      '    "commits": []',
+      '  }',
+    ]);
+    expect(told[0]).toMatchObject({
+      state: 'delivered',
+      data: {
+        from: '127.0.0.1',
+        path: '/hooks/git?x=1',
+        headers: { 'x-github-event': 'push' },
+        sizeBytes: 27,
+        json: { ref: 'main', commits: [] },
+      },
+    });
+  });
+
+  test('hostile, huge, nested and broken bodies are cleaned and cut (R58)', async () => {
+    const { told, send } = await listen();
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const bodies = [
+      '\u001b]0;owned\u0007\u001b[2Jtext\u202e',
+      'x\n'.repeat(100_000),
+      deep,
+      '{"a":',
+      '',
+      JSON.stringify({ 'k\u001b[31m': 'v\u009b2J' }),
+    ];
+    for (const body of bodies) expect((await send(body)).status).toBe(200);
+    await vi.waitFor(() => expect(told).toHaveLength(bodies.length));
+    for (const { message, data } of told) {
+      expect(message).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+      expect(message.split('\n').length).toBeLessThanOrEqual(62);
+      expect(JSON.stringify(data).length).toBeLessThan(200_000);
+    }
+    expect(told[0]?.message.split('\n').slice(1)).toEqual(['  text<U+202E>']);
+    expect(told[1]?.message).toMatch(/\n {2}\.\.\. cut; --json has more$/);
+    expect(told[4]?.message).not.toContain('\n');
+  });
+
+  test('who does not know the secret is told of once, and the body is not (R46)', async () => {
+    const { told, send } = await listen();
+    for (let time = 0; time < 3; time++) expect((await send('forged', signed('forged', 'guessed'))).status).toBe(401);
+    expect((await send('real')).status).toBe(200);
+    await vi.waitFor(() => expect(told).toHaveLength(2));
+    expect(told[0]).toEqual({
+      state: 'refused',
+      message: 'Refused, from 127.0.0.1 to /: it is not signed with this secret, by HMAC-SHA256 of the body in hex.',
+      data: undefined,
+    });
+    expect(JSON.stringify(told)).not.toContain('forged');
+  });
+});
+
+test('the secret is asked for masked or piped in, and is nowhere afterwards', async () => {
+  for (const stdin of [undefined, `${secret}\n`]) {
+    const { send, told, outcome } = await listen({}, stdin);
+    expect((await send('body')).status).toBe(200);
+    await vi.waitFor(() => expect(told).toHaveLength(1));
+    expect(stage.operator.asked.map(({ kind }) => kind)).toEqual(stdin === undefined ? ['secret'] : []);
+    const heard = JSON.stringify([told, outcome.message, outcome.data, stage.operator.shown, await stage.audited()]);
+    expect(tracesIn('what was told', heard, [secret])).toEqual([]);
+    expect(await tracesBelow([stage.folder], [secret])).toEqual([]);
+  }
+});
+
+test('what cannot be is refused before anything listens', async () => {
+  await expect(listen({ address: 'example.org' })).rejects.toThrow(
+    '--address takes an IP address of this machine, and "example.org" is none.',
+  );
+  await expect(listen({ address: '10.0.0.0/8' })).rejects.toThrow('is none');
+  await expect(listen({ port: '70000' })).rejects.toThrow('--port takes a port from 1 to 65535, and "70000" is none.');
+  await expect(listen({}, '\n')).rejects.toThrow('What was piped in is empty');
+});
+
+test('a rehearsal listens on nothing', async () => {
+  stage.policy = { ...stage.policy, rehearsing: true };
+  const { outcome } = await listen();
+  expect(outcome).toEqual({ message: 'Rehearsed: nothing was listened on.' });
+});

@@ -1,0 +1,142 @@
+import { Fault } from '../faults/fault.ts';
+import { type Delivery, type TurnedAway, WebhookReceiver } from '../hosts/webhook-receiver.ts';
+import { addressProblem } from '../session/answer-checks.ts';
+import { cleanLine, cleanLines } from '../text/clean.ts';
+import { webhookListenAbout } from './about-webhooks.ts';
+import type { Flow, Lasting } from './flow.ts';
+import { optionOf, portOption, wordsUpTo } from './flow-options.ts';
+
+/** Of a body, as it is shown; `--json` has four times as much. */
+const shownCharacters = 16_384;
+const shownLines = 60;
+
+export const webhookListen: Flow = {
+  ...webhookListenAbout,
+  async run(session, input) {
+    wordsUpTo(0, input, { takes: 'It listens on one address', remedy: 'quarterdeck webhook listen --address 192.168.1.10 --port 9000' });
+    const address = optionOf(input, 'address') ?? '127.0.0.1';
+    if (address.includes('/') || addressProblem(address))
+      throw new Fault({
+        code: 'usage.address',
+        message: `--address takes an IP address of this machine, and "${cleanLine(address)}" is none.`,
+        remedy: 'For example: --address 192.168.1.10',
+      });
+    const port = portOption(input, 'port');
+    const secret = input.stdin
+      ? new TextDecoder().decode(input.stdin).replace(/\r?\n$/, '')
+      : await session.ask.secret({
+          id: 'secret',
+          label: 'With which secret is it signed?',
+          help: 'The one that stands in the settings of whoever sends; it is not kept here.',
+          check: (text) => (text === '' ? 'Without a secret anybody could send anything.' : undefined),
+        });
+    if (secret === '')
+      throw new Fault({
+        code: 'usage.secret',
+        message: 'What was piped in is empty: without a secret anybody could send anything.',
+        remedy: 'Pipe in the secret that the sender signs with.',
+      });
+    session.hide(secret);
+    const receiver = await session.act({
+      id: 'listen',
+      right: 'operate',
+      request: `Listen on ${address}:${port ?? 'a free port'} of this machine for webhooks`,
+      target: { host: input.place },
+      run: (grant) => WebhookReceiver.open(grant, { address, ...(port !== undefined && { port }), secret }),
+    });
+    if (!receiver) return { message: 'Rehearsed: nothing was listened on.' };
+    const near = /^(127\.|::1$)/.test(address) ? ' Containers do not reach it: --address names one of this machine that they do.' : '';
+    return {
+      message: `Listening on ${receiver.url}.${near}`,
+      data: { url: receiver.url },
+      lasts: lastingOf(receiver),
+    };
+  },
+};
+
+function lastingOf(receiver: WebhookReceiver): Lasting {
+  return {
+    closed: receiver.closed,
+    close: () => receiver.close(),
+    follow(tell) {
+      /** Whoever knocks without end is told of once. */
+      const told = new Set<string>();
+      return receiver.listen({
+        delivered: (delivery) => tell('delivered', deliveryText(delivery), deliveryData(delivery)),
+        turnedAway(refusal) {
+          const sentence = refusalText(refusal);
+          if (told.has(sentence) || told.size >= 1_000) return;
+          told.add(sentence);
+          tell('refused', sentence);
+        },
+      });
+    },
+  };
+}
+
+const reasons: Readonly<Record<TurnedAway['reason'], string>> = {
+  'no signature': 'it has no header X-<vendor>-Signature or X-<vendor>-Signature-256',
+  'wrong signature': 'it is not signed with this secret, by HMAC-SHA256 of the body in hex',
+  'too large': 'it is larger than 1 MiB',
+  'no POST': 'a webhook is a POST',
+  'too many': 'more came than can be shown',
+};
+
+const cutTo = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}...` : text);
+
+function refusalText({ from, path, reason }: TurnedAway): string {
+  return `Refused, from ${from} to ${cutTo(cleanLine(path), 100)}: ${reasons[reason]}.`;
+}
+
+/** What kind of event it is, as its sender says: `X-GitHub-Event: push`. */
+function eventHeaders({ headers }: Delivery): [string, string][] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    /^x-.*(event|topic|hook-id|delivery)/.test(name) && typeof value === 'string'
+      ? [[name, cutTo(cleanLine(value), 200)] satisfies [string, string]]
+      : [],
+  );
+}
+
+function deliveryText(delivery: Delivery): string {
+  const { receivedMs, from, path, body } = delivery;
+  const events = eventHeaders(delivery).map(([name, value]) => `, ${name}: ${value}`);
+  const head = `${new Date(receivedMs).toISOString()} from ${from} to ${cutTo(cleanLine(path), 200)}, ${body.length} bytes${events.join('')}`;
+  return [head, ...bodyLines(body).map((line) => `  ${line}`)].join('\n');
+}
+
+/** JSON a member a line, so that it can be read; all else as it is. Cut, and cleaned (R58). */
+function bodyLines(body: Buffer): string[] {
+  const text = body.toString('utf8');
+  const json = jsonOf(text);
+  const lines = cleanLines((json === undefined ? text : JSON.stringify(json, null, 2)).slice(0, shownCharacters));
+  if (lines.length === 1 && lines[0] === '') return [];
+  const left = lines.length - shownLines;
+  const wasCut = text.length > shownCharacters || left > 0;
+  return [...lines.slice(0, shownLines), ...(wasCut ? ['... cut; --json has more'] : [])];
+}
+
+/** Undefined for what is none, or is nested so deep that nothing could show it. */
+function jsonOf(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    JSON.stringify(value);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+function deliveryData(delivery: Delivery) {
+  const { receivedMs, from, path, headers, body } = delivery;
+  const text = body.toString('utf8');
+  const json = body.length <= 4 * shownCharacters ? jsonOf(text) : undefined;
+  return {
+    at: new Date(receivedMs).toISOString(),
+    from,
+    path: cleanLine(path),
+    contentType: cleanLine(headers['content-type'] ?? ''),
+    headers: Object.fromEntries(eventHeaders(delivery)),
+    sizeBytes: body.length,
+    ...(json === undefined ? { text: cutTo(text, 4 * shownCharacters) } : { json }),
+  };
+}

@@ -1,0 +1,172 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Fault, messageOf } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+
+/** What announces something sends a few kilobytes; who sends more is refused (413). */
+const mostBytes = 1_048_576;
+/** For a whole request, from its first byte to its last. */
+const requestLimitMs = 10_000;
+const mostConnections = 64;
+/** Of what nobody has been told yet. What comes on top is refused (503), so that its sender tries again later. */
+const mostWaiting = 1_000;
+
+export interface WebhookWanted {
+  /** Of this machine: an IP address that it has, or one for all of them. */
+  address: string;
+  /** Any free one where it is missing. */
+  port?: number;
+  /** What the sender signs with: the key of its HMAC. */
+  secret: string;
+}
+
+/** What somebody sent who knows the secret. */
+export interface Delivery {
+  receivedMs: number;
+  from: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** What was turned away before anybody looked at it. */
+export interface TurnedAway {
+  from: string;
+  path: string;
+  reason: 'no signature' | 'wrong signature' | 'too large' | 'no POST' | 'too many';
+}
+
+/** Hears of what comes in. A delivery has been acknowledged by then. */
+export interface WebhookListener {
+  delivered(delivery: Delivery): void;
+  turnedAway(refusal: TurnedAway): void;
+}
+
+/** A port of this machine to which webhooks are sent. */
+export class WebhookReceiver {
+  readonly url: string;
+  readonly #server: Server;
+  readonly #secret: string;
+  readonly #closing = new AbortController();
+  readonly #listeners = new Set<WebhookListener>();
+  #waiting = 0;
+
+  private constructor(server: Server, secret: string) {
+    const { address, family, port } = server.address() as AddressInfo;
+    this.url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`;
+    this.#server = server;
+    this.#secret = secret;
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#take(request, response));
+  }
+
+  /** Listens until it is closed; the grant is for the opening. Throws `refused.port` where address and port cannot be had. */
+  static async open(grant: Grant, { address, port = 0, secret }: WebhookWanted): Promise<WebhookReceiver> {
+    grant.signal.throwIfAborted();
+    if (secret === '') throw new Error('a receiver without a secret would take anything');
+    const server = createServer({ requestTimeout: requestLimitMs, headersTimeout: requestLimitMs, connectionsCheckingInterval: 1_000 });
+    server.maxConnections = mostConnections;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: address, port, exclusive: true }, () => {
+        server.off('error', reject);
+        server.on('error', () => undefined);
+        resolve();
+      });
+    }).catch((cause: NodeJS.ErrnoException) => {
+      throw new Fault({
+        code: 'refused.port',
+        message: `${address}${port === 0 ? '' : `, port ${port}`} cannot be listened on: ${whyNot(cause)}.`,
+        remedy: 'Name another port with --port, or an address of this machine with --address.',
+        cause,
+      });
+    });
+    return new WebhookReceiver(server, secret);
+  }
+
+  close(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** @returns ends the telling */
+  listen(listener: WebhookListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const from = request.socket.remoteAddress ?? '';
+    const path = request.url ?? '/';
+    const refuse = (status: number, reason: TurnedAway['reason'], headers: Record<string, string> = {}) => {
+      // What is still coming is not waited for.
+      response.writeHead(status, { ...headers, Connection: 'close' }).end(() => request.destroy());
+      this.#tell((listener) => listener.turnedAway({ from, path, reason }));
+    };
+    response.on('error', () => undefined);
+    if (request.method !== 'POST') return refuse(405, 'no POST', { Allow: 'POST' });
+    if (this.#waiting >= mostWaiting) return refuse(503, 'too many', { 'Retry-After': '10' });
+    const body = await bodyOf(request).catch(() => undefined);
+    if (body === undefined) return;
+    if (body === 'too large') return refuse(413, 'too large');
+    const signed = checkSignature(request.headers, body, this.#secret);
+    if (signed !== 'right') return refuse(401, signed === 'missing' ? 'no signature' : 'wrong signature');
+    const delivery: Delivery = { receivedMs: Date.now(), from, path, headers: request.headers, body };
+    this.#waiting += 1;
+    // Acknowledged first: whoever sends it waits for nothing that is done with it (R52).
+    response.writeHead(200).end();
+    response.once('close', () => {
+      this.#waiting -= 1;
+      this.#tell((listener) => listener.delivered(delivery));
+    });
+  }
+
+  #tell(what: (listener: WebhookListener) => void): void {
+    if (this.#closing.signal.aborted) return;
+    for (const listener of [...this.#listeners]) what(listener);
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer | 'too large'> {
+  if (Number(request.headers['content-length'] ?? 0) > mostBytes) return 'too large';
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > mostBytes) return 'too large';
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+const signatureHeader = /^x-[a-z0-9]+(?:-[a-z0-9]+)*-signature(?:-256)?$/;
+const digestText = /^(?:sha256=)?([0-9a-f]{64})$/i;
+
+/**
+ * Is there a header X-<vendor>-Signature or X-<vendor>-Signature-256 with the HMAC-SHA256 of the body, in hex (R46)? One of several is enough: some senders put an older kind beside it. Compared in
+ * constant time, whatever was sent.
+ */
+export function checkSignature(headers: IncomingHttpHeaders, body: Buffer, secret: string): 'right' | 'wrong' | 'missing' {
+  const right = createHmac('sha256', secret).update(body).digest();
+  let checked: 'right' | 'wrong' | 'missing' = 'missing';
+  for (const [name, value] of Object.entries(headers)) {
+    if (!signatureHeader.test(name)) continue;
+    const hex = typeof value === 'string' ? digestText.exec(value.trim())?.[1] : undefined;
+    if (hex !== undefined && timingSafeEqual(Buffer.from(hex, 'hex'), right)) return 'right';
+    checked = 'wrong';
+  }
+  return checked;
+}
+
+function whyNot(cause: NodeJS.ErrnoException): string {
+  if (cause.code === 'EADDRINUSE') return 'something listens there already';
+  if (cause.code === 'EACCES') return 'only root may listen there';
+  if (cause.code === 'EADDRNOTAVAIL') return 'this machine has no such address';
+  return messageOf(cause);
+}
