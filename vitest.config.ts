@@ -29,7 +29,7 @@ export default defineConfig({
           ...common,
           name: 'no-colour',
           setupFiles: ['test/as-bundled.ts'],
-          maxWorkers: 3,
+          maxWorkers: 4,
           include: ['source/**/*.plain.test.{ts,tsx}'],
           env: { ...common.env, NO_COLOR: '1', FORCE_COLOR: '0' },
         },
