@@ -1,7 +1,7 @@
 import type { CatalogPort } from '../catalog/catalog.ts';
+import { listeningOf } from '../catalog/listening-port.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import type { CallTarget } from './call.ts';
-import { listeningOf } from './listening-port.ts';
 
 /** Where a port of a component can be reached from the machine it runs on. */
 export interface PortAddress {

@@ -1,6 +1,6 @@
-import { listeningOf } from '../calls/listening-port.ts';
 import type { CatalogEntry, CatalogService } from '../catalog/catalog.ts';
 import { groups as groupOrder } from '../catalog/groups.ts';
+import { listeningOf } from '../catalog/listening-port.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';

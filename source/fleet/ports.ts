@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { listeningOf } from '../calls/listening-port.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { listeningOf } from '../catalog/listening-port.ts';
 import type { ContainerDetail, EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';

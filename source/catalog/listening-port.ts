@@ -1,7 +1,7 @@
-import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
-import { readInterpolation } from '../catalog/interpolation.ts';
-import { portVariable } from '../catalog/port-mapping.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
+import type { CatalogEntry, CatalogPort } from './catalog.ts';
+import { readInterpolation } from './interpolation.ts';
+import { portVariable } from './port-mapping.ts';
 
 export interface Listening {
   port: number;
