@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { request } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
+import { connect as connectSecurely } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { compileCatalog } from '../../source/catalog/compile.ts';
@@ -69,6 +70,18 @@ describeBeside('docker', 'sites of the reverse proxy, served by Caddy', (engine)
     const deployments = await stackNow(more.portal ? [more.portal] : []);
     const changes = proxyChanges({ entry, site, protect: more.protect, ports: publishedBy(entry, env), values: env, deployments, catalog });
     for (const { code, stderr } of await apply(changes)) expect(stderr, stderr).toSatisfy(() => code === 0);
+    // Its certificate is made in the background when a site is put in force.
+    await vi.waitFor(() => greet(site), { timeout: 20_000, interval: 100 });
+  }
+
+  function greet(site: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const socket = connectSecurely({ host: '127.0.0.1', port: httpsPort, servername: site, ca: authority }, () => {
+        socket.destroy();
+        resolve();
+      });
+      socket.once('error', reject);
+    });
   }
 
   function ask(
