@@ -15,18 +15,9 @@ import {
 import { wayOverHost } from '../../source/flows/node-ways.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { missingEtcd } from './etcd-programs.ts';
 import { freePort, type RunningServer, runServer } from './real-server.ts';
 
-function missingEtcd(): string | undefined {
-  try {
-    execFileSync('etcd', ['--version'], { stdio: 'ignore' });
-    execFileSync('etcdctl', ['version'], { stdio: 'ignore', env: { ...process.env, ETCDCTL_API: '3' } });
-    return undefined;
-  } catch {
-    if (process.env['QUARTERDECK_REQUIRE_REAL'] === '1') throw new Error('etcd is not installed: .ci/install does');
-    return 'no etcd: apt-get install etcd-server etcd-client';
-  }
-}
 const missing = missingEtcd();
 
 describe.skipIf(missing)(`a real etcd${missing ? ` (${missing})` : ''} (R73)`, () => {
