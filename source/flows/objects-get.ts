@@ -8,7 +8,7 @@ import { bytesText } from '../text/quantities.ts';
 import { objectsGetAbout } from './about-objects.ts';
 import type { Flow } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
-import { objectNamed, openObjects } from './objects-open.ts';
+import { factsOf, objectAsked, openObjects } from './objects-open.ts';
 import { fileOf } from './secrets-exchange.ts';
 
 const usage = 'objects get BUCKET/KEY [FILE]';
@@ -18,29 +18,14 @@ export const objectsGet: Flow = {
   ...objectsGetAbout,
   async run(session, input, world) {
     const [word, written] = wordsUpTo(2, input, { takes: 'One object into one file', remedy: `quarterdeck ${usage}` });
-    const name = objectNamed(
-      word ??
-        (await session.ask.text({
-          id: 'object',
-          label: 'Which object?',
-          help: 'BUCKET/KEY',
-          check: (text) => (text.includes('/') ? undefined : 'Write BUCKET/KEY.'),
-        })),
-      usage,
-    );
+    const name = await objectAsked(session, word, usage);
     const path = fileOf(written ?? `./${posix.basename(name.key)}`);
     const file = cleanLine(path);
     const there = await localFiles.facts(path, session.signal);
     if (there && there.kind !== 'file')
       throw new Fault({ code: 'usage.path', message: `${file} is no plain file.`, remedy: `Name a file: quarterdeck ${usage}` });
     const { store, target } = await openObjects(session, input, world);
-    const facts = await store.facts(name, session.signal);
-    if (!facts)
-      throw new Fault({
-        code: 'usage.object',
-        message: `There is no object ${shown(name)}.`,
-        remedy: `quarterdeck objects list ${name.bucket} names those that there are.`,
-      });
+    await factsOf(store, name, session.signal);
     const size = await session.act({
       id: 'get',
       right: there ? 'destroy' : 'operate',

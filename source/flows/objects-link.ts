@@ -7,7 +7,7 @@ import { agoText, durationText } from '../text/quantities.ts';
 import { objectsCheckAbout, objectsLinkAbout } from './about-objects.ts';
 import type { Flow } from './flow.ts';
 import { optionOf, wordsUpTo } from './flow-options.ts';
-import { objectNamed, objectsPlace, openObjects } from './objects-open.ts';
+import { factsOf, objectAsked, objectsPlace, openObjects } from './objects-open.ts';
 
 const usage = 'objects link BUCKET/KEY [--for 1h] [--base https://s3.example.org]';
 /** Long enough to copy it. */
@@ -18,25 +18,11 @@ export const objectsLink: Flow = {
   ...objectsLinkAbout,
   async run(session, input, world) {
     const [word] = wordsUpTo(1, input, { takes: 'One object at a time', remedy: `quarterdeck ${usage}` });
-    const name = objectNamed(
-      word ??
-        (await session.ask.text({
-          id: 'object',
-          label: 'Which object?',
-          help: 'BUCKET/KEY',
-          check: (text) => (text.includes('/') ? undefined : 'Write BUCKET/KEY.'),
-        })),
-      usage,
-    );
+    const name = await objectAsked(session, word, usage);
     const seconds = secondsOf(optionOf(input, 'for'));
     const base = baseOf(optionOf(input, 'base'));
     const { store, target } = await openObjects(session, input, world);
-    if (!(await store.facts(name, session.signal)))
-      throw new Fault({
-        code: 'usage.object',
-        message: `There is no object ${shown(name)}.`,
-        remedy: `quarterdeck objects list ${name.bucket} names those that there are.`,
-      });
+    await factsOf(store, name, session.signal);
     const { address, tls } = store.place;
     const own = new URL(`${tls ? 'https' : 'http'}://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`);
     const made = await session.act({

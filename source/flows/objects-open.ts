@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import { type HttpPlace, httpPlaceOf } from '../products/component-http.ts';
-import { type ObjectName, ObjectStore } from '../products/object-storage.ts';
+import { type ObjectName, ObjectStore, type StoredObject, shown } from '../products/object-storage.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
@@ -75,6 +75,29 @@ async function kept(session: Session, world: FlowWorld, { host, id }: ComponentV
     if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
     return undefined;
   }
+}
+
+/** The object that a word names, asked for where there is none. Throws `usage.object`. */
+export async function objectAsked(session: Session, word: string | undefined, usage: string): Promise<ObjectName> {
+  const asked = () =>
+    session.ask.text({
+      id: 'object',
+      label: 'Which object?',
+      help: 'BUCKET/KEY',
+      check: (text) => (text.includes('/') ? undefined : 'Write BUCKET/KEY.'),
+    });
+  return objectNamed(word ?? (await asked()), usage);
+}
+
+/** What the store knows of an object that has to be there. Throws `usage.object`. */
+export async function factsOf(store: ObjectStore, name: ObjectName, signal: AbortSignal): Promise<StoredObject> {
+  const facts = await store.facts(name, signal);
+  if (facts) return facts;
+  throw new Fault({
+    code: 'usage.object',
+    message: `There is no object ${shown(name)}.`,
+    remedy: `quarterdeck objects list ${name.bucket} names those that there are.`,
+  });
 }
 
 /** `photos/2026/a.jpg`. Throws `usage.object`. */

@@ -3,7 +3,7 @@ import { shown } from '../products/object-storage.ts';
 import { objectsRemoveAbout } from './about-objects.ts';
 import type { Flow } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
-import { objectNamed, openObjects } from './objects-open.ts';
+import { factsOf, objectAsked, openObjects } from './objects-open.ts';
 import { replaced } from './objects-put.ts';
 
 const usage = 'objects remove BUCKET/KEY';
@@ -12,24 +12,9 @@ export const objectsRemove: Flow = {
   ...objectsRemoveAbout,
   async run(session, input, world) {
     const [word] = wordsUpTo(1, input, { takes: 'One object at a time', remedy: `quarterdeck ${usage}` });
-    const name = objectNamed(
-      word ??
-        (await session.ask.text({
-          id: 'object',
-          label: 'Which object?',
-          help: 'BUCKET/KEY',
-          check: (text) => (text.includes('/') ? undefined : 'Write BUCKET/KEY.'),
-        })),
-      usage,
-    );
+    const name = await objectAsked(session, word, usage);
     const { store, target } = await openObjects(session, input, world);
-    const there = await store.facts(name, session.signal);
-    if (!there)
-      throw new Fault({
-        code: 'usage.object',
-        message: `There is no object ${shown(name)}.`,
-        remedy: `quarterdeck objects list ${name.bucket} names those that there are.`,
-      });
+    const there = await factsOf(store, name, session.signal);
     const removed = await session.act({
       id: 'remove',
       right: 'destroy',
