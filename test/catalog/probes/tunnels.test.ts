@@ -148,16 +148,18 @@ table('search-meta-engine', [
   ['silent', { answer: silent }, 'not answering', 'bad'],
 ]);
 
-const records = (...states: string[]) =>
-  json({
-    records: states.map((status) => ({ domain: 'example.org', status, message: 'no IP change for 2h' })),
-    last_success_ip: '192.0.2.4',
-  });
-const older = answered(404, '404 page not found');
+/** The page of version 2.10: what stands in `internal/server/ui/index.html` and `internal/records/html.go`. */
+const records = (...states: ('success' | 'error' | 'uptodate' | 'updating' | 'unset')[]) => {
+  const words = { success: 'Success', error: 'Failure', uptodate: 'Up to date', updating: 'Updating', unset: 'Unset' };
+  const rows = states.map(
+    (state) => `<td data-label="Update Status"><span class="${state}">${words[state]}</span> (no IP change for 2h), 5s ago</td>`,
+  );
+  return answered(200, `<html><title>DDNS Updater</title><table><th>Update Status</th>${rows.join('')}</table></html>`);
+};
 
 table('dynamic-dns', [
-  ['up to date', { answer: records('up to date', 'success'), calls: { health: exited(0, '') } }, 'up to date', 'good', /192\.0\.2\.4/],
-  ['failed', { answer: records('success', 'failure') }, 'update failed', 'bad', /no IP change/],
+  ['up to date', { answer: records('uptodate', 'success'), calls: { health: exited(0, '') } }, 'up to date', 'good'],
+  ['failed', { answer: records('success', 'error') }, 'update failed', 'bad', /update: no IP change for 2h$/],
   ['no records', { answer: records() }, 'no records', 'warn'],
   ['updating', { answer: records('updating') }, 'updating', 'busy'],
   [
@@ -166,8 +168,7 @@ table('dynamic-dns', [
     'not up to date',
     'bad',
   ],
-  ['an older release', { answer: older, calls: { health: exited(0, '') } }, 'up to date', 'good'],
-  ['an older release, not looked into', { answer: older, calls: { health: silent } }, 'page answers', 'unknown'],
+  ['not looked into', { answer: records('success'), calls: { health: silent } }, 'page answers', 'unknown'],
   ['settings wrong', { answer: silent, services: { updater: down } }, 'settings wrong', 'bad'],
   ['refused', { answer: answered(401, '') }, 'up, login needed', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
@@ -281,8 +282,8 @@ describe('checks', () => {
   });
 
   it('dynamic DNS that fails, or asks too often', () => {
-    expect(findingsOf('dynamic-dns', { records: records('failure') })).toEqual(['update-failed']);
-    expect(findingsOf('dynamic-dns', { records: records('success') }, { env: { PERIOD: '5m' } })).toEqual([]);
+    expect(findingsOf('dynamic-dns', { page: records('error') })).toEqual(['update-failed']);
+    expect(findingsOf('dynamic-dns', { page: records('success') }, { env: { PERIOD: '5m' } })).toEqual([]);
     expect(findingsOf('dynamic-dns', {}, { env: { PERIOD: '30s' } })).toEqual(['asks-too-often']);
   });
 });
