@@ -44,8 +44,9 @@ export interface InventoryComponent {
 
 export const inventory = parse(readFileSync('test/spec/components.yaml', 'utf8')) as InventoryComponent[];
 
-/** Tags of the inventory that nobody publishes, or that do not fit its other pins: what the catalog has instead. The reason stands at the service (tagReason). */
+/** Tags of the inventory that nobody publishes (any more), or that do not fit its other pins: what the catalog has instead. The reason stands at the service (tagReason). */
 const otherTags: Readonly<Record<string, string>> = {
+  'ghcr.io/berriai/litellm:main-latest': 'ghcr.io/berriai/litellm:latest',
   'infisical/infisical:latest-postgres': 'infisical/infisical:latest',
   'jonasal/kea-dhcp4:latest': 'jonasal/kea-dhcp4:3',
   'powerdnsadmin/pda-legacy:latest': 'powerdnsadmin/pda-legacy:v0.5.1',

@@ -58,7 +58,7 @@ describe('the practice world at its start', () => {
       'idp-enterprise': 'stopped',
       'intrusion-prevention': 'watching',
       'ldap-directory': 'healthy',
-      'llm-proxy': 'not ready',
+      'llm-proxy': 'database away',
       'media-server': 'healthy',
       'mesh-control-server': 'healthy',
       'model-runtime': '2 models, 1 loaded',

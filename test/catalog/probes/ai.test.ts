@@ -63,6 +63,12 @@ table('llm-proxy', [
     'database away',
     'bad',
   ],
+  [
+    'database lost, as releases from 1.84 on say it',
+    { answer: answered(503, '{"status":"healthy","db":"disconnected"}') },
+    'database away',
+    'bad',
+  ],
   ['not ready', { answer: answered(503, '{"detail":"Service Unhealthy (...)"}') }, 'not ready', 'bad'],
   ['wants a key', { answer: answered(401, '{"error":{"message":"Authentication Error","code":"401"}}') }, 'up, key needed', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
@@ -73,6 +79,14 @@ table('llm-proxy', [
 versions([
   ['model-runtime', { answer: tags(), calls: { version: answered(200, '{"version":"0.33.0"}') } }, '0.33.0'],
   ['llm-proxy', { answer: ready({}) }, '1.80.0'],
+  [
+    'llm-proxy',
+    {
+      answer: answered(200, '{"status":"healthy","db":"connected"}'),
+      calls: { about: answered(200, '{"docs_title":"LiteLLM API","litellm_version":"1.92.0"}') },
+    },
+    '1.92.0',
+  ],
 ]);
 
 describe('checks', () => {
