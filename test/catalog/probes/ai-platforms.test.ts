@@ -54,13 +54,13 @@ table('llm-observability', [
 ]);
 
 const alive = json({ status: true });
-const pipelines = (...ids: string[]): Answer => json({ data: ids.map((id) => ({ id, name: id })), object: 'list', pipelines: true });
+const pipelines = (...ids: string[]): Answer => exited(0, ids.map((id) => `/app/pipelines/${id}.py\n`).join(''));
 
 table('pipelines-sidecar', [
-  ['two pipelines', { answer: alive, calls: { models: pipelines('a', 'b') } }, '2 pipelines', 'good'],
-  ['one pipeline', { answer: alive, calls: { models: pipelines('a') } }, '1 pipeline', 'good'],
-  ['none', { answer: alive, calls: { models: pipelines() } }, 'no pipelines', 'warn'],
-  ['its list does not come', { answer: alive, calls: { models: silent } }, 'running', 'good'],
+  ['two pipelines', { answer: alive, calls: { files: pipelines('a', 'b') } }, '2 pipelines', 'good'],
+  ['one pipeline', { answer: alive, calls: { files: pipelines('a') } }, '1 pipeline', 'good'],
+  ['none', { answer: alive, calls: { files: pipelines() } }, 'no pipelines', 'warn'],
+  ['its folder cannot be read', { answer: alive, calls: { files: silent } }, 'running', 'good'],
   ['a refusal', { answer: answered(403, '{"detail":"Not authenticated"}') }, 'up, login needed', 'good'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['installs what pipelines need', { answer: silent, age: 400 }, 'starting', 'busy', /installs/],
