@@ -49,6 +49,7 @@ const otherTags: Readonly<Record<string, string>> = {
   'ghcr.io/berriai/litellm:main-latest': 'ghcr.io/berriai/litellm:latest',
   'infisical/infisical:latest-postgres': 'infisical/infisical:latest',
   'jonasal/kea-dhcp4:latest': 'jonasal/kea-dhcp4:3',
+  'lscr.io/linuxserver/readarr:develop': 'lscr.io/linuxserver/readarr:0.4.18-develop',
   'powerdnsadmin/pda-legacy:latest': 'powerdnsadmin/pda-legacy:v0.5.1',
   'wazuh/wazuh-certs-generator:latest': 'wazuh/wazuh-certs-generator:0.0.4',
 };

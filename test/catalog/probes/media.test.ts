@@ -65,6 +65,20 @@ describe('checks', () => {
     expect(findingsOf('movie-automation', { devices: exited(1, '2049\n') })).toEqual([]);
   });
 
+  it('download automation: folders that PUID cannot write into are a warning, as those that the engine made (R22)', () => {
+    const env = { PUID: '1000', PGID: '1001' };
+    for (const id of ['movie-automation', 'tv-automation', 'music-automation', 'book-automation', 'subtitle-automation']) {
+      const found = (second: string, user: Record<string, string> = env) =>
+        findingsOf(id, { owners: exited(0, `1000:1000 755\n${second}\n`) }, { env: user });
+      for (const locked of ['0:0 755', '10000:1000 755', '0:1001 755', '1001:1000 775'])
+        expect(found(locked), `${id} ${locked}`).toEqual(['folders-of-another-user']);
+      for (const open of ['1000:0 700', '0:1001 775', '0:1001 2770', '0:0 777', '0:0 1777'])
+        expect(found(open), `${id} ${open}`).toEqual([]);
+      expect(found('1000:1000 755', { PUID: '0', PGID: '0' }), id).toEqual([]);
+      expect(findingsOf(id, { owners: exited(1, '0:0 755\n') }, { env }), id).toEqual([]);
+    }
+  });
+
   it('no graphics device is a warning for the media server (R28)', () => {
     const devices = (...list: string[]) => ({ container: answered(0, JSON.stringify({ devices: list })) });
     expect(findingsOf('media-server', devices())).toEqual(['no-graphics-device']);
