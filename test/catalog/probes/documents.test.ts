@@ -246,6 +246,10 @@ describe('checks', () => {
     const half = { OIDC_ISSUER_URL: 'https://id.home.lan', OIDC_CLIENT_ID: 'wiki', OIDC_CLIENT_SECRET: '' };
     expect(findingsOf('docs-team-wiki', {}, { env: half })).toEqual(['half-a-sign-on']);
     expect(findingsOf('docs-team-wiki', {}, { env: { ...half, OIDC_CLIENT_SECRET: 'x' } })).toEqual([]);
+    expect(findingsOf('docs-team-wiki', {}, { env: { OIDC_ISSUER_URL: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: 'x' } })).toEqual([
+      'half-a-sign-on',
+    ]);
+    expect(findingsOf('docs-team-wiki', {}, { env: { ...half, OIDC_CLIENT_ID: '' } })).toEqual(['sign-on-without-client']);
   });
 
   it('open registration is named once there are accounts (R20)', () => {
