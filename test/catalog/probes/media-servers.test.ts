@@ -100,6 +100,8 @@ table('book-automation', [
   ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'bad', /room on the disk/],
   ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
   ['a URL base', { answer: answered(404) }, 'up, other path', 'warn'],
+  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/books/ping' }) }, 'up, other path', 'warn'],
+  ['starting up', { answer: answered(503, 'Readarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
   ['garbage', { answer: garbage }, 'strange answer', 'warn'],
   ['silent', { answer: silent }, 'not answering', 'bad'],
 ]);

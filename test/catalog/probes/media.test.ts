@@ -17,7 +17,9 @@ const info = (done: boolean, version = '10.11.2') =>
 table('media-server', [
   ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'good'],
   ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'needs set-up', 'warn'],
-  ['degraded', { answer: answered(200, 'Degraded'), calls: { public: info(true) } }, 'degraded', 'warn'],
+  ['starting, as 10.11 says it', { answer: answered(200, 'Degraded'), age: 60 }, 'starting', 'busy', /migrates its database/],
+  ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warn', /not finished its start/],
+  ['a start that failed', { answer: answered(503, 'Unhealthy'), age: 60 }, 'unhealthy', 'bad', /could not finish its start/],
   ['unhealthy', { answer: answered(503, 'Unhealthy'), calls: { public: info(true) } }, 'unhealthy', 'bad'],
   [
     'migrating after an upgrade',
@@ -37,6 +39,8 @@ const automationAnswers: Case[] = [
   ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'bad', /room on the disk/],
   ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
   ['a URL base', { answer: answered(404) }, 'up, other path', 'warn'],
+  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/films/ping' }) }, 'up, other path', 'warn'],
+  ['starting up', { answer: answered(503, 'Radarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
   ['another program', { answer: garbage }, 'strange answer', 'warn'],
   ['just started', { answer: silent, age: 8 }, 'starting', 'busy', /^Started 8 seconds ago/],
   ['silent', { answer: silent }, 'not answering', 'bad', /No answer within/],
