@@ -44,12 +44,13 @@ export interface InventoryComponent {
 
 export const inventory = parse(readFileSync('test/spec/components.yaml', 'utf8')) as InventoryComponent[];
 
-/** Tags of the inventory that nobody publishes (any more), or that do not fit its other pins: what the catalog has instead. The reason stands at the service (tagReason). */
+/** Images and tags of the inventory that nobody publishes (any more), or that do not fit its other pins: what the catalog has instead. The reason stands at the service (tagReason). */
 const otherTags: Readonly<Record<string, string>> = {
   'ghcr.io/berriai/litellm:main-latest': 'ghcr.io/berriai/litellm:latest',
   'infisical/infisical:latest-postgres': 'infisical/infisical:latest',
   'jonasal/kea-dhcp4:latest': 'jonasal/kea-dhcp4:3',
   'lscr.io/linuxserver/readarr:develop': 'lscr.io/linuxserver/readarr:0.4.18-develop',
+  'minio/minio:latest': 'quay.io/minio/minio:RELEASE.2025-09-07T16-13-09Z',
   'powerdnsadmin/pda-legacy:latest': 'powerdnsadmin/pda-legacy:v0.5.1',
   'wazuh/wazuh-certs-generator:latest': 'wazuh/wazuh-certs-generator:0.0.4',
 };

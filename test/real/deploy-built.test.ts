@@ -51,8 +51,8 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
       server: {
         name: 'minio',
         image: async (program) => ({
-          name: 'docker.io/minio/minio',
-          tag: 'latest',
+          name: 'quay.io/minio/minio',
+          tag: 'RELEASE.2025-09-07T16-13-09Z',
           from: 'busybox:latest',
           files: {
             'usr/bin/minio': await readFile(program),
