@@ -54,5 +54,7 @@ const otherTags: Readonly<Record<string, string>> = {
   'powerdnsadmin/pda-legacy:latest': 'powerdnsadmin/pda-legacy:v0.5.1',
   'wazuh/wazuh-certs-generator:latest': 'wazuh/wazuh-certs-generator:0.0.4',
 };
-/** The image of the inventory, with the tag that the catalog has for it. */
-export const withTag = (image: string) => otherTags[image] ?? image;
+/** Removed from Docker Hub by their makers: they publish them in a registry of their own. Of the one that is left out here nothing is published at all. */
+const movedImage = /^greenbone\/(?!nasl-data:)/;
+/** The image of the inventory, with the name and the tag that the catalog has for it. */
+export const withTag = (image: string) => otherTags[image] ?? image.replace(movedImage, 'registry.community.greenbone.net/community/');
