@@ -43,6 +43,7 @@ function inContainer(argv: readonly string[], stdin: Uint8Array | undefined): Pr
 
 const fakeStep = `#!/bin/sh
 [ "$1 $2 $5 $6" = "ca sign --provisioner admin" ] && [ "$7 $8" = "--provisioner-password-file /home/step/secrets/password" ] || { echo "error: unexpected: $*" >&2; exit 1; }
+[ ! -e "$AUTHORITY/other-password" ] || { echo "failed to decrypt JWE: invalid password" >&2; exit 1; }
 case\${10} in 24h|72h) ;; *) echo "error: requested duration of \${10} is more than the authorized maximum certificate duration of 72h0m1s" >&2; exit 1;; esac
 days=$((\${10%h} / 24))
 openssl x509 -req -in "$3" -CA "$AUTHORITY/intermediate.crt" -CAkey "$AUTHORITY/intermediate.key" -days "$days" -copy_extensions copyall -out "$4" 2>/dev/null
@@ -170,6 +171,20 @@ describe('issuing a certificate', () => {
       message: expect.stringContaining('does not make certificates for so long'),
     });
     expect(existsSync(join(place(), 'long.lan.crt'))).toBe(false);
+  });
+
+  test('a provisioner whose password is not that of the keys is told, with what to do', async () => {
+    writeFileSync(join(folder, 'other-password'), '');
+    try {
+      await expect(issue(['old.lan'])).rejects.toMatchObject({
+        code: 'failed.authority',
+        message: expect.stringContaining('provisioner admin has another password than its keys'),
+        remedy: expect.stringContaining('step ca provisioner add admin --type JWK --create --password-file /home/step/secrets/password'),
+      });
+    } finally {
+      rmSync(join(folder, 'other-password'));
+    }
+    expect(existsSync(join(place(), 'old.lan.crt'))).toBe(false);
   });
 
   test.each([

@@ -59,6 +59,12 @@ export class CertificateAuthority {
         `It has no provisioner ${provisioner}: it was set up in another way.`,
         'Its provisioners: step ca provisioner list, in its container.',
       );
+    // The image makes a password for each unless it is given one, and keeps that of the keys alone.
+    if (/failed to decrypt\b.*invalid password/i.test(words))
+      throw failed(
+        `Its provisioner ${provisioner} has another password than its keys.`,
+        `Make it anew: in its container "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
+      );
     throw failed(`It did not sign: ${words || `its program ended with ${exitCode}`}.`, 'Look at its log.');
   }
 }
@@ -68,7 +74,10 @@ function reasonIn(output: string): string {
     .split('\n')
     .map((line) => line.trim())
     .filter(Boolean);
-  return cleanLine(lines.findLast((line) => /error|refus|denied|not found|more than/i.test(line)) ?? lines.at(-1) ?? '').replace(/\.$/, '');
+  return cleanLine(lines.findLast((line) => /error|refus|denied|not found|more than|failed/i.test(line)) ?? lines.at(-1) ?? '').replace(
+    /\.$/,
+    '',
+  );
 }
 
 function failed(message: string, remedy: string): Fault {

@@ -122,7 +122,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }),
       },
       word: 'healthy',
-      proof: async ({ port, inside }) => {
+      proof: async ({ port, inside, run }) => {
         const roots = await runOrThrow(['curl', '-sfk', `https://127.0.0.1:${port('API_PORT')}/roots.pem`]);
         expect(roots.trim()).toBe(await inside('ca', 'cat', '/home/step/certs/root_ca.crt'));
         // A certificate of its own: who trusts that root is let in by it.
@@ -130,6 +130,19 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         await writeFile(file, roots);
         const asked = ['curl', '-sf', '--cacert', file, '--resolve', `ca.home.lan:${port('API_PORT')}:127.0.0.1`];
         expect(await runOrThrow([...asked, `https://ca.home.lan:${port('API_PORT')}/health`])).toContain('"ok"');
+        expect(await runOrThrow([...asked, `https://ca.home.lan:${port('API_PORT')}/acme/acme/directory`])).toContain('newOrder');
+        // Its provisioner opens with the password that it was deployed with.
+        const issued = join(ground.folder, 'issued');
+        await run('ca', 'issue', 'internal-ca', 'nas.home.lan', '--folder', issued, '--yes');
+        await runOrThrow([
+          'openssl',
+          'verify',
+          '-CAfile',
+          file,
+          '-untrusted',
+          join(issued, 'nas.home.lan.crt'),
+          join(issued, 'nas.home.lan.crt'),
+        ]);
       },
     },
 
@@ -313,14 +326,21 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
   ground.prove(rows);
 });
 
-/** What the upstream image does at its first start, for the answers that it is given here. */
+/** What the upstream image does at its first start, for the answers that it is given here. Its provisioner has a password of its own unless one is given. */
 const stepStart = `#!/bin/sh
 set -eu
 if [ ! -s "$STEPPATH/config/ca.json" ]; then
+  password=$(head -c 30 /dev/urandom | base64) provisioner_password=$(head -c 30 /dev/urandom | base64)
+  if [ -n "\${DOCKER_STEPCA_INIT_PASSWORD:-}" ]; then password=$DOCKER_STEPCA_INIT_PASSWORD provisioner_password=$DOCKER_STEPCA_INIT_PASSWORD; fi
   mkdir -p "$STEPPATH/secrets"
-  head -c 30 /dev/urandom | base64 >"$STEPPATH/secrets/password"
+  echo "$password" >"$STEPPATH/secrets/password"
+  echo "$provisioner_password" >"$STEPPATH/provisioner_password"
+  set --
+  if [ "\${DOCKER_STEPCA_INIT_ACME:-}" = true ]; then set -- --acme; fi
   step ca init --deployment-type standalone --name "$DOCKER_STEPCA_INIT_NAME" --dns "$DOCKER_STEPCA_INIT_DNS_NAMES" --provisioner admin \\
-    --password-file "$STEPPATH/secrets/password" --provisioner-password-file "$STEPPATH/secrets/password" --address "\${DOCKER_STEPCA_INIT_ADDRESS:-:9000}"
+    --password-file "$STEPPATH/secrets/password" --provisioner-password-file "$STEPPATH/provisioner_password" \\
+    --address "\${DOCKER_STEPCA_INIT_ADDRESS:-:9000}" "$@"
+  rm "$STEPPATH/provisioner_password"
 fi
 exec step-ca --password-file "$STEPPATH/secrets/password" "$STEPPATH/config/ca.json"
 `;
