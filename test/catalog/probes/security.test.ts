@@ -292,6 +292,9 @@ describe('checks', () => {
     });
     expect(findingsOf('password-vault', config(false))).toEqual(['signups-open']);
     expect(findingsOf('password-vault', config(true))).toEqual([]);
+    const reachedBy = (vault: string) => ({ config: answered(200, JSON.stringify({ environment: { vault } })) });
+    expect(findingsOf('password-vault', reachedBy('http://localhost'))).toEqual(['unknown-address']);
+    expect(findingsOf('password-vault', reachedBy('https://vault.home.lan'))).toEqual([]);
   });
 
   it('a security component beyond loopback is an error (R9)', () => {
