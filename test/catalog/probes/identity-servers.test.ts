@@ -170,6 +170,8 @@ versions([
   ['oidc-passkey-provider', { answer: none, calls: { program: exited(1, 'Error: unknown command') } }, ''],
   ['identity-server', { answer: silent, calls: { program: exited(0, 'kanidmd 1.11.1\n') } }, '1.11.1'],
   ['idp-server-worker', { answer: ok, calls: { release: answered(0, '"""authentik"""\n__version__ = "2025.2.4"\nENV = ""') } }, '2025.2.4'],
+  ['idp-server-worker', { answer: ok, calls: { release: answered(0, 'from os import environ\n\nVERSION = "2025.12.0"\n') } }, '2025.12.0'],
+  ['idp-server-worker', { answer: ok, calls: { release: answered(0, 'ENV_VERSION = "no"\n') } }, ''],
   ['idp-server-worker', { answer: garbage }, ''],
   ['idp-cloud-native', { answer: garbage, calls: { program: exited(0, 'zitadel version v4.11.0\n') } }, 'v4.11.0'],
   ['siem', { answer: login, calls: { release: exited(0, 'v4.13.1\n') } }, '4.13.1'],
