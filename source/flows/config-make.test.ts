@@ -108,6 +108,29 @@ test('it is written where a file is named, over nothing that is there, and check
   });
 });
 
+test.each([
+  [
+    'resource-quota',
+    '  hard:\n    pods: 5\n    count/deployments.apps: 3\n    requests.nvidia.com/gpu: 1\n    gold.storageclass.storage.k8s.io/requests.storage: 5Gi\n',
+    'apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec:\n',
+  ],
+  [
+    'audit-logging',
+    'rules:\n  - {level: Metadata, verbs: [post], nonResourceURLs: ["/api*"]}\n',
+    'apiVersion: audit.k8s.io/v1\nkind: Policy\n',
+  ],
+])('what Kubernetes knows besides what is asked is no mistake: %s', async (id, text, before) => {
+  const file = join(folder, `${id}-by-hand.yaml`);
+  await writeFile(file, before + text);
+  expect(await stage.run('config-check', '', { words: [id, file] })).toMatchObject({ message: `${file}: its form is right.` });
+});
+
+test('a verb that stands for all verbs is none: the rule would fit no request', async () => {
+  const file = join(folder, 'audit-policy-star.yaml');
+  await writeFile(file, 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n  - {level: Request, verbs: ["*"]}\n');
+  expect(await stage.run('config-check', '', { words: ['audit-logging', file] })).toMatchObject({ exitCode: 1 });
+});
+
 test('what is deployed from here gets its file there, and of others there is none to make', async () => {
   await expect(make(['llm-proxy'])).rejects.toMatchObject({ remedy: expect.stringMatching(/quarterdeck deploy llm-proxy/) });
   await expect(make(['limit-rang'])).rejects.toMatchObject({ remedy: expect.stringMatching(/limit-range/) });
