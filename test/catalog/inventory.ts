@@ -46,6 +46,7 @@ export const inventory = parse(readFileSync('test/spec/components.yaml', 'utf8')
 
 /** Images and tags of the inventory that nobody publishes (any more), or that do not fit its other pins: what the catalog has instead. The reason stands at the service (tagReason). */
 const otherTags: Readonly<Record<string, string>> = {
+  'codeberg.org/forgejo/forgejo:latest': 'codeberg.org/forgejo/forgejo:15',
   'ghcr.io/berriai/litellm:main-latest': 'ghcr.io/berriai/litellm:latest',
   'infisical/infisical:latest-postgres': 'infisical/infisical:latest',
   'jonasal/kea-dhcp4:latest': 'jonasal/kea-dhcp4:3',
