@@ -1,4 +1,4 @@
-import { chmod, mkdir, symlink } from 'node:fs/promises';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -730,6 +730,26 @@ describe('loadFolder', () => {
         file: join(folder, place, 'files/gone'),
         message: 'files/gone is neither a file nor a folder, and no link to one.',
       },
+    ]);
+  });
+
+  it.each([
+    ['component.yaml', soundComponent, 1],
+    ['compose.yaml', soundCompose, 1],
+    ['files/motd.txt', 'A greeting.\n', 2],
+    ['files/app.conf.liquid', 'tz = {{ TZ }}\n', 2],
+    ['extra.json', '{}\n', 2],
+  ])('refuses a %s that is not UTF-8, and says where', async (name, text, line) => {
+    const { folder, remove } = await catalogFolder({ ...sound, [`${place}/${name}`]: text });
+    removals.push(remove);
+    const file = join(folder, place, name);
+    // Latin-1, behind a sign that takes two bytes here and is one in the line.
+    const wrong = Buffer.concat([Buffer.from('# é '), Buffer.from('kan\xe9l\n', 'latin1')]);
+    await writeFile(file, line === 1 ? Buffer.concat([wrong, Buffer.from(text)]) : Buffer.concat([Buffer.from(text), wrong]));
+    const { entries, problems } = await loadFolder(folder, { own: true });
+    expect(entries).toEqual([]);
+    expect(problems).toEqual([
+      expect.objectContaining({ level: 'error', file, line, column: 8, message: `${file} cannot be read: line ${line} is not UTF-8.` }),
     ]);
   });
 

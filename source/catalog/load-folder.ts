@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { listOwnFolder, type OwnEntry, readOwnFile } from '../config/own-files.ts';
+import { listOwnFolder, type OwnEntry, readOwnText } from '../config/own-files.ts';
 import { type SchemaIssue, SchemaIssues } from '../config/schema-issues.ts';
 import { fieldText, YamlDocument } from '../config/yaml-document.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
@@ -169,7 +169,7 @@ async function loadComponent(
         });
       return { problems };
     }
-    if (componentDocument.problems.length > 0 || (composeDocument?.problems.length ?? 0) > 0) return { problems };
+    if (problems.length > 0) return { problems };
 
     const read = composeDocument && readCompose(composeDocument);
     for (const problem of read?.problems ?? []) {
@@ -206,6 +206,12 @@ async function loadComponent(
         message: `${path} is neither a file nor a folder, and no link to one.`,
         remedy: 'Put a file there, or remove it.',
       });
+    for (const { path } of files.filter(({ kind, path }) => kind === 'file' && !path.endsWith(templateEnding))) {
+      // It is delivered as text: what would not arrive as it is here is told now.
+      await readOwnText(join(root, place.folder, path)).catch((thrown) =>
+        problems.push(unreadable(join(root, place.folder, path), thrown)),
+      );
+    }
     const draft: Draft = {
       component,
       componentDocument,
@@ -241,14 +247,14 @@ async function loadComponent(
 
 async function readTemplates(folder: string, files: readonly string[]): Promise<Map<string, string>> {
   const paths = files.filter((path) => path.endsWith(templateEnding));
-  return new Map(await Promise.all(paths.map(async (path) => [path, (await readOwnFile(join(folder, path))) ?? ''] as const)));
+  return new Map(await Promise.all(paths.map(async (path) => [path, (await readOwnText(join(folder, path))) ?? ''] as const)));
 }
 
 async function readSchemas(folder: string): Promise<Map<string, string>> {
   const names = ((await listOwnFolder(folder)) ?? []).flatMap(({ name, kind }) =>
     kind === 'file' && name.endsWith('.json') ? [name] : [],
   );
-  return new Map(await Promise.all(names.map(async (name) => [name, (await readOwnFile(join(folder, name))) ?? ''] as const)));
+  return new Map(await Promise.all(names.map(async (name) => [name, (await readOwnText(join(folder, name))) ?? ''] as const)));
 }
 
 /** Deeper than this, links go round in circles. */
@@ -268,7 +274,7 @@ async function listDeep(root: string, path: string, depth = 0): Promise<{ path: 
 async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlDocument | undefined> {
   let text: string | undefined;
   try {
-    text = await readOwnFile(file);
+    text = await readOwnText(file);
   } catch (thrown) {
     problems.push(unreadable(file, thrown));
     return undefined;
@@ -305,6 +311,7 @@ function ruleProblem(
 }
 
 function unreadable(file: string, thrown: unknown): CatalogProblem {
-  const remedy = thrown instanceof Fault ? thrown.remedy : 'Check the file.';
-  return { level: 'error', file, line: 1, column: 1, field: '', message: messageOf(thrown), remedy };
+  const { remedy, where } = thrown instanceof Fault ? thrown : { remedy: 'Check the file.', where: undefined };
+  const place = { file: where?.file ?? file, line: where?.line ?? 1, column: where?.column ?? 1 };
+  return { level: 'error', ...place, field: '', message: messageOf(thrown), remedy };
 }

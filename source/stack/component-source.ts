@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { templateEnding } from '../catalog/template-names.ts';
-import { listOwnFolder, readOwnFile } from '../config/own-files.ts';
+import { listOwnFolder, readOwnText } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 
 /** What a catalog entry delivers to a host, as it stands in the catalog. */
@@ -26,7 +26,7 @@ export async function readComponentSource(
 ): Promise<ComponentSource> {
   const folder = rootOf(entry, catalogFolder);
   const [compose, files, configSchema] = await Promise.all([
-    readOwnFile(join(folder, 'compose.yaml')),
+    readOwnText(join(folder, 'compose.yaml')),
     readBelow(folder, 'files'),
     readConfigSchema(entry, catalogFolder),
   ]);
@@ -52,7 +52,7 @@ export async function readConfigSchema(
   catalogFolder: string,
 ): Promise<string | undefined> {
   const schema = entry.configFile?.schema;
-  return schema === undefined ? undefined : readOwnFile(join(rootOf(entry, catalogFolder), schema));
+  return schema === undefined ? undefined : readOwnText(join(rootOf(entry, catalogFolder), schema));
 }
 
 /** The template of a configuration that is made by itself, of a component that is not deployed with compose. */
@@ -70,7 +70,7 @@ export async function readConfigTemplate(
   catalogFolder: string,
 ): Promise<ConfigTemplate> {
   const path = join(rootOf(entry, catalogFolder), `${entry.configFile?.path ?? ''}${templateEnding}`);
-  const [template, schema] = await Promise.all([readOwnFile(path), readConfigSchema(entry, catalogFolder)]);
+  const [template, schema] = await Promise.all([readOwnText(path), readConfigSchema(entry, catalogFolder)]);
   if (template === undefined) {
     throw new Fault({
       code: 'catalog.missing',
@@ -92,7 +92,7 @@ async function readBelow(root: string, inner: string): Promise<[path: string, te
   const read = (found ?? []).map(async ({ name, kind }): Promise<[string, string][]> => {
     const path = `${inner}/${name}`;
     if (kind === 'folder') return readBelow(root, path);
-    const text = kind === 'file' ? await readOwnFile(join(root, path)) : undefined;
+    const text = kind === 'file' ? await readOwnText(join(root, path)) : undefined;
     return text === undefined ? [] : [[path, text]];
   });
   return (await Promise.all(read)).flat();
