@@ -88,7 +88,7 @@ export const modelRuntime: StandIn = {
  */
 export const llmProxy: StandIn = {
   name: 'ghcr.io/berriai/litellm',
-  tag: 'main-latest',
+  tag: 'latest',
   from: 'postgres:16-alpine',
   files: {
     'litellm.sh': `#!/bin/sh
