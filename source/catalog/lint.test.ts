@@ -42,6 +42,7 @@ const open: Breach = {
   compose: [['${WEB_BIND:-127.0.0.1}', '${WEB_BIND:-0.0.0.0}']],
 };
 const onHost: Edit[] = [['    ports:\n      - "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8300}:80"\n', '    network_mode: host\n']];
+const login: Edit = ['volumes:\n', 'auth: none unless accounts are on\nvolumes:\n'];
 const aTag = ['image: notes/notes:latest', 'image: notes/notes:stable'] as const;
 
 describe('the lint', () => {
@@ -50,6 +51,17 @@ describe('the lint', () => {
   });
 
   const breaches: [title: string, breach: Breach, expected: string][] = [
+    ['a page with a login of which nothing is said (R9)', { component: [login], wide: [] }, 'R9 auth'],
+    [
+      'a page with a login that needs no HTTPS, without a reason (R9)',
+      { component: [login, ['volumes:\n', 'sensitive: false\nvolumes:\n']], wide: [] },
+      'R9 sensitive',
+    ],
+    [
+      'a page without a login that needs HTTPS, without a reason (R9)',
+      { component: [['volumes:\n', 'auth: "none; product: it never had one"\nsensitive: true\nvolumes:\n']], wide: [] },
+      'R9 sensitive',
+    ],
     ['an entry in a folder that is no group (R1)', { folder: 'office/notes' }, 'R1 group'],
     ['an entry in the folder of another group (R1)', { folder: 'media/notes' }, 'R1 group'],
     ["an id that is not the folder's name (R1)", { folder: 'productivity/note' }, 'R1 id'],
@@ -255,6 +267,15 @@ describe('the lint', () => {
     ],
     ['a wide port that the specification lists (R7)', { ...open, wide: ['notes 8300/tcp'] }],
     ["a wide port of an operator's own with a reason (R7)", open],
+    ["a login of an entry of one's own that does not say whether it wants HTTPS (R9)", { component: [login] }],
+    [
+      'what has a login and wants no HTTPS, with a reason (R9)',
+      { component: [login, ['volumes:\n', 'sensitive: false\njustifies: {sensitive: it is a game}\nvolumes:\n']], wide: [] },
+    ],
+    [
+      'a login on a page with TLS of its own (R9)',
+      { component: [login, ['exposure: loopback, web: true', 'exposure: loopback, web: true, tls: true']], wide: [] },
+    ],
     [
       "a service on the host's network (R16)",
       { component: [['exposure: loopback, web: true', 'exposure: host-network, basis: row, number: 3000']], compose: onHost },

@@ -16,6 +16,7 @@ export const portRules: readonly LintRule[] = [
   { id: 'R6', check: loopbackByDefault },
   { id: 'R7', check: widePorts },
   { id: 'R8', check: alwaysLoopback },
+  { id: 'R9', check: loginsInTheClear },
   { id: 'R16', check: hostNetwork },
 ];
 
@@ -105,4 +106,27 @@ function* hostNetwork(draft: Draft): Generator<RuleFinding> {
     if (annotation.number === undefined && annotation.exposure === 'host-network')
       yield inComponent(['ports', name], `The port "${name}" has no number.`, 'Add number: the port it listens on.', 'key');
   }
+}
+
+/** `none unless it is switched on` has one. */
+const withoutLogin = /^(?:none(?:$|;)|no built-in authentication\b)/i;
+
+/** Which entries say `sensitive` is one rule for the whole catalog. One's own says it of itself. */
+function* loginsInTheClear({ component, own }: Draft): Generator<RuleFinding> {
+  const { auth, deploy, group, justifies, ports, sensitive } = component;
+  if (own || deploy !== 'compose' || group === 'security') return;
+  const hasLogin = !withoutLogin.test(auth);
+  const isPlain = Object.values(ports).some(({ web, tls }) => web && !tls);
+  if (sensitive === undefined && hasLogin && isPlain)
+    yield inComponent(
+      ['auth'],
+      'It asks people who they are, on a page without TLS, and nobody is told to give it HTTPS.',
+      'Add sensitive: true.',
+    );
+  if (sensitive !== undefined && sensitive !== hasLogin && !Object.hasOwn(justifies, 'sensitive'))
+    yield inComponent(
+      ['sensitive'],
+      sensitive ? 'It wants HTTPS and asks nobody who they are.' : 'It asks people who they are and may go without HTTPS.',
+      'Say what is so secret, or why nothing is: justifies: {sensitive: ...}.',
+    );
 }

@@ -428,7 +428,10 @@ export const componentSchema = z.strictObject({
     })
     .optional(),
   websocket: z.boolean().default(false),
-  /** Has a password or an administrator's page although it is not of the group security: wants HTTPS like those (R9). */
+  /**
+   * Wants HTTPS like those of the group security (R9), because people log in on its page and that has no TLS of its own. Not said of what asks nobody who they
+   * are, and of programs' ports alone. Where the catalog says something else, `justifies` says why.
+   */
   sensitive: z.boolean().optional(),
   /** What it needs at least of the host. */
   needs: z.strictObject({ memory: size.optional(), disk: size.optional(), source: source.optional() }).optional(),

@@ -71,7 +71,7 @@ function checkHttps({ plan, entry }: PreflightContext): Finding[] {
   return [
     warning(
       'no-https',
-      `${entry.id} handles secrets, and no site of the reverse proxy gives it HTTPS.`,
+      `${entry.id} handles passwords or secrets, and no site of the reverse proxy gives it HTTPS.`,
       'Give it the name of a site, such as one that ends in .lan.',
       { rule: 'R9' },
     ),

@@ -16,15 +16,15 @@ const service = { name: 'app', image: 'team/app:1', before: undefined, change: '
 
 describe('room on the host', () => {
   it('too little blocks, little warns before something is pulled, and each filesystem is named once', async () => {
-    const rss = stage('rss-reader');
-    rss.programs['sh -c'] = df([200_000, '/'], [200_000, '/']);
-    expect(await rss.told()).toEqual(['blocking disk:/']);
-    rss.programs['sh -c'] = df([9_000_000, '/srv/a b'], [2_000_000, '/var']);
-    expect(await rss.told()).toEqual([]);
-    rss.plan = { services: [{ ...service, present: false }] };
-    expect(await rss.told()).toEqual(['warning disk:/var']);
-    rss.programs['sh -c'] = df([400_000, '/srv/a b'], [9_000_000, '/var']);
-    expect((await rss.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* are free on \/srv\/a b of local\.$/);
+    const search = stage('search-meta-engine');
+    search.programs['sh -c'] = df([200_000, '/'], [200_000, '/']);
+    expect(await search.told()).toEqual(['blocking disk:/']);
+    search.programs['sh -c'] = df([9_000_000, '/srv/a b'], [2_000_000, '/var']);
+    expect(await search.told()).toEqual([]);
+    search.plan = { services: [{ ...service, present: false }] };
+    expect(await search.told()).toEqual(['warning disk:/var']);
+    search.programs['sh -c'] = df([400_000, '/srv/a b'], [9_000_000, '/var']);
+    expect((await search.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* are free on \/srv\/a b of local\.$/);
   });
 
   it('is asked for where the engine keeps its images, and compared with what the component needs', async () => {
@@ -39,6 +39,7 @@ describe('room on the host', () => {
 describe('devices', () => {
   it('/dev/dri that is missing is a warning that one key answers (R28)', async () => {
     const media = stage('media-server');
+    media.plan = { site: 'films.lan' };
     media.compose('services:\n  jellyfin:\n    image: jellyfin/jellyfin\n    devices: ["${DRI_DEVICE:-/dev/dri}:/dev/dri"]\n');
     expect(await media.told()).toEqual([]);
     delete media.devices['/dev/dri'];
@@ -278,13 +279,13 @@ describe('rootless engines', () => {
 
 describe('preflight as a whole', () => {
   it('says what it could not find out, and asks on', async () => {
-    const rss = stage('rss-reader');
-    rss.programs = {};
-    rss.engine.list = async () => {
+    const search = stage('search-meta-engine');
+    search.programs = {};
+    search.engine.list = async () => {
       throw new Fault({ code: 'unreachable.engine', message: 'The engine is away.', remedy: 'Start it.' });
     };
-    expect(await rss.told()).toEqual(['warning unknown:disk', 'warning unknown:ports']);
-    expect((await rss.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is away.');
+    expect(await search.told()).toEqual(['warning unknown:disk', 'warning unknown:ports']);
+    expect((await search.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is away.');
   });
 
   it('without a compose command nothing can be applied, not even removing', async () => {

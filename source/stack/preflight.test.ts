@@ -36,6 +36,7 @@ const small = (more: Parameters<typeof catalogEntry>[2]) =>
 describe('ports (R88)', () => {
   it('a free one is no finding, nor is the one that the component has now', async () => {
     const rss = stage('rss-reader');
+    rss.plan = { site: 'news.lan' };
     expect(await rss.told()).toEqual([]);
     rss.engine.add('rss', {
       labels: composeLabels('rss-reader', 'app'),
@@ -74,6 +75,7 @@ describe('ports (R88)', () => {
 
   it('another protocol or address takes nothing', async () => {
     const rss = stage('rss-reader');
+    rss.plan = { site: 'news.lan' };
     rss.listeners = [
       { address: '0.0.0.0', port: 8090, protocol: 'udp' },
       { address: '192.168.1.5', port: 8090, protocol: 'tcp' },
@@ -135,18 +137,20 @@ describe('exposure', () => {
   };
 
   it('wider than loopback names the rule, and one key takes it back (R7)', async () => {
-    expect(await wide('rss-reader').finding('exposure:web')).toMatchObject({
+    expect(await wide('search-meta-engine').finding('exposure:web')).toMatchObject({
       level: 'warning',
       rule: 'R7',
       remedy: { values: { WEB_BIND: '127.0.0.1' } },
     });
-    expect((await wide('rss-reader').finding('exposure:web'))?.advice).toContain('R7');
-    expect(await wide('rss-reader', '127.0.0.1').told()).toEqual([]);
-    expect(await wide('file-sync').told()).toEqual(['warning exposure:web']);
+    expect((await wide('search-meta-engine').finding('exposure:web'))?.advice).toContain('R7');
+    expect(await wide('search-meta-engine', '127.0.0.1').told()).toEqual([]);
+    // Its other ports are for everybody.
+    expect(await wide('file-sync').told()).toEqual(['blocking exposure:web']);
   });
 
   it('of secrets without TLS, or of a model that asks nobody, is refused (R9, R42)', async () => {
-    expect(await wide('password-vault').finding('exposure:web')).toMatchObject({ level: 'blocking', rule: 'R9' });
+    for (const id of ['password-vault', 'rss-reader'])
+      expect(await wide(id).finding('exposure:web'), id).toMatchObject({ level: 'blocking', rule: 'R9' });
     expect(await wide('model-runtime', '192.168.1.5').finding('exposure:api')).toMatchObject({ level: 'blocking', rule: 'R42' });
   });
 

@@ -150,8 +150,8 @@ describe('checks', () => {
   it('the transcoding pipeline listens where it is published, behind a login where others reach it', () => {
     expect(findingsOf('transcoding-pipeline', {}, { env: { serverPort: '8267' } })).toEqual(['ports-differ']);
     expect(findingsOf('transcoding-pipeline', {}, { env: { serverPort: '8266', webUIPort: '8265', auth: 'false' } })).toEqual([]);
-    expect(findingsOf('transcoding-pipeline', {}, { ...lan('web'), env: { auth: 'false' } })).toEqual(['no-login']);
-    expect(findingsOf('transcoding-pipeline', {}, { ...lan('web'), env: { auth: 'true' } })).toEqual([]);
+    expect(findingsOf('transcoding-pipeline', {}, { ...lan('web'), env: { auth: 'false' } })).toEqual(['no-login', 'wider-than-loopback']);
+    expect(findingsOf('transcoding-pipeline', {}, { ...lan('web'), env: { auth: 'true' } })).toEqual(['wider-than-loopback']);
     expect(findingsOf('transcoding-pipeline', { container: json({ devices: [] }) })).toEqual(['no-graphics-device']);
     expect(findingsOf('transcoding-pipeline', { container: json({ devices: ['/dev/dri:/dev/dri'] }) })).toEqual([]);
     const room = (used: number) =>

@@ -249,7 +249,7 @@ describe('checks', () => {
     }
   });
 
-  it('download automation: no login beyond this machine is an error, two filesystems are a warning (R27, R42)', () => {
+  it('download automation: beyond this machine is an error, without a login another one, two filesystems are a warning (R9, R27, R42)', () => {
     const books = (way: string) => ({
       settings: answered(200, `<Config>\n  <AuthenticationMethod>${way}</AuthenticationMethod>\n</Config>`),
     });
@@ -263,8 +263,8 @@ describe('checks', () => {
       ['book-automation', books('None'), books('Forms')],
       ['subtitle-automation', subtitles('null'), subtitles('form')],
     ] as const) {
-      expect(findingsOf(id, none, lan('web')), id).toEqual(['no-login']);
-      expect(findingsOf(id, form, lan('web')), id).toEqual([]);
+      expect(findingsOf(id, none, lan('web')), id).toEqual(['no-login', 'wider-than-loopback']);
+      expect(findingsOf(id, form, lan('web')), id).toEqual(['wider-than-loopback']);
       expect(findingsOf(id, none), id).toEqual([]);
     }
     expect(findingsOf('book-automation', { devices: exited(0, '66\n67\n') })).toEqual(['two-filesystems']);
@@ -277,8 +277,8 @@ describe('checks', () => {
   it('torrent client: its login, its port and its disk (R27, R42, R47)', () => {
     const id = 'torrent-client';
     expect(findingsOf(id, { version: answered(401, 'Unauthorized') })).toEqual(['port-differs']);
-    expect(findingsOf(id, { version: answered(200, 'v5.1.2') }, lan('web'))).toEqual(['no-login']);
-    expect(findingsOf(id, { version: answered(403, 'Forbidden') }, lan('web'))).toEqual([]);
+    expect(findingsOf(id, { version: answered(200, 'v5.1.2') }, lan('web'))).toEqual(['no-login', 'wider-than-loopback']);
+    expect(findingsOf(id, { version: answered(403, 'Forbidden') }, lan('web'))).toEqual(['wider-than-loopback']);
     expect(findingsOf(id, { version: answered(200, 'v5.1.2') }, lan('peer'))).toEqual([]);
     const conf = (line: string) => ({ settings: answered(200, `[Preferences]\nWebUI\\Address=*\n${line}\n`) });
     expect(findingsOf(id, conf(''))).toEqual(['password-of-the-day']);

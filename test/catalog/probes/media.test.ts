@@ -53,14 +53,14 @@ table('indexer-manager', automationAnswers);
 versions([['media-server', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, '10.11.2']]);
 
 describe('checks', () => {
-  it('download automation: no login beyond this machine is an error, two filesystems are a warning (R27, R42)', () => {
+  it('download automation: beyond this machine is an error, without a login another one, two filesystems are a warning (R9, R27, R42)', () => {
     const settings = (way: string) => ({
       settings: answered(200, `<Config>\n  <AuthenticationMethod>${way}</AuthenticationMethod>\n</Config>`),
     });
     const wide = { ports: [{ name: 'web', exposure: 'lan' as const, published: true }] };
     for (const id of automation) {
-      expect(findingsOf(id, settings('None'), wide), id).toEqual(['no-login']);
-      expect(findingsOf(id, settings('Forms'), wide), id).toEqual([]);
+      expect(findingsOf(id, settings('None'), wide), id).toEqual(['no-login', 'wider-than-loopback']);
+      expect(findingsOf(id, settings('Forms'), wide), id).toEqual(['wider-than-loopback']);
       expect(findingsOf(id, settings('None')), id).toEqual([]);
     }
     expect(findingsOf('movie-automation', { devices: exited(0, '2049\n2049\n') })).toEqual([]);
