@@ -30,6 +30,12 @@ test.each([
     'error parsing YAML in config file at /etc/cloudflared/config.yml: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into string',
     { line: 1, message: 'cannot unmarshal !!seq into string' },
   ],
+  // Nebula before 1.11, and from there on.
+  ...['level=error', 'level=ERROR'].map((level): [string, string, object] => [
+    'overlay-mesh',
+    `time="2026-11-22T20:00:00Z" ${level} msg="Failed to load PKI from config" error="open /etc/nebula/host.key: no such file or directory"`,
+    { message: '"Failed to load PKI from config" error="open /etc/nebula/host.key: no such file or directory"' },
+  ]),
   [
     'secrets-manager-path',
     '  [ failure ] Parse Configuration: Could not parse configuration: error loading configuration from server.hcl: At 4:1: Unknown token: 4:1 RBRACE }.',
