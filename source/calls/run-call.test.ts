@@ -194,6 +194,16 @@ describe('an http call', () => {
     await ask(to, behind);
     const container = containerDetail({ ...to.containers.get('app'), env: [['PORTAL_URL', 'https://auth.example.org:8443/']] });
     await ask({ ...to, containers: new Map([['app', container]]) }, behind);
+    for (const name of ['id.home.lan', 'id.home.lan:8443', 'http://id.home.lan', 'no name']) {
+      const named = containerDetail({ ...to.containers.get('app'), env: [['PORTAL_URL', name]] });
+      await ask({ ...to, containers: new Map([['app', named]]) }, behind);
+    }
+    expect(seen.slice(2).map((headers) => [headers['x-forwarded-proto'], headers['x-forwarded-host']])).toEqual([
+      ['https', 'id.home.lan'],
+      ['https', 'id.home.lan:8443'],
+      ['http', 'id.home.lan'],
+      [undefined, undefined],
+    ]);
     expect(Object.keys(seen[0] ?? {}).filter((name) => name.startsWith('x-'))).toEqual([]);
     expect(seen[1]).toMatchObject({
       'x-forwarded-proto': 'https',

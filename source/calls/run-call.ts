@@ -99,8 +99,10 @@ function asBehind(request: HttpRequest, { entry, containers }: CallTarget, varia
   const main = entry.services.find((service) => service.main)?.name;
   const env = new Map(containers.get(main ?? '')?.env);
   const address = variable === undefined ? '' : (env.get(variable) ?? '');
-  if (!URL.canParse(address)) return request;
-  const { protocol, host } = new URL(address);
+  // Some take a bare name, and hear from the proxy that it is an https one.
+  const url = address === '' || /^https?:\/\//i.test(address) ? address : `https://${address}`;
+  if (!URL.canParse(url)) return request;
+  const { protocol, host } = new URL(url);
   const forwarded = { proto: protocol.replace(':', ''), host, method: request.method, uri: request.path };
   const headers = Object.fromEntries(Object.entries(forwarded).map(([name, value]) => [`x-forwarded-${name}`, value]));
   return { ...request, headers: { ...request.headers, ...headers } };

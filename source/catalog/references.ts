@@ -230,7 +230,7 @@ function* checkCalls(draft: Draft): Generator<RuleFinding> {
       if (service !== undefined && !services.includes(service)) yield unknown([...path, kind, 'service'], 'service', service, services);
     }
     yield* checkInputs(path, call);
-    const variables = component.fields.flatMap(({ env }) => (env === undefined ? [] : [env]));
+    const variables = component.fields.flatMap((field) => variableOf(field) ?? []);
     if (call.http?.behind !== undefined && !variables.includes(call.http.behind))
       yield unknown([...path, 'http', 'behind'], 'variable', call.http.behind, variables);
     if (call.http) {

@@ -171,8 +171,8 @@ const http = z.strictObject({
   always: z.record(z.string(), z.string()).optional(),
   headers: z.record(z.string(), z.string()).default({}),
   /**
-   * Variable of the main service that holds the component's public address: the request says what the reverse proxy in front would say (X-Forwarded-Proto, -Host,
-   * -Method and -Uri), for what answers nobody who comes by another name.
+   * Variable of the main service that holds the component's public address, or its name alone where that is reached by https: the request says what the reverse
+   * proxy in front would say (X-Forwarded-Proto, -Host, -Method and -Uri), for what answers nobody who comes by another name, or answers what it was called by.
    */
   behind: z
     .string()
