@@ -1,6 +1,7 @@
 import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, servicesOf, variableOf } from './draft.ts';
 import { checkValue } from './field-types.ts';
 import { generate } from './generators.ts';
+import { isReserved } from './variable-names.ts';
 
 /** Of settings and secrets. */
 export const fieldRules: readonly LintRule[] = [
@@ -24,6 +25,12 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
       );
     if (!field.secret) continue;
     const name = variableOf(field);
+    if (name !== undefined && isReserved(name))
+      yield inComponent(
+        ['fields', index, field.env === undefined ? 'name' : 'env'],
+        `The secret ${name} could not be handed to the compose program: the shell or that program uses this name otherwise.`,
+        'Give the variable another name: env, and the same in compose.yaml.',
+      );
     for (const { operator, word, path } of (name === undefined ? undefined : compose?.variables.get(name)) ?? []) {
       if (operator === '-' && word !== '')
         yield inCompose(

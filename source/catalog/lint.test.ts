@@ -53,6 +53,14 @@ describe('the lint', () => {
   const breaches: [title: string, breach: Breach, expected: string][] = [
     ['a page with a login of which nothing is said (R9)', { component: [login], wide: [] }, 'R9 auth'],
     [
+      'a secret by a name that the compose program uses itself (R2)',
+      {
+        component: [['name: APP_SECRET,', 'name: DOCKER_SECRET,']],
+        compose: [['APP_SECRET: "${APP_SECRET:?', 'DOCKER_SECRET: "${DOCKER_SECRET:?']],
+      },
+      'R2 fields[0].name',
+    ],
+    [
       'a page with a login that needs no HTTPS, without a reason (R9)',
       { component: [login, ['volumes:\n', 'sensitive: false\nvolumes:\n']], wide: [] },
       'R9 sensitive',

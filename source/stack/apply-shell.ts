@@ -1,3 +1,4 @@
+import { isReserved } from '../catalog/variable-names.ts';
 import { Fault } from '../faults/fault.ts';
 
 /** One word for any POSIX shell, whatever is in it. */
@@ -17,15 +18,9 @@ export function shellCommand(argv: readonly string[]): string {
   return argv.map(shellWord).join(' ');
 }
 
-/** Without these a compose program does not find its engine, its home or itself: a stack cannot set them. */
-const reserved =
-  /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|IFS|_|UID|EUID|GID|PPID|ENV|OPT(?:ARG|IND)|TMPDIR|BASH.*|SHELLOPTS|LD_.*|XDG_.*|DOCKER_.*|CONTAINERS?_.*|PODMAN_.*|qd_.*)$/;
-
-export const isReserved = (name: string): boolean => reserved.test(name);
-
 /** A name that a variable of a compose file can have here. */
 export function variableName(name: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || reserved.test(name)) {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || isReserved(name)) {
     throw new Fault({
       code: 'refused.variable',
       message: `${JSON.stringify(name)} cannot be the name of a secret's variable: the shell or the compose program uses it otherwise.`,

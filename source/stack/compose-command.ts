@@ -1,10 +1,11 @@
 import { interpolate } from '../catalog/interpolation.ts';
+import { isReserved } from '../catalog/variable-names.ts';
 import type { ComposeTool } from '../engine/compose-tool.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host, PipedProgram } from '../hosts/host.ts';
 import { composeFilesScript } from './apply-script-parts.ts';
-import { isReserved, plainName, shellCommand, shellWord } from './apply-shell.ts';
+import { plainName, shellCommand, shellWord } from './apply-shell.ts';
 import { secretFilesOf } from './compose-editor.ts';
 
 export interface ComposeCommand {

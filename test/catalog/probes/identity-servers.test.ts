@@ -107,6 +107,7 @@ const status = json({ date: '2026-11-22T15:00:00.000Z', message: 'Ok', emailConf
 const config = (initialized: boolean, allowSignUp: boolean) => json({ config: { initialized, allowSignUp } });
 
 table('secrets-manager-env', [
+  ['migrating', { answer: answered(503, '{"message":"Server is starting up, migrations in progress"}'), age: 9000 }, 'starting', 'busy'],
   ['set up and closed', { answer: status, calls: { configuration: config(true, false) } }, 'healthy', 'good', /no mail server/],
   ['no account yet', { answer: status, calls: { configuration: config(false, true) } }, 'needs set-up', 'warn'],
   ['everybody may come', { answer: status, calls: { configuration: config(true, true) } }, 'signups open', 'warn'],
