@@ -327,6 +327,8 @@ describe('checks', () => {
     expect(findingsOf('vulnerability-scanner', calls, { age: 1799 })).toEqual([]);
     expect(findingsOf('vulnerability-scanner', calls, { age: 1800 })).toEqual(['loading-too-long']);
     expect(findingsOf('vulnerability-scanner', { tests: exited(0, '94211 8\n') })).toEqual([]);
+    expect(findingsOf('vulnerability-scanner', { firstpassword: exited(0, '') })).toEqual(['default-password']);
+    expect(findingsOf('vulnerability-scanner', { firstpassword: exited(1, '') })).toEqual([]);
   });
 
   it('bans that nobody enforces are a warning', () => {
