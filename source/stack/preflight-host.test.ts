@@ -33,6 +33,9 @@ describe('room on the host', () => {
     one.programs['sh -c'] = df([30_000_000, '/'], [30_000_000, '/data']);
     expect(await one.told()).toEqual(['blocking disk:/data', 'warning memory']);
     expect(one.ran.find((line) => line.startsWith('sh -c'))).toMatch(/ df \/srv\/stack \/data\/docker$/);
+    // Its data are a part of what is not free any more.
+    one.deployments = [{ component: 'small', folder: '/srv/stack/small', compose: '', envText: '', env: {}, files: {}, record: undefined }];
+    expect(await one.told()).toEqual(['warning memory']);
   });
 });
 

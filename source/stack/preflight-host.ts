@@ -43,7 +43,8 @@ async function checkDisk(context: PreflightContext): Promise<Finding[]> {
   const root = facts.rootFolder ?? usualRoot(facts, home);
   const spaces = await context.freeSpace([plan.stackFolder, root]);
   const pulls = plan.services.some(({ present }) => present !== true);
-  const wanted = sizeOf(entry.needs?.disk) ?? 0;
+  // What stands has taken its room already.
+  const wanted = context.deployment ? 0 : (sizeOf(entry.needs?.disk) ?? 0);
   const seen = new Set<string>();
   return spaces.flatMap(({ path, freeBytes, mount }): Finding[] => {
     if (seen.has(mount)) return [];
