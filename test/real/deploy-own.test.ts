@@ -1,112 +1,137 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ask } from './ask.ts';
 import { type DeployStage, setStage } from './deploy-stage.ts';
 import { etcdPrograms, missingEtcd } from './etcd-programs.ts';
 import { statusUntil } from './operator.ts';
 import { describeReal } from './real-engines.ts';
+import { runOrThrow } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 import { makeStandIn } from './stand-ins.ts';
 
-const id = 'key-store';
-const image = 'quay.io/coreos/etcd';
-const tag = 'v3.4.23';
+/** As somebody writes them after docs/catalog.md: calls, probes with words of their own, volumes that are backed up. */
+const ownCatalog = fileURLToPath(new URL('own-catalog', import.meta.url));
 
-/** As somebody writes it after docs/catalog.md: a call, a probe with words of its own, a volume that is backed up. */
-const files = {
-  [`${id}/component.yaml`]: `
-id: ${id}
-group: networking
-kind: Key-value store of a cluster
-deploy: compose
-product: {name: etcd, confidence: sure}
-services:
-  etcd: {main: true, role: server, tagReason: the release that was chosen here}
-ports:
-  client: {role: gRPC and JSON API, exposure: loopback}
-fields:
-  - {name: QUOTA_BYTES, type: integer, goes: environment, default: 104857600, meaning: how large its data may become}
-volumes:
-  /data: {meaning: all that it keeps}
-backup:
-  - {id: data, volume: data, way: stop}
-calls:
-  health:
-    title: Is it healthy?
-    reads: true
-    http: {method: GET, port: client, path: /health}
-probe:
-  call: health
-  says:
-    - {when: 'status == 200 && has(json.health) && json.health == "true"', word: answering, tone: good}
-    - {when: 'status == 503', word: no leader or no room, tone: bad}
-`,
-  [`${id}/compose.yaml`]: `services:
-  etcd:
-    image: ${image}:${tag}
-    restart: unless-stopped
-    command:
-      - /usr/local/bin/etcd
-      - --data-dir=/data
-      - --listen-client-urls=http://0.0.0.0:2379
-      - --advertise-client-urls=http://127.0.0.1:2379
-    environment:
-      ETCD_QUOTA_BACKEND_BYTES: "\${QUOTA_BYTES:-104857600}"
-    ports:
-      - "\${CLIENT_BIND:-127.0.0.1}:\${CLIENT_PORT:-2379}:2379/tcp"
-    volumes:
-      - data:/data
-volumes:
-  data: {}
-`,
-};
+const event = (summary: string) =>
+  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:quarterdeck', 'BEGIN:VEVENT', 'UID:1', 'DTSTAMP:20260101T000000Z']
+    .concat(['DTSTART:20260101T080000Z', `SUMMARY:${summary}`, 'END:VEVENT', 'END:VCALENDAR', ''])
+    .join('\r\n');
 
 const missing = missingEtcd();
 
-describe.skipIf(missing)(`an entry of one's own${missing ? ` (${missing})` : ''}`, () => {
-  describeReal('docker', 'with a real etcd', (engine) => {
-    let stage: DeployStage;
-    let folder: string;
-    beforeAll(async () => {
-      stage = await setStage(engine);
-      folder = await mkdtemp(join(tmpdir(), 'qd-own-'));
-      await makeStandIn(engine, { name: image, tag, from: 'busybox:latest', files: await etcdPrograms(), changes: [] });
-      await stage.catalog(files);
-    });
-    afterAll(async () => {
-      await stage?.leave();
-      await rm(folder, { recursive: true, force: true });
-    });
+describeReal('docker', "entries of one's own, with real programs", (engine) => {
+  let stage: DeployStage;
+  let folder: string;
+  beforeAll(async () => {
+    stage = await setStage(engine);
+    folder = await mkdtemp(join(tmpdir(), 'qd-own-'));
+    const found = await readdir(ownCatalog, { recursive: true, withFileTypes: true });
+    for (const { parentPath, name } of found.filter((entry) => entry.isFile())) {
+      const path = join(parentPath, name);
+      await stage.catalog({ [relative(ownCatalog, path)]: await readFile(path, 'utf8') });
+    }
+  });
+  afterAll(async () => {
+    await stage?.leave();
+    await rm(folder, { recursive: true, force: true });
+  });
 
-    const run = async (...args: string[]) => {
-      const { code, stdout, stderr } = await stage.operator.run(args);
-      expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0);
-      return stdout;
-    };
-    const etcdctl = async (...words: string[]) => (await run('exec', id, '--', 'etcdctl', ...words)).trim();
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await stage.operator.run(args);
+    expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0);
+    return stdout;
+  };
+  const word = (id: string, expected: string) => statusUntil(stage.operator, id, (component) => component.word === expected);
 
-    it('is checked, deployed, asked in its own words, backed up, restored and removed like any other', async () => {
-      expect(await run('catalog', 'show', id)).toContain('Key-value store of a cluster');
-      const port = await findFreePort();
-      await run('deploy', id, '--set', `CLIENT_PORT=${port}`, '--yes');
-      await statusUntil(stage.operator, id, ({ word }) => word === 'answering');
+  it('are checked, and found like the others', async () => {
+    expect(await run('catalog', 'check', ownCatalog)).toContain('3 components can be used, nothing is wrong.');
+    expect(await run('catalog', 'list', 'caldav')).toContain('Calendars and address books');
+    expect(await run('catalog', 'show', 'key-store')).toContain('Key-value store of a cluster');
+  });
+
+  describe.skipIf(missing)(`etcd${missing ? ` (${missing})` : ''}`, () => {
+    it('is deployed, asked in its own words, backed up, restored and removed', { timeout: 300_000 }, async () => {
+      await makeStandIn(engine, {
+        ...{ name: 'quay.io/coreos/etcd', tag: 'v3.4.23', from: 'busybox:latest', changes: [] },
+        files: await etcdPrograms(),
+      });
+      const etcdctl = async (...words: string[]) => (await run('exec', 'key-store', '--', 'etcdctl', ...words)).trim();
+      await run('deploy', 'key-store', '--set', `CLIENT_PORT=${await findFreePort()}`, '--yes');
+      await word('key-store', 'answering');
 
       expect(await etcdctl('put', 'lamp', 'on')).toBe('OK');
       const backups = join(folder, 'backups');
-      await run('backup', id, '--to', backups, '--yes');
+      await run('backup', 'key-store', '--to', backups, '--yes');
       expect(await etcdctl('put', 'lamp', 'off')).toBe('OK');
-      await run('restore', id, '--to', backups, '--yes');
-      await statusUntil(stage.operator, id, ({ word }) => word === 'answering');
+      await run('restore', 'key-store', '--to', backups, '--yes');
+      await word('key-store', 'answering');
       expect(await etcdctl('get', 'lamp', '--print-value-only')).toBe('on');
 
       // Full, it says so itself, and only its own word tells.
-      await run('deploy', id, '--set', 'QUOTA_BYTES=16384', '--yes');
+      await run('deploy', 'key-store', '--set', 'QUOTA_BYTES=16384', '--yes');
       await etcdctl('put', 'large', 'x'.repeat(60_000)).catch(() => '');
-      await statusUntil(stage.operator, id, ({ word }) => word === 'no leader or no room');
+      await word('key-store', 'no leader or no room');
 
-      await run('remove', id, '--data', id, '--yes');
-      expect(await stage.container(id, 'etcd')).toBeUndefined();
-    }, 300_000);
+      await run('remove', 'key-store', '--data', 'key-store', '--yes');
+      expect(await stage.container('key-store', 'etcd')).toBeUndefined();
+    });
+  });
+
+  it("a calendar is saved in the repository of a backup server, without that one's password on any screen", {
+    timeout: 300_000,
+  }, async () => {
+    await runOrThrow([
+      ...['curl', '-sf', '--max-time', '200', '--unix-socket', engine.socket, '-X', 'POST', '-H', 'Content-Type: application/x-tar'],
+      ...['-T', join(inject('composeFolder'), 'catalog.tar'), 'http://engine/images/load'],
+    ]);
+    const [web, api] = [await findFreePort(), await findFreePort()];
+    await run('deploy', 'calendar', '--set', `WEB_PORT=${web}`, '--yes');
+    await run('deploy', 'backup-server', '--set', `API_PORT=${api}`, '--yes');
+    await word('calendar', 'needs a user');
+    await word('backup-server', 'needs a user');
+
+    const secret = 'marked-repository-password';
+    await runOrThrow([
+      'docker',
+      '-H',
+      engine.url,
+      'exec',
+      (await stage.container('backup-server', 'rest-server'))?.Id ?? '',
+      'create_user',
+      'ada',
+      secret,
+    ]);
+    // It reads who may come in anew every half minute, or at its start.
+    await run('restart', 'backup-server', '--yes');
+    await word('backup-server', 'guarded');
+    const hash = (await runOrThrow(['openssl', 'passwd', '-6', 'rust and salt'])).trim();
+    await writeFile(join(stage.stack, 'calendar/files/users'), `ada:${hash}\n`);
+    await word('calendar', 'serving');
+
+    const headers = { Authorization: `Basic ${Buffer.from('ada:rust and salt').toString('base64')}` };
+    const dav = (method: string, path: string, body = '') =>
+      ask(`http://127.0.0.1:${web}`, path, { method, headers: { ...headers, 'Content-Type': 'text/calendar' }, body });
+    expect((await dav('MKCALENDAR', '/ada/home/')).status).toBe(201);
+    expect((await dav('PUT', '/ada/home/1.ics', event('Launch'))).status).toBe(201);
+
+    const password = join(folder, 'restic-password');
+    await writeFile(password, 'of the repository\n', { mode: 0o600 });
+    const to = ['--to', `restic:rest:http://ada:${secret}@127.0.0.1:${api}/ada/`, '--password-file', password];
+    const shown = [await run('backup', 'calendar', ...to, '--yes')];
+    expect((await dav('DELETE', '/ada/home/1.ics')).status).toBe(200);
+    shown.push(await run('restore', 'calendar', ...to, '--yes'));
+    await word('calendar', 'serving');
+    expect((await dav('GET', '/ada/home/1.ics')).body).toContain('SUMMARY:Launch');
+
+    const refused = await stage.operator.run(['backup', 'calendar', ...to.map((part) => part.replace('ada:', 'eve:')), '--yes']);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('401');
+    expect([...shown, refused.stdout, refused.stderr, await stage.operator.ownFiles()].join('\n')).not.toContain(secret);
+
+    await run('remove', 'calendar', '--data', 'calendar', '--yes');
+    await run('remove', 'backup-server', '--data', 'backup-server', '--yes');
   });
 });
