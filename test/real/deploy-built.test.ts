@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { until } from './deploy-stage.ts';
@@ -6,7 +6,7 @@ import { json, layGround, ownAddress, page, type Row, resolved } from './deploye
 import { describeReal } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
 
-// Components whose program Debian does not have: those that `test/real/servers` built are deployed. Traefik it has in seconds, in CI too.
+// Components whose program Debian does not have: those that `test/real/servers` built are deployed. Traefik and Calibre-Web it has in seconds, in CI too.
 
 describeReal('docker', 'the catalog with programs built for it', (engine) => {
   const ground = layGround(engine);
@@ -321,6 +321,51 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         await greets();
       },
     },
+
+    {
+      group: 'media',
+      id: 'book-library',
+      ports: ['WEB_PORT'],
+      before: async () => {
+        await mkdir(join(ground.folder, 'books'));
+        await chown(join(ground.folder, 'books'), 1000, 1000);
+      },
+      answers: () => ({ BOOKS_FOLDER: join(ground.folder, 'books') }),
+      server: {
+        name: 'calibre-web',
+        quick: true,
+        image: async (wheel) => ({
+          name: 'lscr.io/linuxserver/calibre-web',
+          tag: 'latest',
+          from: 'lscr.io/linuxserver/calibre-web:latest',
+          files: { 'app/calibreweb.whl': await readFile(wheel) },
+          changes: [],
+        }),
+      },
+      word: 'needs its library',
+      proof: async ({ port, inside, word }) => {
+        // An empty library, as the program itself sees one: Calibre is not here.
+        await inside('calibre-web', 'python3', '-c', emptyLibrary);
+        const browser = (path: string, ...more: string[]) => {
+          const cookies = join(ground.folder, 'cookies');
+          return runOrThrow(['curl', '-sS', '-L', '-b', cookies, '-c', cookies, ...more, `http://127.0.0.1:${port('WEB_PORT')}${path}`]);
+        };
+        const sent = async (path: string, fields: readonly string[], from = path) => {
+          const token = /name="csrf_token" value="([^"]+)"/.exec(await browser(from))?.[1];
+          return await browser(path, '-F', `csrf_token=${token}`, ...fields.flatMap((field) => ['-F', field]));
+        };
+        await sent('/login', ['username=admin', 'password=admin123', 'next=/']);
+        await sent('/admin/dbconfig', ['config_calibre_dir=/books']);
+        await word('ready');
+        await sent('/admin/ajaxconfig', ['config_uploading=on'], '/admin/dbconfig');
+        const book = join(ground.folder, 'Rust and salt.txt');
+        await writeFile(book, 'A hull.\n');
+        await sent('/upload', [`btn-upload=@${book}`], '/admin/dbconfig');
+        expect(await browser('/opds/new', '--user', 'admin:admin123')).toContain('<title>Rust and salt</title>');
+        await inside('calibre-web', 'mv', '/books/metadata.db', '/books/elsewhere.db');
+        await word('library away');
+      },
+    },
   ];
 
   ground.prove(rows);
@@ -350,4 +395,18 @@ const traefikStart = `#!/bin/sh
 set -e
 if [ "\${1#-}" != "$1" ]; then set -- traefik "$@"; fi
 exec "$@"
+`;
+
+/** Makes the tables of a library that has no books yet. */
+const emptyLibrary = `
+import os, sys
+sys.path.insert(0, '/app/calibre-web')
+from sqlalchemy import create_engine, text
+from cps.db import Base, Library_Id
+options = {'isolation_level': 'AUTOCOMMIT', 'schema_translate_map': {None: 'calibre'}}
+with create_engine('sqlite://').connect().execution_options(**options) as connection:
+    connection.execute(text("attach database '/books/metadata.db' as calibre"))
+    Base.metadata.create_all(connection)
+    connection.execute(Library_Id.__table__.insert(), {'uuid': '6c5a1d3e-0b1f-4f6e-9a55-2f0c1b7f3e21'})
+os.chown('/books/metadata.db', 1000, 1000)
 `;

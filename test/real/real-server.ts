@@ -19,7 +19,8 @@ export type ServerName =
   | 'newt'
   | 'n8n'
   | 'cloudflared'
-  | 'traefik';
+  | 'traefik'
+  | 'calibre-web';
 
 const variables: Record<ServerName, string> = {
   'kube-apiserver': 'QUARTERDECK_TEST_KUBE_APISERVER',
@@ -35,6 +36,7 @@ const variables: Record<ServerName, string> = {
   n8n: 'QUARTERDECK_TEST_N8N',
   cloudflared: 'QUARTERDECK_TEST_CLOUDFLARED',
   traefik: 'QUARTERDECK_TEST_TRAEFIK',
+  'calibre-web': 'QUARTERDECK_TEST_CALIBRE_WEB',
 };
 
 /** In no package registry as something to build. */
