@@ -50,9 +50,9 @@ export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: Che
   };
   let parsed: unknown;
   try {
-    parsed = JSON.parse(stdout);
+    parsed = JSON.parse(exitCode === 0 && stdout.trim() === '' ? '[]' : stdout);
   } catch {
-    return exitCode === 0 && stdout.trim() === '' ? { state: 'ok', summary: `${checker} found nothing` } : unreadable;
+    return unreadable;
   }
   const found: { text: string; gone: boolean }[] =
     checker === 'pluto'

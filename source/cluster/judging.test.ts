@@ -147,6 +147,8 @@ describe('checkers', () => {
     const kubent = (stdout: string, minor: number) => judgeChecker('kubent', { exitCode: 0, stdout, stderr: 'INF loading' }, minor);
     expect(kubent('[]', 32)).toMatchObject({ state: 'ok' });
     expect(kubent('[]', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/knows releases up to 1\.32/) });
+    expect(kubent('', 32)).toMatchObject({ state: 'ok' });
+    expect(kubent('', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/knows releases up to 1\.32/) });
     expect(
       kubent(
         JSON.stringify([
