@@ -60,7 +60,7 @@ export async function runFlowVerb(
   const leftOut = inputs.length > 0 && !flow.offline && !subject ? leftOutOf(snapshot) : [];
   const several = inputs.length > 1;
   const sink = options.json ? new JsonSink() : new TextSink(output);
-  const operator = operatorOf(context, sink, answers);
+  const operator = operatorOf(context, flow, sink, answers);
   const outcomes: FlowOutcome[] = [];
   for (const input of inputs) {
     const outcome = await deck.run(flow, input, operator, signal, resume);
@@ -182,16 +182,18 @@ async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boole
   return readAnswers(options.answers, () => readAll(stdin, signal, '--answers -'), signal);
 }
 
-function operatorOf(context: VerbContext, sink: JsonSink | TextSink, written: Answers | undefined): Operator {
-  const operator = whoIsThere(context, sink);
+function operatorOf(context: VerbContext, flow: Flow, sink: JsonSink | TextSink, written: Answers | undefined): Operator {
+  const operator = whoIsThere(context, flow, sink);
   return written ? withAnswers(operator, written) : operator;
 }
 
-function whoIsThere({ output, options, stdin, stdout }: VerbContext, sink: JsonSink | TextSink): Operator {
+function whoIsThere({ output, options, stdin, stdout }: VerbContext, { flags }: Flow, sink: JsonSink | TextSink): Operator {
   const stderr = process.stderr;
   const attended = stdin.isTTY === true && stderr.isTTY === true;
   const answers = { sink, yes: options.yes, ...(options.confirm !== undefined && { typed: options.confirm }) };
-  return attended ? new TerminalOperator({ stdin, stdout, stderr, output, ...answers }) : new UnattendedOperator(answers);
+  return attended
+    ? new TerminalOperator({ stdin, stdout, stderr, output, ...answers })
+    : new UnattendedOperator({ ...answers, ...(flags && { flags }) });
 }
 
 async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal, option: string): Promise<Uint8Array> {

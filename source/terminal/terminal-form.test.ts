@@ -260,6 +260,17 @@ describe('with nobody there', () => {
     expect(fault.message).toContain('Domain (DOMAIN): This is needed.');
   });
 
+  test('a question says which option would answer it', async () => {
+    const operator = new UnattendedOperator({
+      ...{ sink: new TextSink(outputWith()), yes: false },
+      flags: { image: { meaning: 'the image that it runs from', value: 'NAME' } },
+    });
+    const fault = await refusal(operator.ask({ id: 'image', kind: 'text', label: 'Which image does it run from?' }));
+    expect(fault.remedy).toBe('Run it in a terminal, or say it on the command line: --image NAME.');
+    const other = await refusal(operator.ask({ id: 'port', kind: 'text', label: 'Which port?' }));
+    expect(other.remedy).toBe('Run it in a terminal, or say it on the command line.');
+  });
+
   test('without --yes a review is refused, and says in one line what would happen', async () => {
     const fault = await refusal(unattended().review(review));
     expect(fault).toMatchObject({

@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import type { Flow } from '../flows/flow.ts';
 import { formProblems, initialValues } from '../session/form-checks.ts';
 import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -10,6 +11,8 @@ export interface UnattendedOperatorOptions {
   sink: ShownSink;
   yes: boolean;
   typed?: string;
+  /** Of the verb: one that is called as a question is says the answer. */
+  flags?: Flow['flags'];
 }
 
 /** Nobody is there: what the command line does not say is refused, never guessed. */
@@ -22,13 +25,17 @@ export class UnattendedOperator implements Operator {
   }
 
   async ask(question: Question): Promise<string> {
+    const id = cleanLine(question.id);
+    const flag = this.#options.flags?.[question.id];
+    const option = flag ? `: --${id}${flag.value === undefined ? '' : ` ${flag.value}`}` : '';
+    const choices = 'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : '';
     throw new Fault({
       code: 'usage.unanswered',
       message: `Nobody is there to answer: ${cleanLine(question.label)}`,
       remedy:
         question.kind === 'secret'
-          ? `Run it in a terminal, or pipe it in: --answers - takes {"${cleanLine(question.id)}": "..."}. Secrets are not taken from the command line.`
-          : `Run it in a terminal, or say it on the command line${'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : ''}.`,
+          ? `Run it in a terminal, or pipe it in: --answers - takes {"${id}": "..."}. Secrets are not taken from the command line.`
+          : `Run it in a terminal, or say it on the command line${option}${choices}.`,
     });
   }
 
