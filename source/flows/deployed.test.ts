@@ -162,4 +162,17 @@ describe('remove', () => {
     expect(outcome.message).toMatch(/^secrets-manager-path is deployed/);
     expect(Object.keys(await stage.containers('secrets-manager-path')).sort()).toEqual(['openbao', 'storage']);
   });
+
+  test('of what is behind the VPN gateway says what stays there, and not that the gateway uses it (R15)', async () => {
+    await stage.run('deploy', 'vpn-client-gateway', set('VPN_SERVICE_PROVIDER=mullvad'));
+    await vi.waitUntil(() => ['running', 'healthy'].includes(stage.component('vpn-client-gateway')?.state ?? ''), { timeout: 30_000 });
+    await stage.run('route', 'file-sync');
+    const operator = new OperatorDouble();
+    operator.answers = { data: [''] };
+    operator.confirms = false;
+    await expect(stage.run('remove', 'file-sync', {}, { operator })).rejects.toThrow();
+    const said = JSON.stringify(operator.confirmations);
+    expect(said).toContain('vpn-client-gateway keeps its ports and names: quarterdeck route file-sync --direct takes them away first.');
+    expect(said).not.toContain('uses it');
+  });
 });

@@ -1,7 +1,8 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { ContainerFacts } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
-import type { Plan } from '../stack/model.ts';
+import type { Deployment, Plan } from '../stack/model.ts';
 import { planRemove } from '../stack/plan.ts';
 import { proxyChanges } from '../stack/proxy-changes.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
@@ -53,11 +54,15 @@ export async function removeDeployed(session: Session, input: FlowInput, world: 
     catalog: world.catalog,
   });
   const plan: Plan = { ...own, files: [...own.files, ...proxy.files], after: proxy.after };
-  const users = others.filter(({ compose }) => compose.includes(`quarterdeck-${entry.id}`)).map(({ component }) => component);
+  const fronts = deployment ? frontsOf(deployment, others, facts.look.containers) : [];
+  const users = others
+    .filter(({ component, compose }) => compose.includes(`quarterdeck-${entry.id}`) && !fronts.includes(component))
+    .map(({ component }) => component);
   const run = await applyRemoval(session, world, facts, plan, [
     `${entry.id}: its containers (${containers.map(({ name }) => cleanLine(name)).join(', ') || 'none'}), and what was written in them outside of volumes.`,
     ...plan.files.filter(({ after }) => after === undefined).map(({ path }) => `The file ${path}.`),
     ...plan.notes,
+    ...fronts.map((front) => `${front} keeps its ports and names: quarterdeck route ${entry.id} --direct takes them away first.`),
     ...(users.length > 0 ? [`${users.join(', ')} uses it, and will not reach it any more.`] : []),
     'Its secrets stay in the vault: what is kept of its data can be opened with them only.',
   ]);
@@ -70,6 +75,13 @@ export async function removeDeployed(session: Session, input: FlowInput, world: 
     message: `${entry.id} is removed.${data}`,
     data: { component: entry.id, host: place, run, volumes: { deleted: volumes, kept: volumes.length === 0 ? named : [] } },
   };
+}
+
+/** The gateways that its services are behind. */
+function frontsOf(deployment: Deployment, others: readonly Deployment[], containers: readonly ContainerFacts[]): string[] {
+  return others
+    .filter((other) => joinedTo(other, Object.keys(readServices(other.compose)), [deployment], containers).length > 0)
+    .map(({ component }) => component);
 }
 
 /** Data are deleted only where the component's name was typed for it. */
