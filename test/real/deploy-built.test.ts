@@ -63,9 +63,22 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }),
       },
       word: 'healthy',
-      proof: async ({ port, inside }) => {
+      proof: async ({ port, run, inside }) => {
         expect((await page(port('API_PORT'), '/bucket')).body).toContain('<Code>AccessDenied</Code>');
         expect(await inside('minio', 'ls', '-A', '/data')).toContain('.minio.sys');
+
+        // With the keys that it was deployed with, which nobody types.
+        await inside('minio', 'mkdir', '/data/papers');
+        const [file, back] = [join(ground.folder, 'minutes.txt'), join(ground.folder, 'minutes-again.txt')];
+        await writeFile(file, 'The hull is done.\n');
+        await run('objects', 'put', 'object-storage', file, 'papers/', '--yes');
+        expect(await run('objects', 'list', 'object-storage', 'papers')).toContain('minutes.txt');
+        await run('objects', 'get', 'object-storage', 'papers/minutes.txt', back);
+        expect(await readFile(back, 'utf8')).toBe('The hull is done.\n');
+        const link = (await run('objects', 'link', 'object-storage', 'papers/minutes.txt', '--for', '5m', '--plain')).trim();
+        expect(await runOrThrow(['curl', '-sS', link])).toBe('The hull is done.\n');
+        await run('objects', 'remove', 'object-storage', 'papers/minutes.txt', '--yes');
+        expect(await runOrThrow(['curl', '-sS', link])).toContain('<Code>NoSuchKey</Code>');
       },
     },
 
