@@ -198,6 +198,7 @@ const left: Record<string, RegExp> = {
     /^calls\.\w+\.(?:limit|keep|reads|endpoint|exec\.stdin|inputs\.\w+\.file|http\.(?:port|always|headers|behind|basic|json|form|multipart|text|expect)\b.*)/,
   'names by which procedures find each other': /^operations\[\]\.call$|^beforeStart\[\]\.flow\.(?:id|options\.\w+)$/,
   'a sentence for each where it is not deployed from here': /^deploy$/,
+  'what a script of several lines says; one of a line is shown': /^fields\[\]\.(?:rotate|proves)\.argv\[\]$/,
   'the type of most': /^fields\[\]\.secret$/,
 };
 /** Found in compose.yaml, which says it better. */
@@ -215,4 +216,5 @@ it('catalog show tells every fact of a component, or --json does', () => {
     if (text(changed as Component) === usualText && !Object.values(left).some((pattern) => pattern.test(path))) silent.text.push(path);
   }
   expect(silent).toEqual({ text: [], json: [] });
+  for (const program of ['rekey', 'trykey', 'a script']) expect(usualText).toContain(`by ${program} in app`);
 });

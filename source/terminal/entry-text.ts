@@ -381,7 +381,7 @@ function fieldText(field: Field): Omit<Row, 'name'> {
   ];
   const taken = [
     field.enum && `one of ${field.enum.join(', ')}`,
-    field.length && `${field.length} characters`,
+    field.length && !rule?.includes(`${field.length} characters`) && `${field.length} characters`,
     field.pattern && `like ${field.pattern}`,
     field.validFor && `worth something for ${field.validFor}`,
   ];
@@ -395,13 +395,18 @@ function fieldText(field: Field): Omit<Row, 'name'> {
       field.setupOnly && `for setting up only: ${field.setupOnly.join(', ')}`,
       field.sameAs && `the same as ${field.sameAs.join(', ')}`,
       [goesTexts[goes] ?? goes, env && env !== field.name && `variable ${env}`, reach && reachTexts[reach]].filter(Boolean).join(', '),
-      rotate && ('never' in rotate ? `cannot be changed: ${rotate.never}` : `changed by: ${rotate.argv.join(' ')} in ${rotate.service}`),
+      rotate && ('never' in rotate ? `cannot be changed: ${rotate.never}` : `changed by ${programText(rotate)}`),
       proves &&
         ('call' in proves
           ? `proved by the call ${[proves.call, proves.input, ...Object.entries(proves.with).map((pair) => pair.join('='))].join(' ')}`
-          : `proved by: ${proves.argv.join(' ')} in ${proves.service}`),
+          : `proved by ${programText(proves)}`),
     ],
   };
+}
+
+/** A script of several lines is for who reads the entry itself. */
+function programText({ argv, service }: { argv: readonly string[]; service: string }): string {
+  return `${argv.some((word) => word.includes('\n')) ? 'a script' : argv.join(' ')} in ${service}`;
 }
 
 /** Most go to its environment. */
