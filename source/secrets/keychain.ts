@@ -59,6 +59,21 @@ export function keychainAbsence(env: Environment): string | undefined {
   return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';
 }
 
+/** Of an item, not of a collection: the search that libsecret answers with had found it, and another program removed it before it was read. */
+const removedMeanwhile = /(?:No such interface|does not exist at path).*\/collection\/[^/\s]+\/\w/i;
+const tries = 8;
+
+/** A second console makes and removes items of its own, to see whether the keychain is unlocked: what fails over one of those is asked again. */
+async function overOthers<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (attempt === tries || !removedMeanwhile.test(messageOf(error))) throw error;
+    }
+  }
+}
+
 /** Asks the operating system's keychain one thing. Throws `failed.keychain`, after three seconds at most. */
 export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
   const absence = keychainAbsence(env);
@@ -77,7 +92,7 @@ export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => 
     tooLong.catch(() => {});
     // A namespace import type-checks but lacks the functions at run time.
     const { default: keytar } = (await import('keytar')) as unknown as { default: Keytar };
-    asking = use(keytar);
+    asking = overOthers(() => use(keytar));
     return await Promise.race([asking, tooLong]);
   } catch (error) {
     const fault = keychainFault(messageOf(error), error);
@@ -108,6 +123,8 @@ const probeAccount = 'is it unlocked';
  */
 export async function checkUnlocked(env: Environment, service: string): Promise<void> {
   if (process.platform !== 'linux') return;
-  await askKeychain(env, (keytar) => keytar.setPassword(service, probeAccount, 'unlocked'));
-  await askKeychain(env, (keytar) => keytar.deletePassword(service, probeAccount));
+  // Under a name of its own: keytar's `findCredentials` of another console would end that process over an item that goes while it looks.
+  const probe = `${service}, ${probeAccount}`;
+  await askKeychain(env, (keytar) => keytar.setPassword(probe, probeAccount, 'unlocked'));
+  await askKeychain(env, (keytar) => keytar.deletePassword(probe, probeAccount));
 }

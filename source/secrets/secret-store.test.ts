@@ -100,3 +100,27 @@ test('a locked keyring, which answers as if it were empty, is a fault and not an
     vi.doUnmock('keytar');
   }
 });
+
+test.each([
+  'No such interface “org.freedesktop.Secret.Item” on object at path /org/freedesktop/secrets/collection/login/1',
+  'Object does not exist at path “/org/freedesktop/secrets/collection/login/1”',
+])('what another console removed while it was looked for does not count: %s', async (said) => {
+  vi.resetModules();
+  let removals = 2;
+  vi.doMock('keytar', () => ({
+    default: {
+      getPassword: async () => {
+        if (removals-- > 0) throw new Error(said);
+        return 'kept';
+      },
+    },
+  }));
+  try {
+    const { keychainStore: fresh } = await import('./secret-store.ts');
+    expect(await fresh({ DISPLAY: ':0' }).get('audit-key')).toBe('kept');
+    removals = Number.POSITIVE_INFINITY;
+    await expect(fresh({ DISPLAY: ':0' }).get('audit-key')).rejects.toMatchObject({ code: 'failed.keychain' });
+  } finally {
+    vi.doUnmock('keytar');
+  }
+});

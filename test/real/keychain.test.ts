@@ -48,7 +48,8 @@ describe.skipIf(missing)(`a real keychain${missing ? ` (${missing})` : ''}`, () 
       const key = join(session.folder, 'key');
       await runProgram(['sh', '-c', 'umask 077; head -c 32 /dev/urandom | base64 > "$0"', key]);
       const env = { QUARTERDECK_SECRETS: kind, QUARTERDECK_SECRETS_KEY_FILE: key };
-      await Promise.all([session.use(['write-many', 'one', '6'], { env }), session.use(['write-many', 'two', '6'], { env })]);
+      const both = await Promise.all(['one', 'two'].map((who) => session.use(['write-many', who, '6'], { env })));
+      expect(both.map(({ fault }) => fault)).toEqual([undefined, undefined]);
       const { answer } = await session.use(['list'], { env });
       const counts = Object.fromEntries(answer as [string, number][]);
       expect(Object.keys(counts)).toHaveLength(13);
