@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { librariesOf } from './libraries-of.ts';
 
 /** Why there is no etcd here; undefined where there is one. Throws under QUARTERDECK_REQUIRE_REAL=1. */
 export function missingEtcd(): string | undefined {
@@ -17,9 +18,9 @@ export function missingEtcd(): string | undefined {
 export async function etcdPrograms(): Promise<Record<string, Buffer>> {
   const files: Record<string, Buffer> = {};
   for (const program of ['etcd', 'etcdctl']) {
-    files[`usr/local/bin/${program}`] = await readFile(`/usr/bin/${program}`);
-    const linked = execFileSync('ldd', [`/usr/bin/${program}`], { encoding: 'utf8' });
-    for (const [, library = ''] of linked.matchAll(/(?:=> |^\s*)(\/\S+) \(/gm)) files[library.slice(1)] = await readFile(library);
+    const path = `/usr/bin/${program}`;
+    files[`usr/local/bin/${program}`] = await readFile(path);
+    for (const library of await librariesOf(path)) files[library.slice(1)] = await readFile(library);
   }
   return files;
 }

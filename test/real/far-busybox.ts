@@ -1,5 +1,6 @@
 import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { librariesOf } from './libraries-of.ts';
 import { runOrThrow } from './scripts.ts';
 
 /** A machine that has busybox and nothing else, as routers and small boxes do: a root folder of its own, entered by each session of an sshd. */
@@ -33,7 +34,7 @@ export async function makeBusyboxSide({
   await chmod(join(root, 'bin/busybox'), 0o755);
   for (const applet of (await runOrThrow([busyboxProgram, '--list'])).trim().split('\n'))
     if (applet !== 'busybox') await symlink('busybox', join(root, 'bin', applet));
-  for (const [, library = ''] of (await runOrThrow(['ldd', program])).matchAll(/(\/\S+) \(0x/g)) {
+  for (const library of await librariesOf(program)) {
     await mkdir(dirname(join(root, library)), { recursive: true });
     await copyFile(library, join(root, library));
   }
