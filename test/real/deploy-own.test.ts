@@ -1,10 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, setStage } from './deploy-stage.ts';
+import { layGround } from './deployed-rows.ts';
 import { etcdPrograms, missingEtcd } from './etcd-programs.ts';
 import { statusUntil } from './operator.ts';
 import { describeReal } from './real-engines.ts';
@@ -23,28 +22,17 @@ const event = (summary: string) =>
 const missing = missingEtcd();
 
 describeReal('docker', "entries of one's own, with real programs", (engine) => {
-  let stage: DeployStage;
-  let folder: string;
+  const ground = layGround(engine);
+  const { run } = ground.deployed('key-store');
   beforeAll(async () => {
-    stage = await setStage(engine);
-    folder = await mkdtemp(join(tmpdir(), 'qd-own-'));
     const found = await readdir(ownCatalog, { recursive: true, withFileTypes: true });
     for (const { parentPath, name } of found.filter((entry) => entry.isFile())) {
       const path = join(parentPath, name);
-      await stage.catalog({ [relative(ownCatalog, path)]: await readFile(path, 'utf8') });
+      await ground.stage.catalog({ [relative(ownCatalog, path)]: await readFile(path, 'utf8') });
     }
   });
-  afterAll(async () => {
-    await stage?.leave();
-    await rm(folder, { recursive: true, force: true });
-  });
 
-  const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await stage.operator.run(args);
-    expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0);
-    return stdout;
-  };
-  const word = (id: string, expected: string) => statusUntil(stage.operator, id, (component) => component.word === expected);
+  const word = (id: string, expected: string) => statusUntil(ground.stage.operator, id, (component) => component.word === expected);
 
   it('are checked, and found like the others', async () => {
     expect(await run('catalog', 'check', ownCatalog)).toContain('3 components can be used, nothing is wrong.');
@@ -63,7 +51,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
       await word('key-store', 'answering');
 
       expect(await etcdctl('put', 'lamp', 'on')).toBe('OK');
-      const backups = join(folder, 'backups');
+      const backups = join(ground.folder, 'backups');
       await run('backup', 'key-store', '--to', backups, '--yes');
       expect(await etcdctl('put', 'lamp', 'off')).toBe('OK');
       await run('restore', 'key-store', '--to', backups, '--yes');
@@ -76,17 +64,13 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
       await word('key-store', 'no leader or no room');
 
       await run('remove', 'key-store', '--data', 'key-store', '--yes');
-      expect(await stage.container('key-store', 'etcd')).toBeUndefined();
+      expect(await ground.stage.container('key-store', 'etcd')).toBeUndefined();
     });
   });
 
   it("a calendar is saved in the repository of a backup server, without that one's password on any screen", {
     timeout: 300_000,
   }, async () => {
-    await runOrThrow([
-      ...['curl', '-sf', '--max-time', '200', '--unix-socket', engine.socket, '-X', 'POST', '-H', 'Content-Type: application/x-tar'],
-      ...['-T', join(inject('composeFolder'), 'catalog.tar'), 'http://engine/images/load'],
-    ]);
     const [web, api] = [await findFreePort(), await findFreePort()];
     await run('deploy', 'calendar', '--set', `WEB_PORT=${web}`, '--yes');
     await run('deploy', 'backup-server', '--set', `API_PORT=${api}`, '--yes');
@@ -99,7 +83,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
       '-H',
       engine.url,
       'exec',
-      (await stage.container('backup-server', 'rest-server'))?.Id ?? '',
+      (await ground.stage.container('backup-server', 'rest-server'))?.Id ?? '',
       'create_user',
       'ada',
       secret,
@@ -108,7 +92,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
     await run('restart', 'backup-server', '--yes');
     await word('backup-server', 'guarded');
     const hash = (await runOrThrow(['openssl', 'passwd', '-6', 'rust and salt'])).trim();
-    await writeFile(join(stage.stack, 'calendar/files/users'), `ada:${hash}\n`);
+    await writeFile(join(ground.stage.stack, 'calendar/files/users'), `ada:${hash}\n`);
     await word('calendar', 'serving');
 
     const headers = { Authorization: `Basic ${Buffer.from('ada:rust and salt').toString('base64')}` };
@@ -117,7 +101,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
     expect((await dav('MKCALENDAR', '/ada/home/')).status).toBe(201);
     expect((await dav('PUT', '/ada/home/1.ics', event('Launch'))).status).toBe(201);
 
-    const password = join(folder, 'restic-password');
+    const password = join(ground.folder, 'restic-password');
     await writeFile(password, 'of the repository\n', { mode: 0o600 });
     const to = ['--to', `restic:rest:http://ada:${secret}@127.0.0.1:${api}/ada/`, '--password-file', password];
     const shown = [await run('backup', 'calendar', ...to, '--yes')];
@@ -126,10 +110,10 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
     await word('calendar', 'serving');
     expect((await dav('GET', '/ada/home/1.ics')).body).toContain('SUMMARY:Launch');
 
-    const refused = await stage.operator.run(['backup', 'calendar', ...to.map((part) => part.replace('ada:', 'eve:')), '--yes']);
+    const refused = await ground.stage.operator.run(['backup', 'calendar', ...to.map((part) => part.replace('ada:', 'eve:')), '--yes']);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('401');
-    expect([...shown, refused.stdout, refused.stderr, await stage.operator.ownFiles()].join('\n')).not.toContain(secret);
+    expect([...shown, refused.stdout, refused.stderr, await ground.stage.operator.ownFiles()].join('\n')).not.toContain(secret);
 
     await run('remove', 'calendar', '--data', 'calendar', '--yes');
     await run('remove', 'backup-server', '--data', 'backup-server', '--yes');
