@@ -206,12 +206,16 @@ async function loadComponent(
         message: `${path} is neither a file nor a folder, and no link to one.`,
         remedy: 'Put a file there, or remove it.',
       });
-    for (const { path } of files.filter(({ kind, path }) => kind === 'file' && !path.endsWith(templateEnding))) {
-      // It is delivered as text: what would not arrive as it is here is told now.
-      await readOwnText(join(root, place.folder, path)).catch((thrown) =>
-        problems.push(unreadable(join(root, place.folder, path), thrown)),
+    // They are delivered as text: what would not arrive as it is here is told now.
+    const delivered = files.filter(({ kind, path }) => kind === 'file' && !path.endsWith(templateEnding));
+    const unread = delivered.map(async ({ path }) => {
+      const own = join(root, place.folder, path);
+      return await readOwnText(own).then(
+        () => [],
+        (thrown: unknown) => [unreadable(own, thrown)],
       );
-    }
+    });
+    problems.push(...(await Promise.all(unread)).flat());
     const draft: Draft = {
       component,
       componentDocument,

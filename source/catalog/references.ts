@@ -220,6 +220,7 @@ function* checkFields(draft: Draft): Generator<RuleFinding> {
 function* checkCalls(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
   const services = compose ? [...compose.services.keys()] : Object.keys(component.services);
+  const variables = component.fields.flatMap((field) => variableOf(field) ?? []);
   for (const [name, call] of Object.entries(component.calls)) {
     const path = ['calls', name];
     const port = call.http?.port ?? call.tcp?.port;
@@ -230,7 +231,6 @@ function* checkCalls(draft: Draft): Generator<RuleFinding> {
       if (service !== undefined && !services.includes(service)) yield unknown([...path, kind, 'service'], 'service', service, services);
     }
     yield* checkInputs(path, call);
-    const variables = component.fields.flatMap((field) => variableOf(field) ?? []);
     if (call.http?.behind !== undefined && !variables.includes(call.http.behind))
       yield unknown([...path, 'http', 'behind'], 'variable', call.http.behind, variables);
     if (call.http) {
