@@ -1,7 +1,7 @@
 import { type Document, isMap, isNode, isScalar, type Pair, parseDocument, type Scalar, stringify } from 'yaml';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import { readOwnFile, writeOwnFile } from './own-files.ts';
+import { readOwnText, writeOwnFile } from './own-files.ts';
 import type { HostSettings } from './settings.ts';
 import { checkSettings } from './settings-file.ts';
 
@@ -27,7 +27,7 @@ export async function dropHost(grant: Grant, file: string, name: string): Promis
 }
 
 async function textOf(file: string): Promise<string> {
-  return (await readOwnFile(file)) ?? '';
+  return (await readOwnText(file)) ?? '';
 }
 
 /** The text of the configuration with one host more. */

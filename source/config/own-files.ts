@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer';
 import { constants, unwatchFile, watchFile } from 'node:fs';
 import { appendFile, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../faults/fault.ts';
+import { textOfPeople } from './encoding.ts';
 
 /**
  * The console's own files: configuration, state, and the operator's catalog folder. Not for files of the operated machine, which
@@ -27,8 +27,7 @@ export async function readOwnFile(path: string, options: { limitBytes?: number }
 /** The same, of what was not written by us: where it is no UTF-8 it is refused with its place, and no sign is put in the stead of what was there. */
 export async function readOwnText(path: string): Promise<string | undefined> {
   const bytes = await readOwnBytes(path);
-  if (bytes !== undefined && !isUtf8(bytes)) throw notUtf8(path, bytes);
-  return bytes?.toString('utf8');
+  return bytes && textOfPeople(bytes, path);
 }
 
 /** The same as it lies there. */
@@ -183,33 +182,6 @@ function unreadable(
     remedy,
     where: { file: path },
     cause,
-  });
-}
-
-function notUtf8(path: string, bytes: Buffer): Fault {
-  let line = 0;
-  let start = 0;
-  let end = -1;
-  // A line break is a byte of its own in UTF-8, whatever stands around it.
-  do {
-    line += 1;
-    start = end + 1;
-    end = bytes.indexOf(0x0a, start);
-  } while (end !== -1 && isUtf8(bytes.subarray(start, end)));
-  const wrong = bytes.subarray(start, end === -1 ? bytes.length : end);
-  const replaced = Buffer.from(wrong.toString('utf8'));
-  const column =
-    wrong
-      .subarray(
-        0,
-        wrong.findIndex((byte, index) => byte !== replaced[index]),
-      )
-      .toString('utf8').length + 1;
-  return new Fault({
-    code: 'config.unreadable',
-    message: `${path} cannot be read: line ${line} is not UTF-8.`,
-    remedy: 'Save it as UTF-8. What is no text does not belong here.',
-    where: { file: path, line, column },
   });
 }
 

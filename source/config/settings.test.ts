@@ -14,7 +14,7 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-const load = async (text?: string) => {
+const load = async (text?: string | Uint8Array) => {
   const paths = ownPaths({ QUARTERDECK_HOME: home }, '/home/ann');
   if (text !== undefined) await writeOwnFile(settingsFile(paths), text);
   return loadSettings(paths, '/home/ann');
@@ -41,6 +41,14 @@ describe('loadSettings', () => {
       backups: { nas: 'restic:/srv/restic' },
       hosts: { nas: { ssh: 'op@nas', sudo: true } },
       productionHosts: ['nas'],
+    });
+  });
+
+  it('refuses what is not UTF-8 with its place, since it would be written back otherwise', async () => {
+    await expect(load(Buffer.from('theme: dark\n# für mich\n', 'latin1'))).rejects.toMatchObject({
+      code: 'config.unreadable',
+      message: expect.stringMatching(/config\.yaml cannot be read: line 2 is not UTF-8\.$/),
+      where: { line: 2, column: 4 },
     });
   });
 

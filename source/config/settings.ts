@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Fault } from '../faults/fault.ts';
-import { readOwnFile } from './own-files.ts';
+import { readOwnText } from './own-files.ts';
 import { expandHome, type OwnPaths } from './paths.ts';
 
 /** What the operator can set in `config.yaml`, defaults filled in. */
@@ -56,7 +56,7 @@ export function settingsFile(paths: OwnPaths): string {
  */
 export async function loadSettings(paths: OwnPaths, home: string): Promise<Settings> {
   const file = settingsFile(paths);
-  const text = await readOwnFile(file);
+  const text = await readOwnText(file);
   if (text === undefined || text.trim() === '') return defaultSettings;
   const { checkSettings } = await import('./settings-file.ts');
   const { settings, problems } = checkSettings(text);

@@ -77,6 +77,24 @@ describe('edit', () => {
     expect(await stage.text('ldap-directory/compose.yaml')).toBe(before);
   });
 
+  test('a file in another encoding is refused with its line by whatever would write it back, and stays as it is', async () => {
+    const piped = Buffer.from('# by hand\n# für alle\n', 'latin1');
+    await expect(stage.run('edit', 'ldap-directory', { words: ['.env'], stdin: piped })).rejects.toMatchObject({
+      code: 'usage.input',
+      message: 'the input cannot be read: line 2 is not UTF-8.',
+    });
+    const env = join(stage.stackFolder, 'ldap-directory/.env');
+    const before = await readFile(env);
+    const byHand = Buffer.concat([before, Buffer.from('# für alle\n', 'latin1')]);
+    await writeFile(env, byHand);
+    await expect(stage.run('deploy', 'ldap-directory')).rejects.toMatchObject({
+      code: 'config.unreadable',
+      where: { line: before.toString().split('\n').length },
+    });
+    expect(await readFile(env)).toEqual(byHand);
+    await writeFile(env, before);
+  });
+
   test('an image that does not exist is told before anything is changed', async () => {
     const before = await stage.text('ldap-directory/compose.yaml');
     const text = before.replace(/image: .*/, 'image: no-such-image');

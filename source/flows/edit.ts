@@ -1,3 +1,4 @@
+import { textOfPeople } from '../config/encoding.ts';
 import { Fault } from '../faults/fault.ts';
 import { editText } from '../hosts/local-editor.ts';
 import { checkConfig } from '../products/config-check.ts';
@@ -32,7 +33,7 @@ export const edit: Flow = {
     const before = texts[path] ?? '';
     let text = before;
     for (let round = 1; ; round++) {
-      text = input.stdin ? new TextDecoder().decode(input.stdin) : await edited(session, path, text);
+      text = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.input') : await edited(session, path, text);
       if (text === before) return { message: `${component.id}/${path}: nothing was changed.` };
       let ready: ReadyPlan;
       try {

@@ -1,3 +1,4 @@
+import { textOfPeople } from '../config/encoding.ts';
 import { Fault } from '../faults/fault.ts';
 import { editText } from '../hosts/local-editor.ts';
 import { deniesAll, policyTemplate } from '../products/mesh-policy.ts';
@@ -96,7 +97,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
 function piped(bytes: Uint8Array): string {
   if (bytes.length > largestBytes)
     throw new Fault({ code: 'usage.policy', message: 'That is more than a megabyte, and no policy.', remedy: 'Pipe the policy in.' });
-  const text = new TextDecoder().decode(bytes);
+  const text = textOfPeople(bytes, 'the input', 'usage.policy');
   if (text.trim() !== '') return text;
   throw new Fault({
     code: 'usage.policy',

@@ -1,3 +1,4 @@
+import { textOfPeople } from '../config/encoding.ts';
 import { Fault } from '../faults/fault.ts';
 import { editText } from '../hosts/local-editor.ts';
 import { VaultAccess } from '../products/vault-access.ts';
@@ -58,7 +59,7 @@ export const vaultPolicy: Flow = {
     const access = new VaultAccess(place, token);
     const before = await access.policy(name, session.signal);
     if (input.options['remove'] === true) return remove(session, access, target, name, before);
-    const after = input.stdin ? new TextDecoder().decode(input.stdin) : await composed(session, before ?? '');
+    const after = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.policy') : await composed(session, before ?? '');
     if (after.trim() === (before ?? '').trim()) return { message: `The policy ${cleanLine(name)} is so already.` };
     const answer = await session.review({
       id: 'policy',

@@ -118,12 +118,10 @@ function foldersOf(paths: readonly string[]): string[] {
 export function stageLines(plan: Plan, { records }: ScriptOptions): string[] {
   if (plan.kind === 'rejoin') return [];
   const record = { path: recordPath(plain(plan)), after: records[plan.component] };
-  // Somebody's own editor knows of no lock. What is no text was not read as it is, and cannot be compared.
-  const unchanged = plan.files
-    .filter(({ before }) => !before?.includes('\uFFFD'))
-    .map(
-      ({ path, before }) => `qd_unchanged ${shellWord(stackPath(path))}${before === undefined ? '' : ` ${shellWord(before)}`} || return 1`,
-    );
+  // Somebody's own editor knows of no lock.
+  const unchanged = plan.files.map(
+    ({ path, before }) => `qd_unchanged ${shellWord(stackPath(path))}${before === undefined ? '' : ` ${shellWord(before)}`} || return 1`,
+  );
   const kept = [...plan.files, record].flatMap(({ path, after }) => [
     `qd_keep ${shellWord(stackPath(path))} || return 1`,
     ...(after === undefined ? [] : [`qd_put ${shellWord(path)} ${shellWord(after)} || return 1`]),

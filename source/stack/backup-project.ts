@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -29,7 +30,7 @@ export async function projectIn(grant: Grant, store: BackupStore, backup: Backup
   reader.on('entry', ({ type, name }, entry, next) => {
     buffer(entry as unknown as Readable).then((content) => {
       // What is no text was none of ours, and stays as it is.
-      if (type === 'file' && !content.includes(0)) texts[posix.normalize(name)] = content.toString('utf8');
+      if (type === 'file' && !content.includes(0) && isUtf8(content)) texts[posix.normalize(name)] = content.toString('utf8');
       next();
     }, next);
   });

@@ -71,6 +71,25 @@ describe('readDeployment', () => {
     expect(await readDeployment(host, stack, 'app', signal)).toMatchObject({ envText: '', env: {}, files: {}, record: undefined });
   });
 
+  it('leaves what is no text to whoever put it there, but for a file that it wrote itself', async () => {
+    await put({
+      'app/compose.yaml': '\uFEFFservices: {}\n',
+      'app/files/theirs.conf': Buffer.from('größer\n', 'latin1'),
+      'app/files/key': Uint8Array.of(0xc3, 0x28, 0xff),
+      'app/files/ours.conf': 'größer\n',
+      '.quarterdeck/components/app.json': JSON.stringify({ ...record, files: { 'app/files/ours.conf': hashOf('kleiner\n') } }),
+    });
+    expect(await readDeployment(host, stack, 'app', signal)).toMatchObject({
+      compose: 'services: {}\n',
+      files: { 'files/ours.conf': 'größer\n' },
+    });
+    await put({ 'app/files/ours.conf': Buffer.from('eins\ngrößer\n', 'latin1') });
+    await expect(readDeployment(host, stack, 'app', signal)).rejects.toMatchObject({
+      code: 'config.unreadable',
+      where: { file: join(stack, 'app/files/ours.conf'), line: 2, column: 3 },
+    });
+  });
+
   it.each([
     ['a damaged record', { '.quarterdeck/components/app.json': '{\n"schema": 1,\n oops' }, 'config.record', 3],
     [
@@ -82,6 +101,13 @@ describe('readDeployment', () => {
     ['a record from the future', { '.quarterdeck/components/app.json': '{"schema": 2}' }, 'config.record', 1],
     ['half a record', { '.quarterdeck/components/app.json': '{"schema": 1, "component": "app"}' }, 'config.record', 1],
     ['a damaged .env', { 'app/.env': 'A=1\nB="open\n' }, 'config.env', 2],
+    ['a .env in another encoding', { 'app/.env': Buffer.from('A=1\nPASSWORD=Käse\n', 'latin1') }, 'config.unreadable', 2],
+    [
+      'a compose file in another encoding',
+      { 'app/compose.yaml': Buffer.from('# für alle\nservices: {}\n', 'latin1') },
+      'config.unreadable',
+      1,
+    ],
   ])('names file and line of %s', async (_, files, code, line) => {
     await put({ 'app/compose.yaml': 'services: {}\n', ...files });
     const [path = ''] = Object.keys(files);

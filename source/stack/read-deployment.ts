@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { textOfPeople } from '../config/encoding.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import { readEnv } from './env-file.ts';
@@ -22,13 +24,13 @@ export function recordPath(stackFolder: string, id: string): string {
 }
 
 /**
- * What stands in the stack's folder of this component; undefined where there is no compose.yaml. Throws `config.env` and `config.record` with file and line
- * for what cannot be read as it should.
+ * What stands in the stack's folder of this component; undefined where there is no compose.yaml. Throws `config.env`, `config.record` and `config.unreadable`
+ * with file and line for what cannot be read as it should.
  */
 export async function readDeployment(host: Host, stackFolder: string, id: string, signal: AbortSignal): Promise<Deployment | undefined> {
   const folder = `${stackFolder}/${id}`;
-  const read = async (path: string) => textOf(await host.files.read(path, { signal }));
-  const [compose, envText = '', recordText, files, names = []] = await Promise.all([
+  const read = async (path: string) => textOf(await host.files.read(path, { signal }), path);
+  const [compose, envText = '', recordText, below, names = []] = await Promise.all([
     read(`${folder}/compose.yaml`),
     read(`${folder}/.env`),
     read(recordPath(stackFolder, id)),
@@ -36,6 +38,10 @@ export async function readDeployment(host: Host, stackFolder: string, id: string
     host.files.list(folder, signal),
   ]);
   if (compose === undefined) return undefined;
+  const record = recordText === undefined ? undefined : readRecord(recordText, recordPath(stackFolder, id), id);
+  // Another encoding is the operator's own affair, unless it stands where we wrote something: the next plan would write it back with signs lost.
+  const texts = below.filter(([path, bytes]) => isUtf8(bytes) || record?.files[`${id}/${path}`] !== undefined);
+  const files = texts.map(([path, bytes]): [string, string] => [path, textOf(bytes, `${folder}/${path}`)]);
   return {
     component: id,
     folder,
@@ -44,7 +50,7 @@ export async function readDeployment(host: Host, stackFolder: string, id: string
     env: readEnv(envText, `${folder}/.env`).values,
     files: Object.fromEntries(files.sort(([a], [b]) => (a < b ? -1 : 1))),
     leftOut: names.filter((name) => otherComposeFile.test(name)).sort(),
-    record: recordText === undefined ? undefined : readRecord(recordText, recordPath(stackFolder, id), id),
+    record,
   };
 }
 
@@ -82,22 +88,25 @@ async function readBelow(
   inner: string,
   signal: AbortSignal,
   depth: number,
-): Promise<[path: string, text: string][]> {
+): Promise<[path: string, bytes: Uint8Array][]> {
   const names = await host.files.list(`${root}/${inner}`, signal);
-  const read = (names ?? []).map(async (name): Promise<[string, string][]> => {
+  const read = (names ?? []).map(async (name): Promise<[string, Uint8Array][]> => {
     const path = `${inner}/${name}`;
     const facts = await host.files.facts(`${root}/${path}`, signal);
     if (facts?.kind === 'folder') return depth < depthLimit ? readBelow(host, root, path, signal, depth + 1) : [];
     if (facts?.kind !== 'file' || facts.sizeBytes > fileLimitBytes) return [];
     const bytes = await host.files.read(`${root}/${path}`, { signal });
-    // What is no text is none of ours.
-    return bytes === undefined || bytes.includes(0) ? [] : [[path, textOf(bytes) ?? '']];
+    // What is no text at all was never written by us.
+    return bytes === undefined || bytes.includes(0) ? [] : [[path, bytes]];
   });
   return (await Promise.all(read)).flat();
 }
 
-function textOf(bytes: Uint8Array | undefined): string | undefined {
-  return bytes && new TextDecoder().decode(bytes);
+function textOf(bytes: Uint8Array, path: string): string;
+function textOf(bytes: Uint8Array | undefined, path: string): string | undefined;
+/** A mark of the byte order is no part of a text. */
+function textOf(bytes: Uint8Array | undefined, path: string): string | undefined {
+  return bytes && textOfPeople(bytes, path).replace(/^\uFEFF/, '');
 }
 
 /** The record as it was written. It decides what may be deleted and which secrets are in force, so half of one is none. */

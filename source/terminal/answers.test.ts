@@ -7,7 +7,7 @@ import type { Form, Question } from '../session/session.ts';
 import { readAnswers, unasked, withAnswers } from './answers.ts';
 
 const signal = new AbortController().signal;
-const piped = (text: string) => readAnswers('-', async () => Buffer.from(text), signal);
+const piped = (text: string | Uint8Array) => readAnswers('-', async () => (typeof text === 'string' ? Buffer.from(text) : text), signal);
 const nobody = async () => new Uint8Array();
 
 async function filed(text: string) {
@@ -48,6 +48,13 @@ describe('answers that were written down', () => {
     const refused = await ask(await filed('{"token": "hvs.abc"}')).catch((thrown: unknown) => thrown);
     expect(refused).toMatchObject({ code: 'refused.secretAnswer', remedy: expect.stringContaining('--answers -') });
     expect(JSON.stringify(refused)).not.toContain('hvs.abc');
+  });
+
+  test('are refused where they are not UTF-8: a password would be another one', async () => {
+    await expect(piped(Buffer.from('{\n"password": "Käse"}', 'latin1'))).rejects.toMatchObject({
+      code: 'usage.answers',
+      message: 'the input cannot be read: line 2 is not UTF-8.',
+    });
   });
 
   test('never answer a question that reveals something: somebody has to see it', async () => {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { textOfPeople } from '../config/encoding.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { localFiles } from '../hosts/local-files.ts';
 import { initialValues } from '../session/form-checks.ts';
@@ -25,8 +26,9 @@ export async function readAnswers(from: string, piped: () => Promise<Uint8Array>
   if (bytes.length > sizeLimitBytes) throw malformed(where, 'it has more than a megabyte');
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    parsed = JSON.parse(textOfPeople(bytes, where, 'usage.answers'));
   } catch (thrown) {
+    if (thrown instanceof Fault) throw thrown;
     // The parser's own words quote what it read.
     const place = /at position \d+(?: \(line \d+ column \d+\))?/.exec(messageOf(thrown))?.[0];
     throw malformed(where, `it is no JSON${place ? `, ${place}` : ''}`);
