@@ -149,13 +149,13 @@ for (const kind of kinds) {
       expect(texts(lines)).toEqual(numbered(1, total));
 
       const source = follow(key);
-      await expect.poll(() => source.entries().at(-1)?.text, { timeout: 10_000, interval: 20 }).toBe(`line ${total}`);
+      await expect.poll(() => source.entries().at(-1)?.text, { timeout: 30_000, interval: 20 }).toBe(`line ${total}`);
       const reading = source.read();
       reading.pause();
       if (kind === 'docker') {
         expect(texts(reading.entries())).toEqual(numbered(total - 1_999, total));
         reading.more('back', 500);
-        await expect.poll(() => reading.entries().at(0)?.text, { timeout: 10_000, interval: 5 }).toBe(`line ${total - 2_499}`);
+        await expect.poll(() => reading.entries().at(0)?.text, { timeout: 30_000, interval: 5 }).toBe(`line ${total - 2_499}`);
       } else {
         // Podman 4.3 glues the first piece of a line in pieces to the line before it, but only from the end of a log.
         expect(numbered(1, total).join('').endsWith(texts(reading.entries()).join(''))).toBe(true);
@@ -203,7 +203,7 @@ for (const kind of kinds) {
       expect(texts(await all({ componentKeys: [mute, other], onNotice: (message) => notices.push(message) }))).toEqual(numbered(1, 3));
       expect(notices).toEqual([expect.stringMatching(/mute-\d+: .*log/)]);
       const source = follow([mute, other]);
-      await expect.poll(() => texts(source.entries()), { timeout: 10_000 }).toEqual(numbered(1, 3));
+      await expect.poll(() => texts(source.entries()), { timeout: 30_000 }).toEqual(numbered(1, 3));
       await expect.poll(() => source.state().message).toMatch(/mute-\d+: .*log/);
     });
 
@@ -229,9 +229,9 @@ for (const kind of kinds) {
     test.concurrent('a container that is removed while it is followed: what it wrote stays, and the end is an end', async ({ expect }) => {
       const { id, key } = await run('removed', ticking);
       const source = follow(key);
-      await expect.poll(() => source.entries().length, { timeout: 10_000 }).toBeGreaterThan(5);
+      await expect.poll(() => source.entries().length, { timeout: 30_000 }).toBeGreaterThan(5);
       expect((await api(real, 'DELETE', `/containers/${id}?force=1`)).status).toBe(204);
-      await expect.poll(() => source.state(), { timeout: 10_000 }).toEqual({ following: false, message: 'the component is gone' });
+      await expect.poll(() => source.state(), { timeout: 30_000 }).toEqual({ following: false, message: 'the component is gone' });
       const last = texts(source.entries());
       expect(last).toEqual(numbered(1, last.length));
     });
@@ -302,15 +302,15 @@ for (const kind of kinds) {
       const piping = (async () => {
         for await (const batch of logs.stream({ componentKeys: keys, follow: true, signal: stop.signal })) piped.push(...batch);
       })();
-      await expect.poll(() => source.entries().length, { timeout: 15_000 }).toBeGreaterThan(40);
+      await expect.poll(() => source.entries().length, { timeout: 30_000 }).toBeGreaterThan(40);
       await engine.kill();
-      await expect.poll(() => source.state().following, { timeout: 15_000 }).toBe(false);
+      await expect.poll(() => source.state().following, { timeout: 30_000 }).toBe(false);
       // A stream is known to have ended a moment before it is known why.
-      await expect.poll(() => String(source.state().message), { timeout: 15_000 }).toMatch(/engine|connection/i);
+      await expect.poll(() => String(source.state().message), { timeout: 30_000 }).toMatch(/engine|connection/i);
       await engine.start();
       await expect.poll(() => source.state().following, { timeout: 30_000 }).toBe(true);
       const before = source.entries().length;
-      await expect.poll(() => source.entries().length, { timeout: 15_000 }).toBeGreaterThan(before + 100);
+      await expect.poll(() => source.entries().length, { timeout: 30_000 }).toBeGreaterThan(before + 100);
       stop.abort();
       await piping;
       // What was on its way to the engine when that was killed is in no log.
