@@ -54,6 +54,7 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
         expect((await page(port('WEB_PORT'), `/v1/feeds/${id}`, { method: 'DELETE', headers })).status).toBe(204);
         expect(await titles()).toEqual([]);
         await run('restore', 'rss-reader', '--to', backups, '--yes');
+        await word('ready');
         expect(await titles()).toEqual(['The hull is done']);
         expect(await inside('reader', '/usr/bin/miniflux', '-refresh-feeds')).not.toContain('error');
 

@@ -47,23 +47,24 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
         files: await etcdPrograms(),
       });
       const etcdctl = async (...words: string[]) => (await run('exec', 'key-store', '--', 'etcdctl', ...words)).trim();
-      await run('deploy', 'key-store', '--set', `CLIENT_PORT=${await findFreePort()}`, '--yes');
-      await word('key-store', 'answering');
+      await ground.cleared(['key-store'], async () => {
+        await run('deploy', 'key-store', '--set', `CLIENT_PORT=${await findFreePort()}`, '--yes');
+        await word('key-store', 'answering');
 
-      expect(await etcdctl('put', 'lamp', 'on')).toBe('OK');
-      const backups = join(ground.folder, 'backups');
-      await run('backup', 'key-store', '--to', backups, '--yes');
-      expect(await etcdctl('put', 'lamp', 'off')).toBe('OK');
-      await run('restore', 'key-store', '--to', backups, '--yes');
-      await word('key-store', 'answering');
-      expect(await etcdctl('get', 'lamp', '--print-value-only')).toBe('on');
+        expect(await etcdctl('put', 'lamp', 'on')).toBe('OK');
+        const backups = join(ground.folder, 'backups');
+        await run('backup', 'key-store', '--to', backups, '--yes');
+        await word('key-store', 'answering');
+        expect(await etcdctl('put', 'lamp', 'off')).toBe('OK');
+        await run('restore', 'key-store', '--to', backups, '--yes');
+        await word('key-store', 'answering');
+        expect(await etcdctl('get', 'lamp', '--print-value-only')).toBe('on');
 
-      // Full, it says so itself, and only its own word tells.
-      await run('deploy', 'key-store', '--set', 'QUOTA_BYTES=16384', '--yes');
-      await etcdctl('put', 'large', 'x'.repeat(60_000)).catch(() => '');
-      await word('key-store', 'no leader or no room');
-
-      await run('remove', 'key-store', '--data', 'key-store', '--yes');
+        // Full, it says so itself, and only its own word tells.
+        await run('deploy', 'key-store', '--set', 'QUOTA_BYTES=16384', '--yes');
+        await etcdctl('put', 'large', 'x'.repeat(60_000)).catch(() => '');
+        await word('key-store', 'no leader or no room');
+      });
       expect(await ground.stage.container('key-store', 'etcd')).toBeUndefined();
     });
   });
@@ -71,51 +72,51 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
   it("a calendar is saved in the repository of a backup server, without that one's password on any screen", {
     timeout: 300_000,
   }, async () => {
-    const [web, api] = [await findFreePort(), await findFreePort()];
-    await run('deploy', 'calendar', '--set', `WEB_PORT=${web}`, '--yes');
-    await run('deploy', 'backup-server', '--set', `API_PORT=${api}`, '--yes');
-    await word('calendar', 'needs a user');
-    await word('backup-server', 'needs a user');
+    await ground.cleared(['calendar', 'backup-server'], async () => {
+      const [web, api] = [await findFreePort(), await findFreePort()];
+      await run('deploy', 'calendar', '--set', `WEB_PORT=${web}`, '--yes');
+      await run('deploy', 'backup-server', '--set', `API_PORT=${api}`, '--yes');
+      await word('calendar', 'needs a user');
+      await word('backup-server', 'needs a user');
 
-    const secret = 'marked-repository-password';
-    await runOrThrow([
-      'docker',
-      '-H',
-      engine.url,
-      'exec',
-      (await ground.stage.container('backup-server', 'rest-server'))?.Id ?? '',
-      'create_user',
-      'ada',
-      secret,
-    ]);
-    // It reads who may come in anew every half minute, or at its start.
-    await run('restart', 'backup-server', '--yes');
-    await word('backup-server', 'guarded');
-    const hash = (await runOrThrow(['openssl', 'passwd', '-6', 'rust and salt'])).trim();
-    await writeFile(join(ground.stage.stack, 'calendar/files/users'), `ada:${hash}\n`);
-    await word('calendar', 'serving');
+      const secret = 'marked-repository-password';
+      await runOrThrow([
+        'docker',
+        '-H',
+        engine.url,
+        'exec',
+        (await ground.stage.container('backup-server', 'rest-server'))?.Id ?? '',
+        'create_user',
+        'ada',
+        secret,
+      ]);
+      // It reads who may come in anew every half minute, or at its start.
+      await run('restart', 'backup-server', '--yes');
+      await word('backup-server', 'guarded');
+      const hash = (await runOrThrow(['openssl', 'passwd', '-6', 'rust and salt'])).trim();
+      await writeFile(join(ground.stage.stack, 'calendar/files/users'), `ada:${hash}\n`);
+      await word('calendar', 'serving');
 
-    const headers = { Authorization: `Basic ${Buffer.from('ada:rust and salt').toString('base64')}` };
-    const dav = (method: string, path: string, body = '') =>
-      ask(`http://127.0.0.1:${web}`, path, { method, headers: { ...headers, 'Content-Type': 'text/calendar' }, body });
-    expect((await dav('MKCALENDAR', '/ada/home/')).status).toBe(201);
-    expect((await dav('PUT', '/ada/home/1.ics', event('Launch'))).status).toBe(201);
+      const headers = { Authorization: `Basic ${Buffer.from('ada:rust and salt').toString('base64')}` };
+      const dav = (method: string, path: string, body = '') =>
+        ask(`http://127.0.0.1:${web}`, path, { method, headers: { ...headers, 'Content-Type': 'text/calendar' }, body });
+      expect((await dav('MKCALENDAR', '/ada/home/')).status).toBe(201);
+      expect((await dav('PUT', '/ada/home/1.ics', event('Launch'))).status).toBe(201);
 
-    const password = join(ground.folder, 'restic-password');
-    await writeFile(password, 'of the repository\n', { mode: 0o600 });
-    const to = ['--to', `restic:rest:http://ada:${secret}@127.0.0.1:${api}/ada/`, '--password-file', password];
-    const shown = [await run('backup', 'calendar', ...to, '--yes')];
-    expect((await dav('DELETE', '/ada/home/1.ics')).status).toBe(200);
-    shown.push(await run('restore', 'calendar', ...to, '--yes'));
-    await word('calendar', 'serving');
-    expect((await dav('GET', '/ada/home/1.ics')).body).toContain('SUMMARY:Launch');
+      const password = join(ground.folder, 'restic-password');
+      await writeFile(password, 'of the repository\n', { mode: 0o600 });
+      const to = ['--to', `restic:rest:http://ada:${secret}@127.0.0.1:${api}/ada/`, '--password-file', password];
+      const shown = [await run('backup', 'calendar', ...to, '--yes')];
+      await word('calendar', 'serving');
+      expect((await dav('DELETE', '/ada/home/1.ics')).status).toBe(200);
+      shown.push(await run('restore', 'calendar', ...to, '--yes'));
+      await word('calendar', 'serving');
+      expect((await dav('GET', '/ada/home/1.ics')).body).toContain('SUMMARY:Launch');
 
-    const refused = await ground.stage.operator.run(['backup', 'calendar', ...to.map((part) => part.replace('ada:', 'eve:')), '--yes']);
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('401');
-    expect([...shown, refused.stdout, refused.stderr, await ground.stage.operator.ownFiles()].join('\n')).not.toContain(secret);
-
-    await run('remove', 'calendar', '--data', 'calendar', '--yes');
-    await run('remove', 'backup-server', '--data', 'backup-server', '--yes');
+      const refused = await ground.stage.operator.run(['backup', 'calendar', ...to.map((part) => part.replace('ada:', 'eve:')), '--yes']);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain('401');
+      expect([...shown, refused.stdout, refused.stderr, await ground.stage.operator.ownFiles()].join('\n')).not.toContain(secret);
+    });
   });
 });

@@ -57,6 +57,8 @@ export interface Ground {
   readonly here: string;
   /** What a proof is given, of a component that may not be deployed yet. */
   deployed(id: string): Deployed;
+  /** Removes what was deployed, also where its proof fails: a second try begins with nothing. */
+  cleared(ids: readonly string[], proof: () => Promise<void>): Promise<void>;
   /** A container beside them: `{ Image, Cmd }`, as the engine takes it. */
   started(config: object): Promise<{ id: string; address: string; log(): Promise<string>; end(): Promise<void> }>;
   /** A test for each. */
@@ -105,6 +107,19 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
     word: async (expected) => void (await statusUntil(stage.operator, id, ({ word }) => word === expected, 180_000)),
   });
 
+  const cleared = async (ids: readonly string[], proof: () => Promise<void>) => {
+    try {
+      await proof();
+    } catch (thrown) {
+      for (const id of ids) {
+        await stage.operator.run(['remove', id, '--data', id, '--yes']);
+        await rm(join(stage.stack, id), { recursive: true, force: true });
+      }
+      throw thrown;
+    }
+    for (const id of ids) await deployed(id).run('remove', id, '--data', id, '--yes');
+  };
+
   return {
     get stage() {
       return stage;
@@ -116,6 +131,7 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
       return here;
     },
     deployed,
+    cleared,
     async started(config) {
       const headers = { 'Content-Type': 'application/json' };
       const made = await ask(engine, '/containers/create', { method: 'POST', headers, body: JSON.stringify(config) });
@@ -152,10 +168,11 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
             }
             const it = deployed(id);
             const settings = Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
-            await it.run('deploy', id, ...settings, '--yes');
-            await it.word(word);
-            await proof(it);
-            await it.run('remove', id, '--data', id, '--yes');
+            await cleared([id], async () => {
+              await it.run('deploy', id, ...settings, '--yes');
+              await it.word(word);
+              await proof(it);
+            });
           },
         );
       }
