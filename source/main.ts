@@ -10,10 +10,11 @@ const lingerMs = 500;
 const askedLimitMs = 40;
 const answeredLimitMs = 25;
 
-/** The first signal asks to end, the second ends. */
+/** The first signal asks to end, the second ends. Not that of a window which is closed: the shell, the terminal and the kernel all send it. */
 function onSignal(heard: () => void): () => void {
   let asked = false;
-  const hear = () => {
+  const hear = (signal: NodeJS.Signals) => {
+    if (asked && signal === 'SIGHUP') return;
     if (asked) process.exit(interruptedCode);
     asked = true;
     heard();

@@ -99,9 +99,9 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
     output.endProgress();
     return await tell(thrown, verb, { output, around, how, signal: control.signal });
   } finally {
-    deafen();
     for (const opened of decks) await opened.then((open) => open.close()).catch(() => {});
     await practice?.then((open) => open.close()).catch(() => {});
+    deafen();
   }
 }
 
@@ -141,7 +141,12 @@ async function runBare(
   if (canShowConsole(around, options)) {
     // The console hears signals itself: it has a screen to restore.
     deafen();
-    return around.openConsole(context);
+    try {
+      return await around.openConsole(context);
+    } finally {
+      // What it had open is closed in peace, unless somebody insists.
+      around.onSignal(() => {});
+    }
   }
   if (verb === 'practice') return (await import('./practice-verb.ts')).describePractice(context);
   if (terminal && !options.json) output.note('This terminal (TERM=dumb) cannot show the console; here is the status.');

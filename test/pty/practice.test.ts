@@ -42,6 +42,18 @@ const movesAndErases = 'ABCDGHJKd';
 const harmless = 'mhlcnuqpt';
 
 describe('the console on the practice stack', () => {
+  test('a window that is closed, which more than one tells it, still leaves nothing behind', async () => {
+    const shown = start(['practice'], { columns: 80, rows: 24 });
+    await shown.sees('PRACTICE', startLimitMs);
+    await shown.sees(/signups open/);
+    const folder = join(home, 'own/run');
+    expect(await readdir(folder)).not.toEqual([]);
+    const closing = setInterval(() => shown.kill('SIGHUP'), 5);
+    // Node itself hears nothing any more in its last moments: whether it says 129 or dies of the signal then is all the same.
+    await shown.exit(startLimitMs).finally(() => clearInterval(closing));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   test('draws with what every terminal understands, mosh and screen among them', async () => {
     const shown = start(['practice'], { columns: 80, rows: 24 });
     await shown.sees('PRACTICE', startLimitMs);
