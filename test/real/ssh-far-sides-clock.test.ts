@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { launcher, makeOperator, type Operator } from './operator.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
@@ -16,19 +16,18 @@ describeSshd('a machine with another clock', () => {
     ['ahead', '+1h'],
     ['behind', '-1h'],
   ])(`an hour %s${isReady ? '' : ` (skipped: there is no ${library})`}`, (word, shift) => {
-    let folder: string;
-    let sshd: Sshd | undefined;
-    let operator: Operator | undefined;
-    let end = async () => {};
-    afterAll(async () => {
-      await operator?.leave();
-      await sshd?.leave();
-      await end();
-      await rm(folder, { recursive: true, force: true });
-    });
-
     it('is told by our clock, and that it is off', { timeout: 120_000 }, async () => {
-      folder = await mkdtemp('/tmp/qd-clock-');
+      const folder = await mkdtemp('/tmp/qd-clock-');
+      let sshd: Sshd | undefined;
+      let operator: Operator | undefined;
+      let end = async () => {};
+      // Each try has its own.
+      onTestFinished(async () => {
+        await operator?.leave();
+        await sshd?.leave();
+        await end();
+        await rm(folder, { recursive: true, force: true });
+      });
       const faked = { LD_PRELOAD: library, FAKETIME: shift };
       const serving = spawn(launcher, ['practice', 'serve', '--json'], {
         env: { HOME: process.env.HOME, PATH: process.env.PATH, QUARTERDECK_HOME: join(folder, 'far'), ...faked },
