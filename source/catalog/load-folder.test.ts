@@ -89,6 +89,26 @@ describe('loadFolder', () => {
     expect(problems).toEqual([]);
   });
 
+  it('reads anchors and merge keys as compose does, and tells what is wrong at an anchor once', async () => {
+    const anchored = (compose: string) =>
+      load(
+        {
+          'notes/component.yaml': soundComponent.replace('\nvolumes:\n', '\njustifies: {x-usual: what all share}\nvolumes:\n'),
+          'notes/compose.yaml': compose,
+        },
+        { own: true },
+      );
+    const usual = soundCompose
+      .replace('services:\n', 'x-usual: &usual\n  restart: unless-stopped\n  labels: {a: "1"}\nservices:\n')
+      .replaceAll('    restart: unless-stopped\n', '    <<: *usual\n');
+    expect(usual.split('<<: *usual')).toHaveLength(3);
+    const sound = await anchored(usual);
+    expect(sound.problems).toEqual([]);
+    expect(sound.entries.map(({ id }) => id)).toEqual(['notes']);
+    const { problems } = await anchored(usual.replace('{a: "1"}', '{a: "${A"}'));
+    expect(problems).toMatchObject([{ line: 3, column: 15, message: 'The brace behind the dollar sign is never closed.' }]);
+  });
+
   it("reads a flat folder and a folder that is one component, for an operator's own catalog", async () => {
     const flat = await load({ 'notes/component.yaml': soundComponent, 'notes/compose.yaml': soundCompose }, { own: true });
     expect(flat.problems).toEqual([]);

@@ -95,7 +95,16 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
     }
   }
   problems.sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1));
-  return { entries: kept.sort(byGroupThenId), problems };
+  return { entries: kept.sort(byGroupThenId), problems: toldOnce(problems) };
+}
+
+/** What stands at an anchor is wrong in one place, however many use it. */
+function toldOnce(problems: readonly CatalogProblem[]): CatalogProblem[] {
+  const told = new Set<string>();
+  return problems.filter(({ file, line, column, message }) => {
+    const said = JSON.stringify([file, line, column, message]);
+    return !told.has(said) && told.add(said);
+  });
 }
 
 interface ComponentPlace {

@@ -1,4 +1,5 @@
-import { type Document, isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { aliasProblems, writeOutAliases } from './yaml-aliases.ts';
 
 export interface Place {
   /** From 1. */
@@ -14,6 +15,9 @@ export interface YamlProblem extends Place {
 
 export type YamlPath = readonly PropertyKey[];
 
+/** How often one anchor may be used, those inside of what it names counted with it. */
+const maxAliasCount = 100;
+
 /** A text scalar with what its spelling tells beyond its value. */
 export interface WrittenScalar {
   value: unknown;
@@ -23,7 +27,7 @@ export interface WrittenScalar {
 }
 
 /**
- * A YAML text and where everything in it stands. This module loads the parser: import it lazily where start-up time counts.
+ * A YAML text and where everything in it stands, aliases and `<<` written out: what they bring stands where its anchor is. This module loads the parser: import it lazily where start-up time counts.
  */
 export class YamlDocument {
   readonly value: unknown;
@@ -42,11 +46,20 @@ export class YamlDocument {
     const problems: YamlProblem[] = (tab ? [tab] : told).map(({ code, message, pos }) => ({
       ...this.#placeAt(pos[0]),
       message: code === 'DUPLICATE_KEY' ? `"${this.#wordAt(pos[0])}" is there twice.` : (messages[code] ?? sentence(message)),
-      remedy: remedies[code] ?? 'Check the spelling, quotes and indentation here.',
+      remedy:
+        code === 'DUPLICATE_KEY' && this.#wordAt(pos[0]) === '<<'
+          ? 'Name both in one: <<: [*one, *other].'
+          : (remedies[code] ?? 'Check the spelling, quotes and indentation here.'),
     }));
+    const unclear = aliasProblems(this.#document);
+    problems.push(...unclear.map(({ offset, message, remedy }) => ({ ...this.#placeAt(offset), message, remedy })));
     let value: unknown;
     try {
-      value = this.#document.toJS({ maxAliasCount: 100 });
+      if (unclear.length === 0) {
+        // Counts what a few aliases of aliases would become before they are written out.
+        value = this.#document.toJS({ maxAliasCount });
+        if (writeOutAliases(this.#document)) value = this.#document.toJS();
+      }
     } catch (thrown) {
       problems.push({
         line: 1,
@@ -103,13 +116,12 @@ export class YamlDocument {
   }
 
   #child(node: unknown, step: PropertyKey): { key: unknown; value: unknown } | undefined {
-    const target = isAlias(node) ? node.resolve(this.#document) : node;
-    if (isMap(target)) {
-      const pair = target.items.find(({ key }) => keyText(key) === String(step));
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => keyText(key) === String(step));
       return pair && { key: pair.key, value: pair.value };
     }
-    if (isSeq(target) && typeof step === 'number') {
-      const item = target.items[step];
+    if (isSeq(node) && typeof step === 'number') {
+      const item = node.items[step];
       return item === undefined ? undefined : isPair(item) ? { key: item.key, value: item.value } : { key: item, value: item };
     }
     return undefined;

@@ -17,7 +17,7 @@ export function declaredServices(text: string): readonly DeclaredService[] {
   let document: unknown;
   try {
     // It would print what it finds odd, with the lines around it.
-    document = parse(text, { maxAliasCount: 100, logLevel: 'error' });
+    document = parse(text, { merge: true, maxAliasCount: 100, logLevel: 'error' });
   } catch {
     return [];
   }

@@ -1,4 +1,7 @@
+import { type Document, parseDocument } from 'yaml';
+import { writeOutAliases } from '../config/yaml-aliases.ts';
 import { YamlDocument } from '../config/yaml-document.ts';
+import { Fault } from '../faults/fault.ts';
 
 /** A stack of twenty, each as it stands and as it will. */
 const limit = 64;
@@ -13,5 +16,23 @@ export function composeDocument(text: string): YamlDocument {
     if (read.size >= limit && oldest !== undefined) read.delete(oldest);
     read.set(text, document);
   }
+  return document;
+}
+
+/**
+ * One to change: comments, order and spelling stay. Aliases and `<<` are written out, so that a change of one service is no change of another. Throws `config.compose`
+ * with the line.
+ */
+export function editableCompose(text: string, file: string): Document.Parsed {
+  const [problem] = composeDocument(text).problems;
+  if (problem)
+    throw new Fault({
+      code: 'config.compose',
+      message: `${file} cannot be read: ${problem.message}`,
+      remedy: problem.remedy,
+      where: { file, line: problem.line, column: problem.column },
+    });
+  const document = parseDocument(text, { logLevel: 'error' });
+  writeOutAliases(document);
   return document;
 }

@@ -1,8 +1,8 @@
-import { type Document, isMap, isScalar, isSeq, parseDocument, visit, type YAMLMap } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, visit, type YAMLMap } from 'yaml';
 import { interpolate, readInterpolation, variablesIn } from '../catalog/interpolation.ts';
 import { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
-import { composeDocument } from './compose-document.ts';
+import { composeDocument, editableCompose } from './compose-document.ts';
 import { environmentOf, mountsOf } from './compose-service.ts';
 import { type NetworkUse, networkOf } from './networks.ts';
 
@@ -24,17 +24,7 @@ export class ComposeEditor {
   constructor(text: string, file: string) {
     this.#original = text;
     this.#file = file;
-    const problem = composeDocument(text).problems[0];
-    if (problem) {
-      const { line, column } = problem;
-      throw new Fault({
-        code: 'config.compose',
-        message: `${file} cannot be read: ${problem.message}`,
-        remedy: problem.remedy,
-        where: { file, line, column },
-      });
-    }
-    this.#document = parseDocument(text, { logLevel: 'error' });
+    this.#document = editableCompose(text, file);
   }
 
   text(): string {
@@ -254,6 +244,7 @@ export class ComposeEditor {
       for (const [name, texts] of Object.entries(known)) if (this.#service(name)) moved[name] = { ...texts, ...moved[name] };
       this.#document.set(secretsKey, this.#document.createNode(moved));
       this.#changed = true;
+      this.#dropFragments(holds);
     }
     const reader = new YamlDocument(this.#document.toString());
     for (const { path, text } of reader.scalars()) {
@@ -264,6 +255,14 @@ export class ComposeEditor {
         remedy: 'Use docker compose with the Podman socket for this component, or take the secret from the environment.',
         where: { file: this.#file },
       });
+    }
+  }
+
+  /** What anchors at the top of the file held has been written out, and podman-compose would ask there for the secrets that it is not given. */
+  #dropFragments(holds: (text: string) => boolean): void {
+    for (const { path, text } of [...new YamlDocument(this.#document.toString()).scalars()]) {
+      const [top] = path;
+      if (typeof top === 'string' && /^x-(?!quarterdeck-)/.test(top) && holds(text)) this.#document.delete(top);
     }
   }
 

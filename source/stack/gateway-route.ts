@@ -1,7 +1,7 @@
-import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
+import { type Document, isMap, isSeq, type YAMLMap } from 'yaml';
 import { interpolate } from '../catalog/interpolation.ts';
 import { Fault } from '../faults/fault.ts';
-import { composeDocument } from './compose-document.ts';
+import { composeDocument, editableCompose } from './compose-document.ts';
 
 /*
  * A service in the network of a VPN gateway (R15). `network_mode: service:` names services of the same project, and here each component is one of its own: so
@@ -32,7 +32,7 @@ export function routeThrough(
   container: string,
   values: Readonly<Record<string, string>>,
 ): Routed {
-  const document = read(text, file);
+  const document = editableCompose(text, file);
   const found = serviceOf(document, service, file);
   const mode = found.get('network_mode');
   if (mode !== undefined)
@@ -53,7 +53,7 @@ export function routeThrough(
 
 /** Gives the service back what it had. */
 export function routeDirectly(text: string, file: string, service: string, values: Readonly<Record<string, string>>): Routed {
-  const document = read(text, file);
+  const document = editableCompose(text, file);
   const found = serviceOf(document, service, file);
   const kept = document.getIn([keptKey, service]);
   if (!isMap(kept))
@@ -82,7 +82,7 @@ export function routeDirectly(text: string, file: string, service: string, value
 
 /** Puts it into the network of a container that has another name by now: compose programs name them differently. */
 export function renameGateway(text: string, file: string, service: string, container: string): string {
-  const document = read(text, file);
+  const document = editableCompose(text, file);
   serviceOf(document, service, file).set('network_mode', `container:${container}`);
   return textOf(document);
 }
@@ -115,7 +115,7 @@ export function gatewayWith(
   { ports, networks }: Pick<Routed, 'ports' | 'networks'>,
   values: Readonly<Record<string, string>>,
 ): string {
-  const document = read(text, file);
+  const document = editableCompose(text, file);
   const found = serviceOf(document, service, file);
   const before = listOf(found.get('ports')).map(String);
   for (const port of ports) {
@@ -137,7 +137,7 @@ export function gatewayWith(
 
 /** podman-compose puts each project into a pod, and Podman joins nobody outside to a container inside one. */
 export function outOfPods(text: string, file: string): string {
-  const document = read(text, file);
+  const document = editableCompose(text, file);
   document.setIn(['x-podman', 'in_pod'], false);
   return textOf(document);
 }
@@ -148,7 +148,7 @@ export function gatewayWithout(
   service: string,
   { ports, networks }: Pick<Routed, 'ports' | 'networks'>,
 ): string {
-  const document = read(text, file);
+  const document = editableCompose(text, file);
   const found = serviceOf(document, service, file);
   const left = listOf(found.get('ports')).filter((port) => !ports.includes(String(port)));
   if (left.length > 0) found.set('ports', document.createNode(left));
@@ -200,18 +200,6 @@ function endsOf(port: string): [outside: string, inside: string] {
   const [ends = '', protocol = 'tcp'] = port.split('/');
   const parts = ends.split(':');
   return [`${parts.at(-2) ?? ''}/${protocol}`, `${parts.at(-1) ?? ''}/${protocol}`];
-}
-
-function read(text: string, file: string): Document.Parsed {
-  const [problem] = composeDocument(text).problems;
-  if (problem)
-    throw new Fault({
-      code: 'config.compose',
-      message: `${file} cannot be read: ${problem.message}`,
-      remedy: problem.remedy,
-      where: { file, line: problem.line, column: problem.column },
-    });
-  return parseDocument(text, { logLevel: 'error' });
 }
 
 function serviceOf(document: Document.Parsed, name: string, file: string): YAMLMap {

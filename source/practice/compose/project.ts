@@ -52,7 +52,7 @@ export async function readProject({ folder, file, name, environment }: Reading):
   const values: Record<string, string> = { ...(await readDotEnv(join(folder, '.env'))) };
   // What the process is given wins over the file.
   for (const [variable, value] of Object.entries(environment)) if (value !== undefined) values[variable] = value;
-  const document = filled(parse(text), values, '') as Json;
+  const document = filled(parse(text, { merge: true }), values, '') as Json;
   const project = name ?? values['COMPOSE_PROJECT_NAME'] ?? projectName(basename(folder));
   const active = new Set((values['COMPOSE_PROFILES'] ?? '').split(',').filter(Boolean));
 
