@@ -17,7 +17,7 @@ const shown = () => stage.operator.shown.flatMap((one) => (one.kind === 'item' ?
 
 test('a mistake is named with its line and column, and what it should be (R25)', async () => {
   const text = (await delivered())
-    .replace('model: "ollama/llama3.2"', 'model: llama3.2')
+    .replace('model: "ollama/llama3.2"', 'model: llama 3.2')
     .replace('os.environ/LITELLM_MASTER_KEY', 'sk-1234567890abcdef');
   const outcome = await stage.run('config-check', '', { words: ['llm-proxy'], ...piped(text) });
   expect(outcome).toMatchObject({ exitCode: 1, message: 'the input: 2 mistakes.' });

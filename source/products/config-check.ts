@@ -52,20 +52,54 @@ function schemaProblems(value: unknown, schema: string, place: Place): ConfigPro
     ...place(path, part),
     field,
     message,
-    // A regular expression tells few people what to write.
-    remedy: (/^It must match \//.test(remedy) && wantedAt(JSON.parse(schema), path)) || remedy,
+    // A regular expression tells few people what to write, and "the documentation" is not at hand.
+    remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(JSON.parse(schema), path)) || remedy,
   }));
 }
 
+type SchemaNode = Readonly<Record<string, unknown>>;
+
 /** What the schema says in words of the value at this path, as a sentence. */
-function wantedAt(schema: unknown, path: YamlPath): string | undefined {
-  let node = schema as Record<string, unknown> | undefined;
+function wantedAt(schema: SchemaNode, path: YamlPath): string | undefined {
+  let nodes = alternatives(schema);
+  let under: SchemaNode[] = [schema];
   for (const key of path) {
-    const next = typeof key === 'number' ? node?.['items'] : (node?.['properties'] as Record<string, unknown> | undefined)?.[String(key)];
-    node = next as Record<string, unknown> | undefined;
+    under = nodes.flatMap((node) => below(node, key));
+    nodes = under.flatMap(alternatives);
   }
-  const words = node?.['description'];
-  return typeof words === 'string' && words !== '' ? `Write ${words.replace(/\.$/, '')}.` : undefined;
+  const words =
+    under.map(({ description }) => description).find((text): text is string => typeof text === 'string' && text !== '') ??
+    (nodes.length > 1 ? [...new Set(nodes.map(kindOfNode))].join(' or ') : '');
+  return words === '' ? undefined : `Write ${words.replace(/\.$/, '')}.`;
+}
+
+/** The schema itself, or those that it lets choose between. */
+function alternatives(node: SchemaNode): SchemaNode[] {
+  const choices = node['anyOf'] as SchemaNode[] | undefined;
+  return choices === undefined ? [node] : choices.flatMap(alternatives);
+}
+
+function below(node: SchemaNode, key: YamlPath[number]): SchemaNode[] {
+  const named = (node['properties'] as Readonly<Record<string, SchemaNode>> | undefined)?.[String(key)];
+  if (named !== undefined) return [named];
+  for (const [pattern, other] of Object.entries((node['patternProperties'] as Readonly<Record<string, SchemaNode>> | undefined) ?? {}))
+    if (new RegExp(pattern).test(String(key))) return [other];
+  const rest = typeof key === 'number' ? node['items'] : node['additionalProperties'];
+  return typeof rest === 'object' && rest !== null ? [rest as SchemaNode] : [];
+}
+
+function kindOfNode({ enum: values, description, type }: SchemaNode): string {
+  if (Array.isArray(values)) return values.map(String).join(' or ');
+  if (typeof description === 'string') return description;
+  const words: Readonly<Record<string, string>> = {
+    string: 'text',
+    integer: 'a whole number',
+    number: 'a number',
+    boolean: 'true or false',
+    array: 'a list',
+    object: 'a map of names to values',
+  };
+  return words[String(type)] ?? 'what the documentation names';
 }
 
 /** Complaints of the product's own check, with their lines where it tells them. One that says nothing that is understood is repeated as it is. */
@@ -111,7 +145,8 @@ const readers: Readonly<Record<NonNullable<ConfigFile['format']>, (text: string)
   // With comments, which the products that take JSON by hand allow. As YAML it says where everything stands.
   json(text) {
     const errors: ParseError[] = [];
-    parseTree(text, errors, { allowTrailingComma: false });
+    const plain = withoutComments(text);
+    parseTree(plain, errors, { allowTrailingComma: false });
     if (errors.length > 0)
       return {
         value: undefined,
@@ -124,7 +159,7 @@ const readers: Readonly<Record<NonNullable<ConfigFile['format']>, (text: string)
         })),
         place: () => ({ line: 1, column: 1 }),
       };
-    return readers.yaml(withoutComments(text));
+    return readers.yaml(plain);
   },
   // name=value or name = value, a line each; # and ; begin a comment.
   properties(text) {
@@ -172,7 +207,7 @@ function placeAt(text: string, offset: number): { line: number; column: number }
 
 /** Blanks in their place, so that everything else stands where it stood. */
 function withoutComments(text: string): string {
-  return text.replaceAll(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|^[ \t]*#[^\n]*/gm, (found) =>
+  return text.replaceAll(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|#[^\n]*/g, (found) =>
     found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' '),
   );
 }

@@ -43,7 +43,8 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     ],
     refused: { MODEL: 'llama3.2', SUCCESS_CALLBACK: 'lang fuse' },
     mistakes: [
-      ['"ollama_chat/qwen3:4b"', 'qwen3', 'qwen3', /model_list\[0\]\.litellm_params\.model/],
+      ['"ollama_chat/qwen3:4b"', 'qwen3', '- model_name', /lacks the prefix/],
+      ['"ollama_chat/qwen3:4b"', 'ollama/qwen 3', 'ollama/qwen 3', /model_list\[0\]\.litellm_params\.model/],
       ['"ollama_chat/qwen3:4b"', 'openai/qwen3', '- model_name', /lacks the prefix/],
       ['os.environ/LITELLM_MASTER_KEY', 'sk-1234567890', 'sk-1234567890', /master_key/],
       ['os.environ/MODEL_RUNTIME_URL', 'http://localhost:11434', '- model_name', /localhost is the proxy/],
