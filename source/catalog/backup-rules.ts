@@ -56,8 +56,8 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
   }
   // An operator's own catalog may be older than backups: it is told, and still works.
   const seen = new Set<string>();
-  for (const { volume, path } of mounts) {
-    if (covered.has(volume) || seen.has(volume)) continue;
+  for (const { volume, path, inMemory } of mounts) {
+    if (inMemory || covered.has(volume) || seen.has(volume)) continue;
     seen.add(volume);
     yield {
       ...inCompose(

@@ -59,6 +59,16 @@ volumes:
   });
 
   it.each([
+    ['1.20', '1.20'],
+    ['TRUE', 'TRUE'],
+    ['0x1F', '0x1F'],
+    ['12345678901234567890', '12345678901234567890'],
+  ])('says to put %s into quotes as it was meant', (written, meant) => {
+    const { problems } = read(`services: {app: {image: a, environment: {A: ${written}}}}`);
+    expect(problems.map(({ remedy }) => remedy)).toEqual([`Put it into quotes: "${meant}".`]);
+  });
+
+  it.each([
     ['services: {app: {image: a, ports: ["x:y"]}}', 'services.app.ports[0]'],
     ['services: {app: {image: a, depends_on: [bd]}}', 'services.app.depends_on'],
     ['services: {app: {image: a, environment: {A: true}}}', 'services.app.environment.A'],

@@ -11,6 +11,8 @@ export interface ComposePort {
   /** Undefined where the engine chooses one. */
   host: number | undefined;
   container: number;
+  /** Container ports of the whole entry: a range is described by its first. */
+  range: { first: number; last: number };
   protocol: 'tcp' | 'udp';
   /** Default address; empty means all. */
   address: string;
@@ -23,6 +25,8 @@ export interface ComposeMount {
   source: string;
   target: string;
   readOnly: boolean;
+  /** A tmpfs: gone with the container. */
+  inMemory: boolean;
   path: YamlPath;
 }
 
@@ -62,17 +66,22 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Reads a compose file as far as the catalog needs it; whether compose accepts the rest is compose's to say. */
 export function readCompose(document: YamlDocument): { compose: ComposeFile; problems: ComposeProblem[] } {
-  const reader = new Reader();
-  const compose = reader.read(document);
+  const reader = new Reader(document);
+  const compose = reader.read();
   return { compose, problems: reader.problems };
 }
 
 class Reader {
   readonly problems: ComposeProblem[] = [];
+  readonly #document: YamlDocument;
 
-  read(document: YamlDocument): ComposeFile {
-    const file = this.#map(document.value, []) ?? {};
-    const variables = this.#variables(document);
+  constructor(document: YamlDocument) {
+    this.#document = document;
+  }
+
+  read(): ComposeFile {
+    const file = this.#map(this.#document.value, []) ?? {};
+    const variables = this.#variables(this.#document);
     const services = new Map<string, ComposeService>();
     if (file['services'] === undefined) this.#problem(['services'], '"services" is missing.', 'Add the map of services.');
     for (const [name, value] of Object.entries(this.#map(file['services'], ['services']) ?? {})) {
@@ -159,12 +168,18 @@ class Reader {
       }
       return environment;
     }
+    // 1.20 is the number 1.2, and TRUE is true: what was meant is what was written.
+    const written = (at: YamlPath, entry: unknown) => this.#document.scalar(at)?.written ?? String(entry);
     for (const [name, entry] of Object.entries(this.#map(value, path) ?? {})) {
       const at = [...path, name];
       if (typeof entry === 'boolean') {
-        this.#problem(at, `${name} is a YAML boolean, which compose refuses in an environment.`, `Put it into quotes: "${entry}".`);
+        this.#problem(
+          at,
+          `${name} is a YAML boolean, which compose refuses in an environment.`,
+          `Put it into quotes: "${written(at, entry)}".`,
+        );
       } else if (typeof entry === 'number') {
-        this.#problem(at, `${name} is a YAML number; environment values are text.`, `Put it into quotes: "${entry}".`);
+        this.#problem(at, `${name} is a YAML number; environment values are text.`, `Put it into quotes: "${written(at, entry)}".`);
       } else if (entry !== null && typeof entry !== 'string') {
         this.#problem(at, `${name} must be text.`, 'Put the value into quotes.');
       }
@@ -179,7 +194,13 @@ class Reader {
       if (typeof entry === 'string') {
         const [source = '', target, mode = ''] = interpolate(entry).split(':');
         return [
-          { source: target === undefined ? '' : source, target: target ?? source, readOnly: mode.split(',').includes('ro'), path: at },
+          {
+            source: target === undefined ? '' : source,
+            target: target ?? source,
+            readOnly: mode.split(',').includes('ro'),
+            inMemory: false,
+            path: at,
+          },
         ];
       }
       const mount = this.#map(entry, at);
@@ -194,6 +215,7 @@ class Reader {
           source: interpolate(textOf(mount['source']) ?? ''),
           target: interpolate(target),
           readOnly: mount['read_only'] === true,
+          inMemory: mount['type'] === 'tmpfs',
           path: at,
         },
       ];

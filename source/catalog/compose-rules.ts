@@ -81,7 +81,7 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
       yield inCompose(
         service.restart === undefined ? path : [...path, 'restart'],
         `The service "${service.name}" does not restart unless stopped.`,
-        'Add restart: unless-stopped, or mark it oneShot: true in component.yaml when it ends by itself.',
+        `${service.restart === undefined ? 'Add' : 'Write'} restart: unless-stopped, or mark it oneShot: true in component.yaml when it ends by itself.`,
       );
     }
     for (const key of service.keys) {

@@ -75,7 +75,7 @@ export const portAnnotation = (component: Component, port: ComposePort): [string
   if (port.name !== undefined) return annotations.find(([name]) => name === port.name);
   return annotations.find(
     ([name, annotation]) =>
-      (annotation.container === port.container &&
+      ((annotation.container === port.container || annotation.container === port.range.first) &&
         (annotation.protocol ?? port.protocol) === port.protocol &&
         (annotation.service ?? port.service) === port.service) ||
       (annotation.container === undefined && annotation.number === undefined && name === port.service),

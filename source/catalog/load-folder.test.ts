@@ -132,6 +132,35 @@ describe('loadFolder', () => {
     expect(entries[0]?.ports).toMatchObject([{ name: 'web', host: 8300, container: 80 }]);
   });
 
+  it('takes a range of ports for one port', async () => {
+    const ranged = (annotation: string) =>
+      load(
+        {
+          'notes/component.yaml': soundComponent.replace('  web: {role', `${annotation}  web: {role`),
+          'notes/compose.yaml': soundCompose.replace(
+            'WEB_PORT:-8300}:80"',
+            (whole) => `${whole}\n      - "127.0.0.1:50000-50010:50000-50010/udp"`,
+          ),
+        },
+        { own: true },
+      );
+    const { problems } = await ranged('');
+    expect(problems).toMatchObject([
+      {
+        message: 'The port "app" (50000-50010/udp) is not described in component.yaml.',
+        remedy: 'Add it there under ports: app: {role: ..., exposure: loopback, container: 50000}.',
+      },
+    ]);
+    const described = await ranged('  voice: {role: voice, exposure: loopback, container: 50000}\n');
+    expect(described.problems).toEqual([]);
+    expect(described.entries[0]?.ports.map(({ name, container }) => `${name} ${container}`)).toContain('voice 50010');
+  });
+
+  it('asks for no backup of what is in memory alone', async () => {
+    const { problems } = await load(broken('compose', '- data:/data', '- data:/data\n      - {type: tmpfs, target: /scratch}'));
+    expect(problems).toEqual([]);
+  });
+
   // What is replaced, what it becomes, the text that the problem must point at, its field, the rule, message and remedy.
   const cases: [string, 'component' | 'compose', string, string, string, string, string | undefined, RegExp, RegExp][] = [
     [
@@ -606,7 +635,7 @@ describe('loadFolder', () => {
       'services.app.volumes[1]',
       'files',
       /no files\/app\.yml in this folder/,
-      /./,
+      /^Add it\.$/,
     ],
     [
       'a mount that leaves its folder',

@@ -34,6 +34,12 @@ describe('readPort', () => {
     expect(one(entry)).toMatchObject([expected]);
   });
 
+  it('knows a range as the one entry that it is', () => {
+    expect(one('127.0.0.1:50000-50002:60000-60002/udp').map(({ host, container, range }) => [host, container, range])).toEqual(
+      [0, 1, 2].map((at) => [50000 + at, 60000 + at, { first: 60000, last: 60002 }]),
+    );
+  });
+
   it.each([
     '${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:${APP_PORT:-80}',
     { target: '${APP_PORT:-80}', published: '${WEB_PORT:-8180}', host_ip: '${WEB_BIND:-127.0.0.1}' },

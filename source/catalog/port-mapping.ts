@@ -4,6 +4,8 @@ interface Mapping {
   name: string | undefined;
   host: number | undefined;
   container: number;
+  /** Container ports of the whole entry: a range is described by its first. */
+  range: { first: number; last: number };
   protocol: 'tcp' | 'udp';
   address: string;
   /** Names of those in its three parts. */
@@ -57,7 +59,8 @@ function combine(
   const name = nameOf(hostText);
   const names = (text: string) => variablesIn(text).map((variable) => variable.name);
   const variables = { address: names(addressText), host: names(hostText), container: names(containerText) };
-  return { ports: container.map((port, index) => ({ name, host: host?.[index], container: port, protocol, address, variables })) };
+  const range = { first: container[0] ?? 0, last: container.at(-1) ?? 0 };
+  return { ports: container.map((port, index) => ({ name, host: host?.[index], container: port, range, protocol, address, variables })) };
 }
 
 /** `web` gives `WEB_PORT`, `sync-quic` gives `SYNC_QUIC_PORT`: as compose.yaml calls them. */

@@ -1,4 +1,4 @@
-import { nameRemedy } from '../text/nearest-name.ts';
+import { nameRemedy, nearRemedy } from '../text/nearest-name.ts';
 import { checkBackup, secretArgument } from './backup-rules.ts';
 import {
   type Draft,
@@ -81,12 +81,15 @@ function* checkPorts(draft: Draft): Generator<RuleFinding> {
       annotated.add(annotation[0]);
       continue;
     }
+    // One entry of the file is told once, also where it is a range.
+    if (port.container !== port.range.first) continue;
+    const { first, last } = port.range;
     const name = port.name ?? port.service;
     const near = nameRemedy(name, Object.keys(component.ports), '');
     yield {
       file: 'compose',
       path: port.path,
-      message: `The port "${name}" (${port.container}/${port.protocol}) is not described in component.yaml.`,
+      message: `The port "${name}" (${first === last ? first : `${first}-${last}`}/${port.protocol}) is not described in component.yaml.`,
       remedy: near.startsWith('Did')
         ? `${near} Or add it under ports.`
         : `Add it there under ports: ${name}: {role: ..., exposure: loopback${port.name === undefined ? `, container: ${port.container}` : ''}}.`,
@@ -131,7 +134,7 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
       if (/(?:^|\/)\.\.(?:\/|$)/.test(source))
         yield inCompose(path, `The mount leaves the component's folder: ${source}.`, 'Put what it needs under files/.');
       else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside))
-        yield inCompose(path, `There is no ${inside} in this folder.`, nameRemedy(inside, files, 'Add it.'));
+        yield inCompose(path, `There is no ${inside} in this folder.`, nearRemedy(inside, files, 'Add it.'));
     }
   }
   const { configFile } = component;

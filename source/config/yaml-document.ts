@@ -21,6 +21,8 @@ const maxAliasCount = 100;
 /** A text scalar with what its spelling tells beyond its value. */
 export interface WrittenScalar {
   value: unknown;
+  /** As it stands in the file, without its quotes. */
+  written: string;
   quoted: boolean;
   /** Where the character at this offset of the value stands. Exact for one-line scalars without escapes, otherwise the scalar's start. */
   placeOf(offset: number): Place;
@@ -99,7 +101,7 @@ export class YamlDocument {
     const inner = quoted ? written.slice(1, -1) : written;
     const exact = inner === node.value;
     const value = node.value;
-    return { value, quoted, placeOf: (offset) => this.#placeAt(exact ? start + (quoted ? 1 : 0) + offset : start) };
+    return { value, written: inner, quoted, placeOf: (offset) => this.#placeAt(exact ? start + (quoted ? 1 : 0) + offset : start) };
   }
 
   /** Every text scalar with its path, keys included, in the order of the file. */

@@ -33,6 +33,12 @@ function lettersOf(name: string): string {
   return [...name].sort().join('');
 }
 
+/** `Did you mean "x"?`, or what else to do, where those that there are do not help. */
+export function nearRemedy(written: string, known: Iterable<string>, otherwise: string): string {
+  const near = nearestName(written, known);
+  return near === undefined ? otherwise : `Did you mean "${near}"?`;
+}
+
 /** `Did you mean "x"?`, or the names there are, or what to do when there are none. */
 export function nameRemedy(written: string, known: Iterable<string>, whenNone: string): string {
   const names = [...known];
