@@ -4,7 +4,7 @@ import { limited } from '../faults/waits.ts';
 import { sessionsTried } from '../hosts/ssh/ssh-limits.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
-import { bytesText, durationText } from '../text/quantities.ts';
+import { bytesText, clockDifferenceText } from '../text/quantities.ts';
 import type { FarEngine, FarHost, HostBook } from './host-book.ts';
 import { askAround, type Surroundings } from './host-surroundings.ts';
 
@@ -135,7 +135,7 @@ export async function lookAtHost(
   }
   sayLimits(limits, say);
   const aheadMs = facts.clockAheadMs ?? 0;
-  const clock = `${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
+  const clock = `${clockDifferenceText(aheadMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
   if (Math.abs(aheadMs) < clockMs) say('clock', 'ok', 'Clock', aheadMs === 0 ? 'as here' : clock);
   else
     say(

@@ -1,5 +1,5 @@
 import type { FleetSnapshot, PlaceView, Tone } from '../fleet/model.ts';
-import { durationText } from '../text/quantities.ts';
+import { clockDifferenceText } from '../text/quantities.ts';
 
 /** Less than this is no difference that anybody would see. */
 const skewMs = 30_000;
@@ -41,7 +41,7 @@ export function wayText({ way, link }: PlaceView, nowMs: number, { retry = true 
 /** `clock 1h ahead`, where the machine's clock is off. */
 export function clockText({ clockAheadMs = 0 }: PlaceView): string {
   if (Math.abs(clockAheadMs) < skewMs) return '';
-  return `clock ${durationText(Math.abs(clockAheadMs))} ${clockAheadMs > 0 ? 'ahead' : 'behind'}`;
+  return `clock ${clockDifferenceText(clockAheadMs)} ${clockAheadMs > 0 ? 'ahead' : 'behind'}`;
 }
 
 /** Why a place cannot be worked with, what to do about it, and when that is tried again by itself: the way to the machine before its engine. */

@@ -24,6 +24,12 @@ export function durationText(ms: number): string {
   return days < 730 ? `${days}d` : `${Math.floor(days / 365)}y`;
 }
 
+/** What a clock is off by, ahead or behind: to the minute, since it is measured over a network, and one of another time zone is an hour off and not 59 minutes. */
+export function clockDifferenceText(ms: number): string {
+  const off = Math.abs(ms);
+  return durationText(off < 60_000 ? off : Math.round(off / 60_000) * 60_000);
+}
+
 /** For sentences: `just now`, `2 minutes ago`, `12 days ago`. */
 export function agoText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
