@@ -85,6 +85,7 @@ class Reader {
     const services = new Map<string, ComposeService>();
     if (file['services'] === undefined) this.#problem(['services'], '"services" is missing.', 'Add the map of services.');
     for (const [name, value] of Object.entries(this.#map(file['services'], ['services']) ?? {})) {
+      if (value === null) this.#problem(['services', name], `The service "${name}" is empty.`, 'Add image: name:tag, or remove it.');
       const service = this.#map(value, ['services', name]);
       if (service) services.set(name, this.#service(name, service));
     }

@@ -1,3 +1,4 @@
+import { nearRemedy } from '../text/nearest-name.ts';
 import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, servicesOf } from './draft.ts';
 import { parseImage } from './images.ts';
 import { readInterpolation } from './interpolation.ts';
@@ -89,7 +90,7 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
       yield inCompose(
         [...path, key],
         `"${key}" is not usual in a service here.`,
-        `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`,
+        nearRemedy(key, usualKeys, `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`),
         'key',
       );
     }

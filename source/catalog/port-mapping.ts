@@ -1,3 +1,4 @@
+import { isAddress } from '../text/address-span.ts';
 import { interpolate, readInterpolation, variablesIn } from './interpolation.ts';
 
 interface Mapping {
@@ -55,7 +56,7 @@ function combine(
   if (host === undefined && interpolate(hostText) !== '') return { problem: `"${hostText}" is no host port` };
   if (host && host.length !== container.length && container.length !== 1) return { problem: 'the two ranges are not of the same length' };
   const address = interpolate(addressText).replace(/^\[(.*)\]$/, '$1');
-  if (address !== '' && !/^[0-9a-f.:%]+$/i.test(address)) return { problem: `"${address}" is no address` };
+  if (address !== '' && !isAddress(address.replace(/%.*/, ''))) return { problem: `"${address}" is no address` };
   const name = nameOf(hostText);
   const names = (text: string) => variablesIn(text).map((variable) => variable.name);
   const variables = { address: names(addressText), host: names(hostText), container: names(containerText) };

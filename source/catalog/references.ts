@@ -1,5 +1,6 @@
 import { nameRemedy, nearRemedy } from '../text/nearest-name.ts';
 import { checkBackup, secretArgument } from './backup-rules.ts';
+import { checkCompose } from './compose-references.ts';
 import {
   type Draft,
   inComponent,
@@ -24,6 +25,7 @@ export const referenceRules: readonly LintRule[] = [
   { id: 'ports', check: checkPorts },
   { id: 'volumes', check: checkVolumes },
   { id: 'files', check: checkFiles },
+  { id: 'compose', check: checkCompose },
   { id: 'backup', check: checkBackup },
   { id: 'fields', check: checkFields },
   { id: 'calls', check: checkCalls },

@@ -1,0 +1,125 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { loadFolder } from './load-folder.ts';
+
+const removals: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const remove of removals.splice(0)) await remove();
+});
+
+const justified = ['extends', 'build', 'include', 'privileged'].map((key) => `${key}: for a test`).join(', ');
+
+/** What is told of compose.yaml in which this has been replaced, as `line:column message remedy`. */
+async function told(from: string, to: string, files: Record<string, string> = {}): Promise<string[]> {
+  expect(soundCompose.split(from), `"${from}" must be there once`).toHaveLength(2);
+  const made = await catalogFolder({
+    'notes/component.yaml': soundComponent.replace(
+      '\nvolumes:\n',
+      `\njustifies: {secrets: s, configs: c, networks: n, ${justified}}\nvolumes:\n`,
+    ),
+    'notes/compose.yaml': soundCompose.replace(from, () => to),
+    ...files,
+  });
+  removals.push(made.remove);
+  const { problems } = await loadFolder(made.folder, { own: true });
+  return problems.flatMap(({ level, file, line, column, message, remedy }) =>
+    level === 'error' && file.endsWith('compose.yaml') ? [`${line}:${column} ${message} ${remedy}`] : [],
+  );
+}
+
+const app = '    depends_on: [db]\n';
+const also = (lines: string) => [app, `${app}    ${lines}\n`] as const;
+const bottom = 'volumes:\n  data: {}\n';
+
+describe('what compose.yaml names', () => {
+  it.each([
+    [
+      'a circle',
+      'image: postgres:16-alpine',
+      'image: postgres:16-alpine\n    depends_on: [app]',
+      /^5:5 Services wait for each other: app, db, app\. Take one/,
+    ],
+    ['itself', '[db]', '[app, db]', /^5:5 "app" waits for itself\. Take one/],
+    [
+      'a condition that there is not',
+      '[db]',
+      '{db: {condition: service_helthy}}',
+      /^5:34 There is no condition "service_helthy"\. Did you mean "service_healthy"\?$/,
+    ],
+    [
+      'the network of a service that is not there',
+      ...also('network_mode: service:dbb'),
+      /^6:19 There is no service "dbb"\. Did you mean "db"\?$/,
+    ],
+    [
+      'a volume that is not declared',
+      'data: {}',
+      'dat: {}',
+      /^13:9 "data" does not stand in the volumes at the top of the file\. Did you mean "dat"\?$/,
+    ],
+    [
+      'no volumes at all',
+      bottom,
+      '',
+      /^13:9 "data" does not stand in the volumes at the top of the file\. Add it there: volumes: \{data: \{\}\}\.$/,
+    ],
+    ['volumes in a list', 'volumes:\n  data: {}', 'volumes: [data]', /^17:1 "volumes" must be a map of names to values\. Write each/],
+    ['a network that is not declared', ...also('networks: [default, inner]'), /^6:25 "inner" does not stand in the networks at the top/],
+    ['a secret that is not declared', ...also('secrets: [{source: pw}]'), /^6:15 "pw" does not stand in the secrets at the top/],
+    [
+      'a mount of another type',
+      '- data:/data',
+      '- {type: volum, source: data, target: /data}',
+      /^13:16 There is no mount of type "volum"\. Did you mean "volume"\?$/,
+    ],
+    [
+      'a mount at no place',
+      '- data:/data',
+      '- data:/data\n      - data:more',
+      /^14:9 "more" is no place in a container\. Write an absolute path: \/more\.$/,
+    ],
+    [
+      'two mounts at one place',
+      '- data:/data',
+      '- data:/data\n      - ./other:/data',
+      /^14:9 Something is mounted at \/data already\. Keep/,
+    ],
+    ['what another service has', ...also('extends: {service: db}'), /^6:5 What "extends" brings is not read here.* anchor/],
+    ['what is built', ...also('build: ./app'), /^6:5 Nothing is built here.* Remove build/],
+    ['another compose file', bottom, `${bottom}include: [other.yaml]\n`, /^19:1 What "include" brings is not read here/],
+    [
+      'an env_file that does not come along',
+      ...also('env_file: app.env'),
+      /^6:15 app\.env does not come along: .* Put it there: \.\/files\/app\.env\.$/,
+    ],
+    [
+      'an env_file that is not there',
+      ...also('env_file: [.env, {path: ./files/app.env}]'),
+      /^6:29 There is no files\/app\.env in this folder\. Add it\.$/,
+    ],
+    ['a secret file that does not come along', bottom, `${bottom}secrets:\n  pw: {file: ./pw.txt}\n`, /^20:14 pw\.txt does not come along/],
+    ['a misspelt key', app, '    dependson: [db]\n', /^5:5 "dependson" is not usual in a service here\. Did you mean "depends_on"\?$/],
+    [
+      'an address that is none',
+      'WEB_BIND:-127.0.0.1',
+      'WEB_BIND:-127.0.0.999',
+      /^7:9 This port cannot be read: "127\.0\.0\.999" is no address/,
+    ],
+    ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
+  ])('is told where it is %s', async (_, from, to, expected) => {
+    expect(await told(from, to)).toContainEqual(expect.stringMatching(expected));
+  });
+
+  it.each([
+    ['files that come along', ...also('env_file: [./files/app.env, .env, /etc/app.env, {path: ./no.env, required: false}]')],
+    ['networks that are declared', app, `${app}    networks: {default: {}}\n`],
+    [
+      'volumes of all kinds',
+      '- data:/data',
+      '- data:/data\n      - /srv/a:/a\n      - ~/b:/b\n      - ./c:/c\n      - /anonymous\n      - {type: bind, source: d, target: /d}\n      - {type: tmpfs, target: /e}',
+    ],
+    ['a job before it', '[db]', '{db: {condition: service_completed_successfully}}'],
+  ])('may be %s', async (_, from, to) => {
+    expect(await told(from, to, { 'notes/files/app.env': '' })).toEqual([]);
+  });
+});
