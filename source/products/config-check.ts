@@ -7,6 +7,7 @@ import { SchemaIssues } from '../config/schema-issues.ts';
 import { fieldText, YamlDocument, type YamlPath } from '../config/yaml-document.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { ConfigProblem } from './config-problem.ts';
+import { readHcl } from './hcl-text.ts';
 
 type ConfigFile = NonNullable<Component['configFile']>;
 type Place = (path: YamlPath, part: 'key' | 'value') => { line: number; column: number };
@@ -160,6 +161,10 @@ const readers: Readonly<Record<NonNullable<ConfigFile['format']>, (text: string)
         place: () => ({ line: 1, column: 1 }),
       };
     return readers.yaml(plain);
+  },
+  hcl(text) {
+    const { value, problem, place } = readHcl(text);
+    return { value, problems: problem ? [problem] : [], place };
   },
   // name=value or name = value, a line each; # and ; begin a comment.
   properties(text) {

@@ -4,6 +4,7 @@ import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { checkValue } from '../../source/catalog/field-types.ts';
 import { checkConfig } from '../../source/products/config-check.ts';
 import type { ConfigProblem } from '../../source/products/config-problem.ts';
+import { readHcl } from '../../source/products/hcl-text.ts';
 import { variablesOf } from '../../source/stack/variables.ts';
 import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
 
@@ -107,7 +108,14 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       'ui = false',
     ],
     refused: { NODE_ID: 'a" }', STORAGE_PATH: '/elsewhere', LISTENER_ADDRESS: '0.0.0.0:9000', UI: 'perhaps' },
-    mistakes: [],
+    mistakes: [
+      ['tls_disable = false', 'tls_disabled = false', 'tls_disabled', /"tls_disabled" is not known/],
+      ['ui = false', 'ui = no', 'no\n', /"no" is no value/],
+      ['  tls_cert_file = "/openbao/config/cert.pem"\n', '', 'listener "tcp"', /has no certificate/],
+      ['  tls_key_file', '}\n  tls_key_file', '}\n\n# How', /"\}" stands where a name/],
+      ['storage "raft" {', 'storage "raft" {\n  path = "/x"', 'path    =', /"path" is there twice/],
+      ['  node_id = "node-2"\n}', '  node_id = "node-2"', '{\n  path', /never closed/],
+    ],
   },
   'identity-server': {
     needed: { KANIDM_ORIGIN: 'https://idm.home.lan', KANIDM_DOMAIN: 'idm.home.lan' },
@@ -547,6 +555,7 @@ const check = (id: string, text: string): ConfigProblem[] => {
 const linesOf = (text: string) => text.split('\n').map((line) => line.trim());
 
 function readAs(id: string, text: string): unknown {
+  if (about(id).configFile.format === 'hcl') return readHcl(text).value;
   if (about(id).configFile.format !== 'properties') return parse(text.replaceAll(/^\s*\/\/.*$/gm, ''));
   return Object.fromEntries(text.split('\n').flatMap((line) => (/^[\w-]+=/.test(line) ? [line.split(/=(.*)/, 2)] : [])));
 }

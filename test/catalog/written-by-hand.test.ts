@@ -93,6 +93,28 @@ mimic: {}
     'listen: "realm://token@meet.example.com/house"\nrealm: {insecure: false}\nacme: {domains: [a.example.org], email: a@example.org}\n',
   ],
   [
+    'secrets-manager-path',
+    `ui            = true
+api_addr      = "https://bao.example.org:8200"
+default_lease_ttl = "768h"
+storage "raft" {
+  path    = "/openbao/data"
+  node_id = "node1"
+  retry_join {
+    leader_api_addr = "https://node2:8200"
+  }
+}
+listener "tcp" {
+  address         = "[::]:8200"
+  tls_cert_file   = "/openbao/config/a.pem"
+  tls_key_file    = "/openbao/config/a.key"
+  custom_response_headers { "default" = { "X-Frame-Options" = ["DENY"] } }
+}
+seal "transit" { address = "https://other:8200", key_name = "auto" }
+telemetry { prometheus_retention_time = "30s" }
+`,
+  ],
+  [
     'cluster-backup',
     'apiVersion: velero.io/v1\nkind: Schedule\nmetadata: {name: night, namespace: velero}\nspec:\n  schedule: "0 2 * * *"\n  template: {snapshotVolumes: null}\n',
   ],
