@@ -820,6 +820,46 @@ describe('loadFolder', () => {
     );
   });
 
+  it('names the file that has another name, and a link to nothing', async () => {
+    const { folder, problems } = await load(
+      {
+        'a/component.yml': soundComponent,
+        'a/compose.yaml': soundCompose,
+        'notes/component.yaml': soundComponent,
+        'notes/docker-compose.yml': soundCompose,
+        'only/docker-compose.yml': soundCompose,
+        'b/compose.yaml': soundCompose,
+      },
+      { own: true },
+    );
+    expect(problems.map(({ file, message, remedy }) => `${file}: ${message} ${remedy}`)).toEqual([
+      'a/component.yaml: component.yaml is missing. Rename component.yml to component.yaml.',
+      'b/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" writes one to begin with.',
+      'notes/compose.yaml: compose.yaml is missing. Rename docker-compose.yml to compose.yaml.',
+      'only/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" writes one to begin with.',
+    ]);
+    await symlink('/nonexistent/component.yaml', join(folder, 'b', 'component.yaml'));
+    const { problems: linked } = await loadFolder(folder, { own: true });
+    expect(linked.map(({ message }) => message)).toContain('component.yaml is a link to nothing.');
+    await expect(loadFolder(join(folder, 'notes', 'component.yaml'), { own: true })).rejects.toMatchObject({
+      code: 'catalog.missing',
+      message: `${folder}/notes/component.yaml is a file, and no catalog folder.`,
+      remedy: `Name the folder that it is in: ${folder}/notes`,
+    });
+  });
+
+  it('refuses files that go round in circles, and one that no parser could hold', async () => {
+    const { folder } = await load({ ...sound, [`${place}/files/a`]: '' });
+    await symlink('..', join(folder, place, 'files', 'up'));
+    const { problems } = await loadFolder(folder, { own: true });
+    expect(problems).toMatchObject([{ message: expect.stringMatching(/deeper than 8 folders, or its links go round in circles\.$/) }]);
+    const big = await load(
+      { 'notes/component.yaml': `${soundComponent}${'#\n'.repeat(600_000)}`, 'notes/compose.yaml': soundCompose },
+      { own: true },
+    );
+    expect(big.problems).toMatchObject([{ message: expect.stringMatching(/it is larger than 1 MB\.$/) }]);
+  });
+
   it('says so when the folder is not there or cannot be read', async () => {
     await expect(loadFolder('/nonexistent/catalog', { own: true })).rejects.toMatchObject({ code: 'catalog.missing' });
     const { folder } = await load(sound);

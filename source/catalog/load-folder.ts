@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { listOwnFolder, type OwnEntry, readOwnText } from '../config/own-files.ts';
 import { type SchemaIssue, SchemaIssues } from '../config/schema-issues.ts';
 import { fieldText, YamlDocument } from '../config/yaml-document.ts';
@@ -32,6 +32,13 @@ export interface LoadedFolder {
 
 const componentFile = 'component.yaml';
 const composeFile = 'compose.yaml';
+/** Other names that compose takes, or that are written by mistake: whoever uses them means an entry. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  [componentFile]: ['component.yml'],
+  [composeFile]: ['compose.yml', 'docker-compose.yaml', 'docker-compose.yml'],
+};
+/** Of those two. The parser takes a hundred times as much memory. */
+const yamlLimitBytes = 1024 * 1024;
 let issues: SchemaIssues | undefined;
 
 /**
@@ -116,15 +123,17 @@ interface ComponentPlace {
 async function discover(folder: string, problems: CatalogProblem[]): Promise<ComponentPlace[]> {
   const top = await listOwnFolder(folder);
   if (top === undefined) {
+    const isFile = (await listOwnFolder(dirname(folder)))?.some(({ name, kind }) => name === basename(folder) && kind === 'file') ?? false;
     throw new Fault({
       code: 'catalog.missing',
-      message: `There is no catalog folder ${folder}.`,
-      remedy: 'Check the path, or make the folder.',
+      message: isFile ? `${folder} is a file, and no catalog folder.` : `There is no catalog folder ${folder}.`,
+      remedy: isFile ? `Name the folder that it is in: ${dirname(folder)}` : 'Check the path, or make the folder.',
       where: { file: folder },
     });
   }
   const places: ComponentPlace[] = [];
-  const holdsComponent = (names: readonly { name: string }[]) => names.some(({ name }) => name === componentFile || name === composeFile);
+  const meant = Object.entries(otherNames).flat(2);
+  const holdsComponent = (names: readonly { name: string }[]) => names.some(({ name }) => meant.includes(name));
   if (holdsComponent(top)) return [{ folder: '', groupName: undefined }];
   for (const { name, kind } of top) {
     if (kind !== 'folder' || name.startsWith('.')) continue;
@@ -167,18 +176,14 @@ async function loadComponent(
     ]);
     if (componentDocument === undefined) {
       if (problems.length === 0)
-        problems.push({
-          level: 'error',
-          file,
-          line: 1,
-          column: 1,
-          field: '',
-          message: 'component.yaml is missing.',
-          remedy: 'Add it beside compose.yaml; an entry of the built-in catalog shows how.',
-        });
+        problems.push(await missing(file, 'Add it beside compose.yaml; "quarterdeck catalog new" writes one to begin with.'));
       return { problems };
     }
     if (problems.length > 0) return { problems };
+    if (composeDocument === undefined) {
+      const other = await missing(compose, '');
+      if (other.remedy !== '') return { problems: [other] };
+    }
 
     const read = composeDocument && readCompose(composeDocument);
     for (const problem of read?.problems ?? []) {
@@ -205,6 +210,16 @@ async function loadComponent(
     }
     const component = checked.data;
     const paths = files.map(({ path }) => path);
+    for (const { path } of files.filter(({ kind }) => kind === 'tooDeep'))
+      problems.push({
+        level: 'error',
+        file: join(root, place.folder, path),
+        line: 1,
+        column: 1,
+        field: '',
+        message: `${path} lies deeper than ${depthLimit} folders, or its links go round in circles.`,
+        remedy: 'Put it nearer to files/, or remove the link.',
+      });
     for (const { path } of files.filter(({ kind }) => kind === 'other'))
       problems.push({
         level: 'error',
@@ -270,11 +285,29 @@ async function readSchemas(folder: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(names.map(async (name) => [name, (await readOwnText(join(folder, name))) ?? ''] as const)));
 }
 
+/** Of a file that an entry has to have, and perhaps has under another name. */
+async function missing(file: string, remedy: string): Promise<CatalogProblem> {
+  const name = basename(file);
+  const there = (await listOwnFolder(dirname(file))) ?? [];
+  const other = otherNames[name]?.find((one) => there.some((entry) => entry.name === one));
+  const broken = there.some((entry) => entry.name === name);
+  return {
+    level: 'error',
+    file,
+    line: 1,
+    column: 1,
+    field: '',
+    message: broken ? `${name} is a link to nothing.` : `${name} is missing.`,
+    remedy: broken ? 'Put the file there.' : other === undefined ? remedy : `Rename ${other} to ${name}.`,
+  };
+}
+
 /** Deeper than this, links go round in circles. */
 const depthLimit = 8;
 
-async function listDeep(root: string, path: string, depth = 0): Promise<{ path: string; kind: OwnEntry['kind'] }[]> {
-  const entries = depth > depthLimit ? [] : ((await listOwnFolder(join(root, path))) ?? []);
+async function listDeep(root: string, path: string, depth = 0): Promise<{ path: string; kind: OwnEntry['kind'] | 'tooDeep' }[]> {
+  if (depth > depthLimit) return [{ path, kind: 'tooDeep' }];
+  const entries = (await listOwnFolder(join(root, path))) ?? [];
   const below = await Promise.all(
     entries.map(async ({ name, kind }) => {
       const inner = `${path}/${name}`;
@@ -287,7 +320,7 @@ async function listDeep(root: string, path: string, depth = 0): Promise<{ path: 
 async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlDocument | undefined> {
   let text: string | undefined;
   try {
-    text = await readOwnText(file);
+    text = await readOwnText(file, { limitBytes: yamlLimitBytes });
   } catch (thrown) {
     problems.push(unreadable(file, thrown));
     return undefined;

@@ -25,8 +25,8 @@ export async function readOwnFile(path: string, options: { limitBytes?: number }
 }
 
 /** The same, of what was not written by us: where it is no UTF-8 it is refused with its place, and no sign is put in the stead of what was there. */
-export async function readOwnText(path: string): Promise<string | undefined> {
-  const bytes = await readOwnBytes(path);
+export async function readOwnText(path: string, options: { limitBytes?: number } = {}): Promise<string | undefined> {
+  const bytes = await readOwnBytes(path, options);
   return bytes && textOfPeople(bytes, path);
 }
 

@@ -12,10 +12,11 @@ const mergeKey = '<<';
 /** What keeps aliases and `<<` from being written out: names that are not there, circles, and what is no map. */
 export function aliasProblems(document: Document.Parsed): AliasProblem[] {
   const problems: AliasProblem[] = [];
+  const targets = targetsOf(document);
   visit(document, {
     Alias(_, alias, path) {
       const offset = alias.range?.[0] ?? 0;
-      const target = alias.resolve(document);
+      const target = targets.get(alias);
       if (target === undefined)
         problems.push({
           offset,
@@ -28,7 +29,7 @@ export function aliasProblems(document: Document.Parsed): AliasProblem[] {
     Pair(_, pair) {
       if (!isMerge(pair)) return;
       for (const source of sourcesOf(pair)) {
-        const target = isAlias(source) ? source.resolve(document) : source;
+        const target = isAlias(source) ? targets.get(source) : source;
         if (target !== undefined && !isMap(target))
           problems.push({
             offset: (isNode(source) ? source : (pair.key as Node)).range?.[0] ?? 0,
@@ -47,8 +48,7 @@ export function aliasProblems(document: Document.Parsed): AliasProblem[] {
  * @returns was there one?
  */
 export function writeOutAliases(document: Document.Parsed): boolean {
-  const targets = new Map<unknown, Node | undefined>();
-  visit(document, { Alias: (_, alias) => void targets.set(alias, alias.resolve(document)) });
+  const targets = targetsOf(document);
   if (targets.size === 0 && !hasMerge(document)) return false;
   // What is named stands above, and is written out already when it is copied.
   const written = (node: unknown): unknown => {
@@ -65,6 +65,19 @@ export function writeOutAliases(document: Document.Parsed): boolean {
   };
   document.contents = written(document.contents) as typeof document.contents;
   return true;
+}
+
+/** What each alias names: the last anchor of that name above it. In one pass, for a file may have thousands. */
+function targetsOf(document: Document.Parsed): Map<unknown, Node | undefined> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<unknown, Node | undefined>();
+  visit(document, {
+    Node(_, node) {
+      if (isAlias(node)) targets.set(node, anchors.get(node.source));
+      else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
 }
 
 /** Whoever is named first wins, and the map itself before all. */

@@ -230,6 +230,15 @@ describe('catalog check', () => {
     );
   });
 
+  it('does not call a folder sound that has no component', async () => {
+    const { folder, remove } = await catalogFolder({ 'notes/README.md': 'x' });
+    removals.push(remove);
+    const { code, out } = await run(['check', folder]);
+    expect(code).toBe(0);
+    expect(out).toContain('There is no component here: no folder with component.yaml and compose.yaml.');
+    expect(out).not.toContain('nothing is wrong');
+  });
+
   it('checks the own folder when none is named, and says so when there is none', async () => {
     const folder = await own(soundComponent);
     expect((await run(['check'], { ownFolder: folder })).code).toBe(0);

@@ -97,6 +97,12 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
   }
   for (const line of problemLines(told, output)) output.line(line);
   if (told.length > 0) output.line();
+  if (entries.length === 0 && problems.length === 0) {
+    output.line(
+      output.paint('warn', `${output.glyph('warn')} There is no component here: no folder with component.yaml and compose.yaml.`),
+    );
+    return 0;
+  }
   const sound = `${countText(entries.length, 'component')} can be used`;
   const wrong =
     errors === 0 && problems.length === 0
