@@ -390,7 +390,7 @@ export const componentSchema = z.strictObject({
     .strictObject({
       path: z.string(),
       form: z.string(),
-      format: z.enum(['yaml', 'json', 'properties', 'hcl']).optional(),
+      format: z.enum(['yaml', 'json', 'properties', 'hcl', 'wg-quick']).optional(),
       schema: z
         .string()
         .regex(/^[\w.-]+\.json$/, 'name a .json file of this folder')

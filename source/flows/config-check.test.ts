@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
@@ -35,8 +36,8 @@ test('what is deployed is right in its form; that its program could not be asked
   expect(stage.operator.shown.map((one) => (one.kind === 'text' ? one.text : ''))).toContainEqual(
     expect.stringMatching(/^authelia could not be run there/),
   );
-  expect((await stage.run('config-check', '', { words: ['secrets-manager-path'], ...piped('ui = yes') })).message).toBe(
-    'the input was not checked: only OpenBao itself can, once it is deployed.',
+  expect((await stage.run('config-check', '', { words: ['load-balancer'], ...piped('ui = yes') })).message).toBe(
+    'the input was not checked: only HAProxy itself can, once it is deployed.',
   );
   expect((await stage.run('config-check', '', { words: ['llm-proxy'] })).message).toMatch(/config\.yaml: its form is right\.$/);
 });
@@ -69,4 +70,33 @@ test('an edit with a mistake in its form is refused with its place, and nothing 
     stage.run('edit', 'llm-proxy', { words: ['config.yaml'], ...piped(before.replace('model_list:', 'model_lists:')) }),
   ).rejects.toMatchObject({ code: 'config.file', message: expect.stringMatching(/model_list/), where: { line: expect.any(Number) } });
   expect(await stage.text('llm-proxy/files/config.yaml')).toBe(before);
+});
+
+test("the mesh's policy and the tunnel of a device are read by what knows them, from a file of one's own", async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'config-check-'));
+  const checked = async (id: string, name: string, text: string) => {
+    await writeFile(join(folder, name), text);
+    return stage.run('config-check', '', { words: [id, join(folder, name)] });
+  };
+  try {
+    const policy =
+      '{\n  // all\n  "groups": {"group:home": ["ann@"]},\n  "acls": [\n    {"action": "accept", "src": ["group:home"], "dst": ["*:*"]},\n  ],\n}\n';
+    expect(await checked('mesh-control-server', 'policy.hujson', policy)).toMatchObject({
+      exitCode: 0,
+      message: expect.stringMatching(/its form is right/),
+    });
+    expect(
+      await checked('mesh-control-server', 'policy.hujson', policy.replace('"src": ["group:home"]', '"src": ["group:hom"]')),
+    ).toMatchObject({ exitCode: 1 });
+    expect(shown()).toContainEqual(expect.stringMatching(/policy\.hujson:5:\d+ .*group:hom/));
+    const tunnel =
+      '[Interface]\nPrivateKey = yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\nAddress = 10.8.0.2/24\nDNS = 10.8.0.1\nMTU = 1420\n\n[Peer]\nPublicKey = xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=\nAllowedIPs = 10.8.0.0/24\nEndpoint = vpn.example.org:51820\n';
+    expect(await checked('tunnel-client-config', 'home.conf', tunnel)).toMatchObject({ exitCode: 0 });
+    expect(
+      await checked('tunnel-client-config', 'home.conf', tunnel.replace('AllowedIPs = 10.8.0.0/24', 'AllowedIP = 10.8.0.0/24')),
+    ).toMatchObject({ exitCode: 1 });
+    expect(shown()).toContainEqual(expect.stringMatching(/home\.conf:9:\d+ .*AllowedIP/));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import type { CatalogEntry } from '../catalog/catalog.ts';
 import { installationFolder } from '../config/installation.ts';
 import { Fault } from '../faults/fault.ts';
 import { checkConfig, toldProblems } from '../products/config-check.ts';
 import type { ConfigProblem } from '../products/config-problem.ts';
+import { checkPolicy } from '../products/mesh-policy.ts';
 import type { Session } from '../session/session.ts';
 import { readConfigSchema } from '../stack/component-source.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
@@ -68,12 +70,14 @@ export const configCheck: Flow = {
         remedy: `quarterdeck deploy ${id} writes it anew; or name a file: quarterdeck config check ${id} FILE`,
       });
     }
-    const problems = checkConfig(text, configFile, await readConfigSchema(entry, join(installationFolder(), 'catalog')));
+    const problems = isPolicy(entry, own?.file)
+      ? policyProblems(text)
+      : checkConfig(text, configFile, await readConfigSchema(entry, join(installationFolder(), 'catalog')));
     // What cannot be read is not worth a container.
     const verified: Verified =
       problems.length === 0 && deployment ? await verify(session, input, world, deployment, configFile) : { done: false, problems: [] };
     const all: readonly ConfigProblem[] = [...problems, ...verified.problems];
-    const { told } = showProblems(session, file, all);
+    const { errors, told } = showProblems(session, file, all);
     const checked = verified.done ? 'the product itself takes it' : configFile.format === undefined ? undefined : 'its form is right';
     if (all.length === 0 && checked === undefined) {
       return {
@@ -84,10 +88,20 @@ export const configCheck: Flow = {
     return {
       message: all.length === 0 ? `${file}: ${checked}.` : `${file}: ${told}.`,
       data: { component: id, file, checked: true, verified: verified.done, problems: all },
-      exitCode: all.length > 0 ? 1 : 0,
+      exitCode: errors > 0 ? 1 : 0,
     };
   },
 };
+
+/** Is it the other file of a mesh control server, that says who reaches what? */
+function isPolicy({ speaks }: CatalogEntry, file: string | undefined): boolean {
+  return speaks?.api === 'headscale' && /\.(?:hu)?json$/i.test(file ?? '');
+}
+
+/** As the newest server reads it; who its users are is not asked. */
+function policyProblems(text: string): ConfigProblem[] {
+  return checkPolicy(text, { minor: Number.POSITIVE_INFINITY, users: undefined }).map((finding) => ({ ...finding, field: '', remedy: '' }));
+}
 
 function checkable({ catalog }: FlowWorld): string[] {
   return catalog.entries.flatMap(({ id, configFile }) => (configFile ? [id] : []));

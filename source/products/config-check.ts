@@ -8,6 +8,7 @@ import { fieldText, YamlDocument, type YamlPath } from '../config/yaml-document.
 import { cleanLine } from '../text/clean.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { readHcl } from './hcl-text.ts';
+import { inspectConfig } from './wireguard/inspect-config.ts';
 
 type ConfigFile = NonNullable<Component['configFile']>;
 type Place = (path: YamlPath, part: 'key' | 'value') => { line: number; column: number };
@@ -162,6 +163,7 @@ const readers: Readonly<Record<NonNullable<ConfigFile['format']>, (text: string)
       };
     return readers.yaml(plain);
   },
+  'wg-quick': (text) => ({ value: {}, problems: inspectConfig(text).problems.slice(), place: () => ({ line: 1, column: 1 }) }),
   hcl(text) {
     const { value, problem, place } = readHcl(text);
     return { value, problems: problem ? [problem] : [], place };
