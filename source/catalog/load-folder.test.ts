@@ -848,6 +848,13 @@ describe('loadFolder', () => {
     });
   });
 
+  it('tells no more than a person reads of a file that is another one', async () => {
+    const other = `${soundComponent}${Array.from({ length: 500 }, (_, at) => `key${at}: 1\n`).join('')}`;
+    const { problems } = await load({ ...sound, [`${place}/component.yaml`]: other });
+    expect(problems).toHaveLength(20);
+    expect(problems.at(-1)?.message).toBe('"key19" and 480 more are not known here.');
+  });
+
   it('refuses files that go round in circles, and one that no parser could hold', async () => {
     const { folder } = await load({ ...sound, [`${place}/files/a`]: '' });
     await symlink('..', join(folder, place, 'files', 'up'));
@@ -857,7 +864,7 @@ describe('loadFolder', () => {
       { 'notes/component.yaml': `${soundComponent}${'#\n'.repeat(600_000)}`, 'notes/compose.yaml': soundCompose },
       { own: true },
     );
-    expect(big.problems).toMatchObject([{ message: expect.stringMatching(/it is larger than 1 MB\.$/) }]);
+    expect(big.problems).toMatchObject([{ message: expect.stringMatching(/it is larger than 256 KB\.$/) }]);
   });
 
   it('says so when the folder is not there or cannot be read', async () => {

@@ -37,8 +37,8 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   [componentFile]: ['component.yml'],
   [composeFile]: ['compose.yml', 'docker-compose.yaml', 'docker-compose.yml'],
 };
-/** Of those two. The parser takes a hundred times as much memory. */
-const yamlLimitBytes = 1024 * 1024;
+/** Of those two. The parser takes a hundred times as much memory, and for a map a time that grows with the square of its keys. */
+const yamlLimitBytes = 256 * 1024;
 let issues: SchemaIssues | undefined;
 
 /**

@@ -39,7 +39,12 @@ export async function readOwnBytes(path: string, { limitBytes = usualLimitBytes 
     if (facts.isDirectory()) throw unreadable(path, 'it is a folder');
     if (!facts.isFile()) throw unreadable(path, 'it is not a plain file');
     if (facts.size > limitBytes)
-      throw unreadable(path, `it is larger than ${limitBytes >> 20} MB`, undefined, 'Look whether it is the right file.');
+      throw unreadable(
+        path,
+        `it is larger than ${limitBytes < 1 << 20 ? `${limitBytes >> 10} KB` : `${limitBytes >> 20} MB`}`,
+        undefined,
+        'Look whether it is the right file.',
+      );
     return await file.readFile();
   } catch (cause) {
     if (isMissing(cause)) return undefined;

@@ -16,6 +16,9 @@ export interface SchemaIssue {
 
 type Json = Record<string, unknown>;
 
+/** Of unknown keys at one place: a file with more of them is another file. */
+const unknownLimit = 20;
+
 /** Turns the issues of one schema into sentences. Loads zod: import it lazily where start-up time counts. */
 export class SchemaIssues {
   readonly #shape: Json;
@@ -29,7 +32,7 @@ export class SchemaIssues {
     const meant = new Set(
       issues.flatMap((issue) =>
         issue.code === 'unrecognized_keys'
-          ? issue.keys.map((key) => fieldText([...issue.path, nearestName(key, this.#keysAt(issue.path)) ?? '']))
+          ? issue.keys.slice(0, unknownLimit).map((key) => fieldText([...issue.path, nearestName(key, this.#keysAt(issue.path)) ?? '']))
           : [],
       ),
     );
@@ -55,13 +58,16 @@ export class SchemaIssues {
     switch (issue.code) {
       case 'unrecognized_keys': {
         const known = this.#keysAt(path);
-        return issue.keys.map((key) => ({
-          path: [...path, key],
-          part: 'key' as const,
-          field: fieldText([...path, key]),
-          message: `"${key}" is not known here.`,
-          remedy: nameRemedy(key, known, 'Remove it.'),
-        }));
+        return issue.keys.slice(0, unknownLimit).map((key, index) => {
+          const more = index === unknownLimit - 1 ? issue.keys.length - unknownLimit : 0;
+          return {
+            path: [...path, key],
+            part: 'key' as const,
+            field: fieldText([...path, key]),
+            message: more > 0 ? `"${key}" and ${more} more are not known here.` : `"${key}" is not known here.`,
+            remedy: nameRemedy(key, known, 'Remove it.'),
+          };
+        });
       }
       case 'invalid_type':
         if (missing) return one(`${name} is missing.`, `Add it: ${aOrAn(kindWords[issue.expected] ?? issue.expected)}.`);
