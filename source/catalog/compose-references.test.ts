@@ -10,7 +10,7 @@ afterEach(async () => {
 const justified = ['extends', 'build', 'include', 'privileged'].map((key) => `${key}: for a test`).join(', ');
 
 /** What is told of compose.yaml in which this has been replaced, as `line:column message remedy`. */
-async function told(from: string, to: string, files: Record<string, string> = {}): Promise<string[]> {
+async function told(from: string, to: string, files: Record<string, string> = {}, wanted = 'error'): Promise<string[]> {
   expect(soundCompose.split(from), `"${from}" must be there once`).toHaveLength(2);
   const made = await catalogFolder({
     'notes/component.yaml': soundComponent.replace(
@@ -23,7 +23,7 @@ async function told(from: string, to: string, files: Record<string, string> = {}
   removals.push(made.remove);
   const { problems } = await loadFolder(made.folder, { own: true });
   return problems.flatMap(({ level, file, line, column, message, remedy }) =>
-    level === 'error' && file.endsWith('compose.yaml') ? [`${line}:${column} ${message} ${remedy}`] : [],
+    level === wanted && file.endsWith('compose.yaml') ? [`${line}:${column} ${message} ${remedy}`] : [],
   );
 }
 
@@ -108,6 +108,20 @@ describe('what compose.yaml names', () => {
     ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
   ])('is told where it is %s', async (_, from, to, expected) => {
     expect(await told(from, to)).toContainEqual(expect.stringMatching(expected));
+  });
+
+  it.each([
+    ['SIGNUP: "${SIGNUP:-true}"', 'SIGNUP: on', '10:15', 'on'],
+    ['SIGNUP: "${SIGNUP:-true}"', 'SIGNUP: 2026-01-01', '10:15', '2026-01-01'],
+    ['- data:/data', '- data:/data\n    devices: [22:22]', '14:15', '22:22'],
+  ])('is a warning where older programs read another value: %s becomes %s', async (from, to, place, written) => {
+    expect(await told(from, to, {}, 'warning')).toEqual([
+      `${place} "${written}" is text for docker compose, and something else for compose programs in Python. Put it into quotes: "${written}".`,
+    ]);
+  });
+
+  it.each(['app', 'y', '1000:1000', '127.0.0.1:22:22', './a:/a', '8300:80'])('is no warning that %s is text', async (written) => {
+    expect(await told('SIGNUP: "${SIGNUP:-true}"', `SIGNUP: ${written}`, {}, 'warning')).toEqual([]);
   });
 
   it.each([

@@ -16,6 +16,7 @@ const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : va
 export function* checkCompose(draft: Draft): Generator<RuleFinding> {
   const file = asMap(draft.composeDocument?.value);
   yield* circles(draft);
+  yield* readElsewhere(draft);
   yield* resources(draft, file);
   for (const service of servicesOf(draft)) {
     const path = ['services', service.name];
@@ -25,6 +26,23 @@ export function* checkCompose(draft: Draft): Generator<RuleFinding> {
     yield* neighbours(draft, value, path);
   }
   yield* besides(draft, file);
+}
+
+/** The first docker-compose and podman-compose read YAML 1.1: they refuse `MODE: on`, and publish port 1342 for `22:22`. */
+function* readElsewhere({ composeDocument, own }: Draft): Generator<RuleFinding> {
+  for (const { path } of composeDocument?.scalars() ?? []) {
+    const scalar = path[0] === 'services' ? composeDocument?.scalar(path) : undefined;
+    if (scalar?.elsewhere !== true) continue;
+    yield {
+      ...inCompose(
+        path,
+        `"${scalar.written}" is text for docker compose, and something else for compose programs in Python.`,
+        `Put it into quotes: "${scalar.written}".`,
+      ),
+      // With a newer program on every host it does no harm.
+      level: own ? 'warning' : 'error',
+    };
+  }
 }
 
 const conditionNames = ['service_started', 'service_healthy', 'service_completed_successfully'];

@@ -161,6 +161,19 @@ describe('loadFolder', () => {
     expect(problems).toEqual([]);
   });
 
+  it('refuses an entry that depends on itself', async () => {
+    const { problems } = await load(broken('component', '\nvolumes:\n', '\ndependsOn: [notes]\nvolumes:\n'));
+    expect(problems).toMatchObject([{ field: 'dependsOn[0]', message: 'It depends on itself.' }]);
+  });
+
+  it('says of a forgotten colon and a moved line what it may be', async () => {
+    const colon = await load(broken('compose', '  app:\n', '  app\n'));
+    expect(colon.problems[0]).toMatchObject({ line: 2, remedy: expect.stringMatching(/^Put a colon behind the key/) });
+    const moved = await load(broken('compose', '    image: notes', '   image: notes'));
+    expect(moved.problems[0]).toMatchObject({ line: 3, remedy: expect.stringMatching(/check the indentation of the next line/) });
+    for (const { message } of [...colon.problems, ...moved.problems]) expect(message).not.toMatch(/compact|implicit/i);
+  });
+
   // What is replaced, what it becomes, the text that the problem must point at, its field, the rule, message and remedy.
   const cases: [string, 'component' | 'compose', string, string, string, string, string | undefined, RegExp, RegExp][] = [
     [

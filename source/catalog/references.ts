@@ -40,6 +40,8 @@ export const referenceRules: readonly LintRule[] = [
 
 function* checkServices(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
+  const self = component.dependsOn.indexOf(component.id);
+  if (self >= 0) yield inComponent(['dependsOn', self], 'It depends on itself.', 'Remove it.');
   const names = servicesOf(draft).map(({ name }) => name);
   if (compose === undefined) {
     if (component.deploy === 'compose')

@@ -21,6 +21,8 @@ const maxAliasCount = 100;
 /** A text scalar with what its spelling tells beyond its value. */
 export interface WrittenScalar {
   value: unknown;
+  /** Text here, and something else for a program that reads YAML 1.1: `on`, `no`, `22:22`, `2026-01-01`. */
+  elsewhere: boolean;
   /** As it stands in the file, without its quotes. */
   written: string;
   quoted: boolean;
@@ -101,7 +103,14 @@ export class YamlDocument {
     const inner = quoted ? written.slice(1, -1) : written;
     const exact = inner === node.value;
     const value = node.value;
-    return { value, written: inner, quoted, placeOf: (offset) => this.#placeAt(exact ? start + (quoted ? 1 : 0) + offset : start) };
+    const elsewhere = typeof value === 'string' && node.type === 'PLAIN' && typeof olderValue(written) !== 'string';
+    return {
+      value,
+      written: inner,
+      elsewhere,
+      quoted,
+      placeOf: (offset) => this.#placeAt(exact ? start + (quoted ? 1 : 0) + offset : start),
+    };
   }
 
   /** Every text scalar with its path, keys included, in the order of the file. */
@@ -142,6 +151,13 @@ export class YamlDocument {
   }
 }
 
+/** What a program makes of it that reads YAML 1.1, as those in Python do. */
+function olderValue(written: string): unknown {
+  // y and n are booleans for the standard of 1.1 and for nobody who reads it.
+  const perhaps = /^[-+.]?\d|^(?:yes|no|on|off)$/i.test(written);
+  return !perhaps ? written : parseDocument(written, { version: '1.1', logLevel: 'silent' }).toJS();
+}
+
 function startOf(node: unknown): number | undefined {
   return (node as Node | null | undefined)?.range?.[0];
 }
@@ -160,6 +176,8 @@ export function fieldText(path: YamlPath): string {
 /** Where the parser speaks to programmers. */
 const messages: Record<string, string> = {
   MULTIPLE_DOCS: 'There is a second document in this file.',
+  BLOCK_AS_IMPLICIT_KEY: 'A second key and its colon stand in the line of another.',
+  MULTILINE_IMPLICIT_KEY: 'A key and its colon stand on one line.',
 };
 
 const remedies: Record<string, string> = {
@@ -169,8 +187,9 @@ const remedies: Record<string, string> = {
   MISSING_CHAR: 'Close the quote, bracket or brace, or put a colon behind the key.',
   MULTIPLE_DOCS: 'Keep one document per file: remove the line ---.',
   BAD_ALIAS: 'Define the anchor before it is used.',
-  BLOCK_AS_IMPLICIT_KEY: 'Put the text that holds ": " into quotes.',
-  MULTILINE_IMPLICIT_KEY: 'Check the quotes and the indentation above this line.',
+  BLOCK_AS_IMPLICIT_KEY: 'Put text that holds ": " into quotes, or check the indentation of the next line.',
+  MULTILINE_IMPLICIT_KEY: 'Put a colon behind the key, or check the quotes and the indentation around this line.',
+  TAG_RESOLVE_FAILED: 'Remove the tag: the word that begins with an exclamation mark.',
 };
 
 function sentence(message: string): string {
