@@ -24,7 +24,7 @@ interface ConfigCase {
   /** Odd values that are taken, with what they become. */
   odd?: readonly [Settings, unknown][];
   /** Values that no field takes, since the file would say something else. */
-  refused?: Settings;
+  refused?: Readonly<Record<string, string | readonly string[]>>;
   /** Each in the file with every answer. */
   mistakes: readonly Mistake[];
 }
@@ -416,7 +416,14 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       'retries 1',
       'http-check send meth GET uri /health ver HTTP/1.1 hdr Host app.home.lan',
     ],
-    refused: { SERVERS: 'web1 10.0.0.11:8080 "', BALANCE: 'random', MAXCONN: '5 0', TIMEOUT_CLIENT: '3 s', HEALTH_HOST: 'a b' },
+    refused: {
+      SERVERS: ['web1 10.0.0.11:8080 "', 'a 10.0.0.11:80; b 10.0.0.12:80; a 10.0.0.13:80'],
+      INTER: ['0s', '000ms'],
+      BALANCE: 'random',
+      MAXCONN: '5 0',
+      TIMEOUT_CLIENT: '3 s',
+      HEALTH_HOST: 'a b',
+    },
     mistakes: [],
   },
   'caching-proxy': {
@@ -464,7 +471,12 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       'rrset-cache-size: 16m',
       'verbosity: 2',
     ],
-    refused: { PRIVATE_DOMAIN: 'a" b', FORWARD_ADDR: 'dns.example.org', ACCESS_CONTROL: 'all', VERBOSITY: '9' },
+    refused: {
+      PRIVATE_DOMAIN: ['a" b', '.', '..', 'a..b', 'x'.repeat(64)],
+      FORWARD_ADDR: ['dns.example.org', '1', '010', '1.2.3.4:53', '1.2.3.999', '.'],
+      ACCESS_CONTROL: 'all',
+      VERBOSITY: '9',
+    },
     mistakes: [],
   },
   'reverse-proxy': { everything: {}, holds: ['import sites/*.caddy'], mistakes: [] },
@@ -610,8 +622,9 @@ describe.each(Object.entries(cases))('%s', (id, { everything, holds, odd = [], r
       expect(check(id, text)).toEqual([]);
       expectHeld(id, text, held);
     }
-    for (const [name, value] of Object.entries(refused))
-      expect([name, checkValue(fieldOf(id, name), value)]).toEqual([name, expect.any(String)]);
+    for (const [name, values] of Object.entries(refused))
+      for (const value of [values].flat())
+        expect([name, value, checkValue(fieldOf(id, name), value)]).toEqual([name, value, expect.any(String)]);
   });
 
   it('says nothing else than was answered, whatever that is', () => {

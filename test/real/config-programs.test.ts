@@ -102,6 +102,8 @@ const programs: readonly Program[] = [
       {},
       { SERVERS: 'web1 127.0.0.1:8080; web2 127.0.0.1:8081 weight 5 backup', BALANCE: 'uri', MAXCONN: '100', TIMEOUT_CLIENT: '2m' },
       { MODE: 'tcp', SERVERS: 'a 127.0.0.1:1;' },
+      // A sign that begins a format in this program, and a name that begins as another one does.
+      { HEALTH_HOST: 'fe80::1%eth0', SERVERS: 'web 127.0.0.1:1; web1 [::1]:2; web-1 127.0.0.1:3' },
     ],
     broken: [
       { from: 'balance roundrobin', to: 'balance sometimes', says: /sometimes|balance/, line: true },
@@ -169,7 +171,7 @@ const programs: readonly Program[] = [
     settings: [
       {},
       {
-        FORWARD_ADDR: '9.9.9.9@853#dns.quad9.net, 2620:fe::fe',
+        FORWARD_ADDR: '9.9.9.9@853#dns.quad9.net, 2620:fe::fe, ::ffff:192.0.2.1@53',
         FORWARD_TLS: 'yes',
         PRIVATE_DOMAIN: 'home.lan, example.lan',
         ACCESS_CONTROL: '192.168.1.0/24, fd00::/8',
