@@ -9,8 +9,8 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   'secret-string': { fits: ['s3cr3t!'], not: ['', 'two\nlines', null, 'a\u0000b'] },
   'string-boolean': { fits: ['true', 'false'], not: [true, 'True', 'yes', '1', ''] },
   boolean: { fits: [true, 'false'], not: ['yes', 1, 'TRUE'] },
-  integer: { fits: [5432, '0', '-1'], not: ['5.5', 'many', '', '1e3', '99999999999999999999', null] },
-  'string-integer': { fits: ['1000', 1000], not: ['ten', '1 000'] },
+  integer: { fits: [5432, '0', '-1'], not: ['5.5', 'many', '', '1e3', '007', '-01', '99999999999999999999', null] },
+  'string-integer': { fits: ['1000', 1000], not: ['ten', '1 000', '0080'] },
   enum: { fits: [], not: ['x'] },
   url: {
     fits: ['https://example.org', 'http://127.0.0.1:8080/a?b=c', 'redis://redis:6379', 'ldap://ldap:3890'],
@@ -22,7 +22,10 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   },
   'database-url': { fits: ['postgres://u:p@db/app?sslmode=disable', 'mysql://u@db/app'], not: ['db/app', 'https://db/app', 'postgres://'] },
   path: { fits: ['/config/users.yml', './files'], not: ['config', '', 'C:\\x', '~/x'] },
-  hostname: { fits: ['id.example.org', 'nas', '192.168.1.2'], not: ['-a.org', 'a_b', 'https://a', 'a..b', ''] },
+  hostname: {
+    fits: ['id.example.org', 'nas', '192.168.1.2'],
+    not: ['-a.org', 'a_b', 'https://a', 'a..b', '', '1.2.3', '1', '192.168.001.2'],
+  },
   domain: { fits: ['example.org', 'lan'], not: ['.org', '10.0.0.1', 'a/b'] },
   address: { fits: ['0.0.0.0:8080', ':8443', '[::1]:80', 'db:5432', 'localhost:8096', '::1'], not: ['a:b', ':0', 'x:70000', '[zz]:1', ''] },
   'ip-address': { fits: ['192.168.1.2', '2001:db8::1'], not: ['192.168.1', '256.1.1.1', '1', 'nas', '10.0.0.0/8'] },

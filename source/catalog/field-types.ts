@@ -70,7 +70,7 @@ const checks: Record<FieldType, Check> = {
   ),
   'database-url': ofText((text) => checkUrl(text, databaseSchemes)),
   path: ofText((text) => unless(/^(?:\/|\.{1,2}\/)/.test(text) && !text.includes('\n'), 'must be a path that begins with a slash')),
-  hostname: ofText((text) => unless(isHostname(text) || ipaddr.isValid(text), 'must be a host name: letters, digits, dashes and dots')),
+  hostname: ofText((text) => unless(isHostname(text) || isIp(text), 'must be a host name: letters, digits, dashes and dots')),
   domain: ofText((text) => unless(isHostname(text), 'must be a domain name, such as example.org')),
   address: ofText((text) => unless(isAddress(text), 'must be an address with an optional port, such as 0.0.0.0:8080 or :8080')),
   'ip-address': ofText((text) => unless(isIp(text), 'must be an IPv4 or IPv6 address')),
@@ -148,6 +148,8 @@ function isInteger(text: string | undefined): boolean {
 function checkInteger(value: unknown, { name, env }: FieldRule): string | undefined {
   const text = textOf(value);
   if (!isInteger(text)) return 'must be a whole number';
+  // In YAML 010 is 8, and JSON has no such numbers.
+  if (/^-?0\d/.test(text ?? '')) return 'must be a whole number without zeros in front';
   const isPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
   return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port, from 1 to 65535');
 }

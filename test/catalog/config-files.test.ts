@@ -315,8 +315,17 @@ const cases: Readonly<Record<string, ConfigCase>> = {
         loggers: [{ severity: 'DEBUG' }],
       },
     },
-    odd: [[{ DHCP_INTERFACE: `"é'#` }, { Dhcp4: { 'interfaces-config': { interfaces: [`"é'#`] } } }]],
-    refused: { DHCP_POOLS: '192.168.1.100', RESERVATIONS: '52:54=192.168.1.10', DHCP_SUBNET: '192.168.1.0', DOMAIN: 'a "b"' },
+    odd: [
+      [{ DHCP_INTERFACE: `"é'#` }, { Dhcp4: { 'interfaces-config': { interfaces: [`"é'#`] } } }],
+      // Its half and seven eighths are no whole numbers.
+      [{ VALID_LIFETIME: '901' }, { Dhcp4: { 'valid-lifetime': 901, 'renew-timer': 450, 'rebind-timer': 788 } }],
+    ],
+    refused: {
+      DHCP_POOLS: ['192.168.1.100', '192.168.1.0/33'],
+      RESERVATIONS: '52:54=192.168.1.10',
+      DHCP_SUBNET: '192.168.1.0',
+      DOMAIN: 'a "b"',
+    },
     mistakes: [
       ['"192.168.1.100 - 192.168.1.199"', '"192.168.1.100 to 192.168.1.199"', '"192.168.1.100 to', /pool/],
       ['"52:54:00:12:34:56"', '"52:54"', '"52:54"', /hw-address/],

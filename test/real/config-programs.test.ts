@@ -135,6 +135,7 @@ const programs: readonly Program[] = [
         RESERVATIONS: '52:54:00:12:34:56=10.0.0.10=nas, 52:54:00:12:34:57=10.0.0.11',
         AUTHORITATIVE: 'true',
         LOG_SEVERITY: 'DEBUG',
+        VALID_LIFETIME: '901',
       },
     ],
     broken: [
