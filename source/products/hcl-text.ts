@@ -3,7 +3,7 @@ import type { ConfigProblem } from './config-problem.ts';
 
 /**
  * A text in HCL, as its programs read it (hashicorp/hcl, version 1): settings, blocks with labels, comments. Blocks of one name are a list of maps; what stands between
- * name and brace is `label` in them.
+ * name and brace is `label` in them. Of our own, since the readers there are for Node know version 2 alone, or say nothing of places.
  */
 export interface HclText {
   value: Readonly<Record<string, unknown>>;
