@@ -1,10 +1,19 @@
-import { basename, dirname, join } from 'node:path';
-import { listOwnFolder, type OwnEntry, readOwnText } from '../config/own-files.ts';
+import { basename, join } from 'node:path';
+import { listOwnFolder, readOwnText } from '../config/own-files.ts';
 import { type SchemaIssue, SchemaIssues } from '../config/schema-issues.ts';
 import { fieldText, YamlDocument } from '../config/yaml-document.ts';
-import { Fault, messageOf } from '../faults/fault.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import type { CatalogEntry, CatalogProblem } from './catalog.ts';
+import {
+  type ComponentPlace,
+  componentFile,
+  composeFile,
+  depthLimit,
+  discover,
+  listDeep,
+  missing,
+  unreadable,
+} from './component-places.ts';
 import { readCompose } from './compose-file.ts';
 import type { Draft, RuleFinding } from './draft.ts';
 import { usesOfUnknown } from './exchange-references.ts';
@@ -30,14 +39,7 @@ export interface LoadedFolder {
   problems: CatalogProblem[];
 }
 
-const componentFile = 'component.yaml';
-const composeFile = 'compose.yaml';
-/** Other names that compose takes, or that are written by mistake: whoever uses them means an entry. */
-const otherNames: Readonly<Record<string, readonly string[]>> = {
-  [componentFile]: ['component.yml'],
-  [composeFile]: ['compose.yml', 'docker-compose.yaml', 'docker-compose.yml'],
-};
-/** Of those two. The parser takes a hundred times as much memory, and for a map a time that grows with the square of its keys. */
+/** Of component.yaml and compose.yaml. The parser takes a hundred times as much memory, and for a map a time that grows with the square of its keys. */
 const yamlLimitBytes = 256 * 1024;
 let issues: SchemaIssues | undefined;
 
@@ -112,52 +114,6 @@ function toldOnce(problems: readonly CatalogProblem[]): CatalogProblem[] {
     const said = JSON.stringify([file, line, column, message]);
     return !told.has(said) && told.add(said);
   });
-}
-
-interface ComponentPlace {
-  /** Inside the catalog folder: `security/password-vault`. */
-  folder: string;
-  groupName: string | undefined;
-}
-
-async function discover(folder: string, problems: CatalogProblem[]): Promise<ComponentPlace[]> {
-  const top = await listOwnFolder(folder);
-  if (top === undefined) {
-    const isFile = (await listOwnFolder(dirname(folder)))?.some(({ name, kind }) => name === basename(folder) && kind === 'file') ?? false;
-    throw new Fault({
-      code: 'catalog.missing',
-      message: isFile ? `${folder} is a file, and no catalog folder.` : `There is no catalog folder ${folder}.`,
-      remedy: isFile ? `Name the folder that it is in: ${dirname(folder)}` : 'Check the path, or make the folder.',
-      where: { file: folder },
-    });
-  }
-  const places: ComponentPlace[] = [];
-  const meant = Object.entries(otherNames).flat(2);
-  const holdsComponent = (names: readonly { name: string }[]) => names.some(({ name }) => meant.includes(name));
-  if (holdsComponent(top)) return [{ folder: '', groupName: undefined }];
-  for (const { name, kind } of top) {
-    if (kind !== 'folder' || name.startsWith('.')) continue;
-    const inner = await listSafely(join(folder, name), problems);
-    if (holdsComponent(inner)) {
-      places.push({ folder: name, groupName: undefined });
-      continue;
-    }
-    for (const below of inner) {
-      if (below.kind !== 'folder' || below.name.startsWith('.')) continue;
-      const files = await listSafely(join(folder, name, below.name), problems);
-      if (files.length > 0) places.push({ folder: join(name, below.name), groupName: name });
-    }
-  }
-  return places;
-}
-
-async function listSafely(folder: string, problems: CatalogProblem[]): Promise<{ name: string; kind: string }[]> {
-  try {
-    return (await listOwnFolder(folder)) ?? [];
-  } catch (thrown) {
-    problems.push(unreadable(folder, thrown));
-    return [];
-  }
 }
 
 async function loadComponent(
@@ -286,37 +242,6 @@ async function readSchemas(folder: string): Promise<Map<string, string>> {
 }
 
 /** Of a file that an entry has to have, and perhaps has under another name. */
-async function missing(file: string, remedy: string): Promise<CatalogProblem> {
-  const name = basename(file);
-  const there = (await listOwnFolder(dirname(file))) ?? [];
-  const other = otherNames[name]?.find((one) => there.some((entry) => entry.name === one));
-  const broken = there.some((entry) => entry.name === name);
-  return {
-    level: 'error',
-    file,
-    line: 1,
-    column: 1,
-    field: '',
-    message: broken ? `${name} is a link to nothing.` : `${name} is missing.`,
-    remedy: broken ? 'Put the file there.' : other === undefined ? remedy : `Rename ${other} to ${name}.`,
-  };
-}
-
-/** Deeper than this, links go round in circles. */
-const depthLimit = 8;
-
-async function listDeep(root: string, path: string, depth = 0): Promise<{ path: string; kind: OwnEntry['kind'] | 'tooDeep' }[]> {
-  if (depth > depthLimit) return [{ path, kind: 'tooDeep' }];
-  const entries = (await listOwnFolder(join(root, path))) ?? [];
-  const below = await Promise.all(
-    entries.map(async ({ name, kind }) => {
-      const inner = `${path}/${name}`;
-      return kind === 'folder' ? listDeep(root, inner, depth + 1) : [{ path: inner, kind }];
-    }),
-  );
-  return [{ path, kind: 'folder' }, ...below.flat()];
-}
-
 async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlDocument | undefined> {
   let text: string | undefined;
   try {
@@ -354,10 +279,4 @@ function ruleProblem(
     remedy: finding.remedy,
     rule,
   };
-}
-
-function unreadable(file: string, thrown: unknown): CatalogProblem {
-  const { remedy, where } = thrown instanceof Fault ? thrown : { remedy: 'Check the file.', where: undefined };
-  const place = { file: where?.file ?? file, line: where?.line ?? 1, column: where?.column ?? 1 };
-  return { level: 'error', ...place, field: '', message: messageOf(thrown), remedy };
 }
