@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ComposeWorld, makeComposeWorld, treeOf } from '../../test/doubles/compose-double.ts';
+import { besideRuns, type ComposeWorld, makeComposeWorld, theLock, treeOf } from '../../test/doubles/compose-double.ts';
 import { planOf, transactionOf } from '../../test/doubles/deployed-stack.ts';
 import { EngineDouble } from '../../test/doubles/engine-double.ts';
 import type { Fault } from '../faults/fault.ts';
@@ -85,7 +85,7 @@ describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('applyi
     const events: ApplyEvent[] = [];
     const run = await apply(world, 'run1', [vault(world)], marked, (event) => events.push(event));
     expect(run.state).toBe('applied');
-    const tree = await treeOf(world.stackFolder, /^\.quarterdeck\/runs/);
+    const tree = await treeOf(world.stackFolder, besideRuns);
     expect(
       Object.fromEntries(Object.entries(tree).map(([path, text]) => [path, text.split(/[ \n]/)[text.startsWith('folder') ? 1 : 0]])),
     ).toEqual({
@@ -308,13 +308,13 @@ test('a file that somebody changed or made since it was planned is left alone, a
   await apply(world, 'run2', [{ ...planned, files }]);
   const change = over(world, vault(world, 'vault:3'));
   await writeFile(env, 'WEB_PORT=9999\n');
-  const before = await treeOf(world.stackFolder);
+  const before = await treeOf(world.stackFolder, theLock);
   expect(await faultOf(apply(world, 'run3', [change]))).toMatchObject({
     code: 'refused.planStale',
     message: expect.stringMatching(/^vault\/\.env is not as it was when this was planned/),
   });
   expect(await faultOf(apply(world, 'run4', [vault(world, 'vault:3')]))).toMatchObject({ code: 'refused.planStale' });
-  expect(await treeOf(world.stackFolder)).toEqual(before);
+  expect(await treeOf(world.stackFolder, theLock)).toEqual(before);
 });
 
 test('twenty components go in one transaction', async () => {
@@ -396,7 +396,7 @@ test.skipIf(process.getuid?.() !== 0)('a full disk is said, and everything stays
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0755', 'tmpfs', world.stackFolder]).status).toBe(0);
   try {
     await apply(world, 'run1', [vault(world)]);
-    const before = await treeOf(world.stackFolder, /^\.quarterdeck\/runs/);
+    const before = await treeOf(world.stackFolder, besideRuns);
     // The first does not fit at all, the second in the run's folder but not beside its target.
     for (const [run, sizeBytes] of [
       ['run2', 400_000],
@@ -413,7 +413,7 @@ test.skipIf(process.getuid?.() !== 0)('a full disk is said, and everything stays
       );
       expect(fault.code).toBe('failed.noRoom');
       expect(fault.message).toContain(`There is no room left on the filesystem of ${world.stackFolder}`);
-      expect(await treeOf(world.stackFolder, /^\.quarterdeck\/runs/)).toEqual(before);
+      expect(await treeOf(world.stackFolder, besideRuns)).toEqual(before);
     }
     // What did not even fit beside the old files left no run; the other one is there to be taken back.
     expect((await readRuns(world.host, world.stackFolder, signal)).map(({ transaction, state }) => `${transaction.run} ${state}`)).toEqual([

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ComposeWorld, makeComposeWorld, treeOf } from '../../test/doubles/compose-double.ts';
+import { besideRuns, type ComposeWorld, makeComposeWorld, treeOf } from '../../test/doubles/compose-double.ts';
 import { containerDetail } from '../../test/doubles/container-facts.ts';
 import { planOf, transactionOf } from '../../test/doubles/deployed-stack.ts';
 import { EngineDouble } from '../../test/doubles/engine-double.ts';
@@ -108,7 +108,7 @@ class Scene {
   /** What an operator would find, and nothing of how it came about: programs that ran in the proxy leave no trace that could be taken back. */
   async seen(): Promise<Record<string, string>> {
     return {
-      ...(await treeOf(this.world.stackFolder, /^\.quarterdeck\/runs/)),
+      ...(await treeOf(this.world.stackFolder, besideRuns)),
       ...Object.fromEntries(
         Object.entries(await treeOf(this.world.containers, /^(?:calls\.log|exec-.*|\..*)$/)).map(([name, text]) => [
           `container ${name}`,

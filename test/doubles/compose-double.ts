@@ -148,6 +148,11 @@ export async function makeComposeWorld(base: string, { shell = [] as readonly st
   };
 }
 
+/** The script lets go of it a moment after the last entry of its journal, by which others know that it has ended. */
+export const theLock = /^\.quarterdeck\/lock/;
+/** What stands in a stack's folder without what is written down of runs. */
+export const besideRuns = /^\.quarterdeck\/(?:runs|lock)/;
+
 /** Everything below a folder, with modes, by path. Times and owners are not in it. */
 export async function treeOf(folder: string, leaveOut: RegExp = /^$/): Promise<Record<string, string>> {
   const tree: Record<string, string> = {};
