@@ -148,7 +148,7 @@ export async function makeComposeWorld(base: string, { shell = [] as readonly st
   };
 }
 
-/** The script lets go of it a moment after the last entry of its journal, by which others know that it has ended. */
+/** Free once no owner's file is in it; the script takes the empty folder away a moment later. */
 export const theLock = /^\.quarterdeck\/lock/;
 /** What stands in a stack's folder without what is written down of runs. */
 export const besideRuns = /^\.quarterdeck\/(?:runs|lock)/;
