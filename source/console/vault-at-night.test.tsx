@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
-import { VaultStage } from '../../test/doubles/vault-stage.ts';
+import { foreignShare, VaultStage } from '../../test/doubles/vault-stage.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
 import { initialise } from '../flows/initialise.ts';
 import { unseal } from '../flows/unseal.ts';
@@ -57,12 +56,6 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-/** Has the number of no share, and belongs to nothing. */
-function wrong(): string {
-  const used = new Set(stage.shares.map((one) => one.slice(-2)));
-  return randomBytes(32).toString('hex') + (['01', '02', '03', '04', '05', '06'].find((number) => !used.has(number)) ?? '07');
-}
-
 test('a share that is too short, one given already, and a wrong one: each is said, and three right ones open it (R59)', async () => {
   const screen = await consoleOf();
   await screen.press('u');
@@ -76,7 +69,7 @@ test('a share that is too short, one given already, and a wrong one: each is sai
   await screen.sees('given already');
   expect(misfits(screen.frame(), small)).toEqual([]);
   await screen.press('ctrl+u');
-  await screen.give(wrong());
+  await screen.give(foreignShare(stage.shares));
   await screen.sees('Key share 3 of 3');
   await screen.give(share(1));
   await screen.sees('Key share 1 of 3', 'at least one of them is wrong');

@@ -2,6 +2,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { foreignShare } from '../../test/doubles/vault-stage.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Question } from '../session/session.ts';
 
@@ -46,12 +47,7 @@ class Holder extends OperatorDouble {
 
 const give = (...given: (string | (() => Promise<string>))[]) => stage.run('unseal', id, {}, { operator: new Holder(given) });
 const share = (at: number) => shares[at] as string;
-/** One of the right length that belongs to nothing, with a number that no other has. */
-function wrong(): string {
-  const numbers = new Set(shares.map((one) => one.slice(-2)));
-  const free = Array.from({ length: 255 }, (_, at) => (at + 1).toString(16).padStart(2, '0')).find((number) => !numbers.has(number));
-  return `${'5a'.repeat(32)}${free}`;
-}
+const wrong = () => foreignShare(shares);
 
 beforeAll(async () => {
   stage = await PracticeStage.open();

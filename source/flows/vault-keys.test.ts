@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Holders, VaultStage, vaultId, walkAway } from '../../test/doubles/vault-stage.ts';
+import { foreignShare, Holders, VaultStage, vaultId, walkAway } from '../../test/doubles/vault-stage.ts';
 import { type Dialect, openbao, vault } from '../practice/secrets-manager/dialect.ts';
 import { vaultAdmin } from './vault-admin.ts';
 import { vaultRevokeRoot } from './vault-revoke-root.ts';
@@ -11,12 +10,6 @@ const dialects: readonly Dialect[] = [openbao, vault];
 let stage: VaultStage;
 const share = (at: number) => stage.shares[at] as string;
 const three = () => [share(0), share(1), share(2)];
-/** Has the number of no share, and belongs to nothing. */
-function wrong(): string {
-  const used = new Set(stage.shares.map((one) => one.slice(-2)));
-  const free = ['01', '02', '03', '04', '05', '06'].find((number) => !used.has(number)) ?? '07';
-  return randomBytes(32).toString('hex') + free;
-}
 const sealStatus = () => stage.ask('GET', 'sys/seal-status');
 
 /** Nothing that opens something may be on a screen that stays, in the audit, in a journal. */
@@ -52,7 +45,7 @@ describe.each(dialects)('$product $version', (dialect) => {
   });
 
   test('a wrong share shows when all are together: said, and begun anew without losing the rotation', async () => {
-    const holders = new Holders({ ...token(), share: [share(0), wrong(), share(1), ...three()] });
+    const holders = new Holders({ ...token(), share: [share(0), foreignShare(stage.shares), share(1), ...three()] });
     await stage.run(vaultRotate, holders);
     expect(holders.texts().join(' ')).toMatch(/at least one of them is wrong.*dropped them all.*cannot say whose/);
     expect(await sealStatus()).toMatchObject({ t: 3, n: 5 });
@@ -87,7 +80,7 @@ describe.each(dialects)('$product $version', (dialect) => {
     const { nonce } = dataOf(await stage.ask('PUT', `${path}/init`, wanted));
     for (const key of [share(0), share(1)]) await stage.ask('PUT', `${path}/update`, { key, nonce });
     const { keys } = dataOf(await stage.ask('PUT', `${path}/update`, { key: share(2), nonce }));
-    const slipped = new Holders({ ...token(), attempt: 'prove', 'new-share': [keys[0] as string, wrong()] });
+    const slipped = new Holders({ ...token(), attempt: 'prove', 'new-share': [keys[0] as string, foreignShare(keys)] });
     await expect(stage.run(vaultRotate, slipped)).rejects.toMatchObject({ kind: 'failed' });
     expect(await sealStatus()).toMatchObject({ t: 3, n: 5 });
     const holders = new Holders({ ...token(), attempt: 'prove', 'new-share': [keys[2] as string, keys[0] as string] });

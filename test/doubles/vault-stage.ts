@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Fault } from '../../source/faults/fault.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
@@ -18,6 +19,13 @@ import { OperatorDouble } from './operator-double.ts';
 export const vaultId = 'vault';
 
 type Answer = string | readonly string[] | ((question: Question) => string | readonly string[] | Promise<string>);
+
+/** A key share of the right length that belongs to nothing, and has the number (its last byte) of none of `others`: those are hex. */
+export function foreignShare(others: readonly string[]): string {
+  const used = new Set(others.map((one) => Buffer.from(one, 'hex').at(-1)));
+  const number = Array.from({ length: 255 }, (_, at) => at + 1).find((free) => !used.has(free)) as number;
+  return Buffer.concat([randomBytes(32), Buffer.of(number)]).toString('hex');
+}
 
 /** People around a secrets manager: each question has its answers in turn, the last one for good; what is revealed is written down and typed again. */
 export class Holders extends OperatorDouble {
