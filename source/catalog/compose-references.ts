@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { YamlPath } from '../config/yaml-document.ts';
 import { nameRemedy, nearRemedy } from '../text/nearest-name.ts';
+import { circlesOf } from './component-circles.ts';
 import { type Draft, inCompose, type RuleFinding, servicesOf } from './draft.ts';
 import { interpolate } from './interpolation.ts';
 
@@ -67,28 +68,11 @@ function* circles(draft: Draft): Generator<RuleFinding> {
     const host = /^service:(.*)$/.exec(service?.networkMode ?? '')?.[1];
     return [...(service?.dependsOn ?? []), ...(host === undefined ? [] : [host])];
   };
-  const done = new Set<string>();
-  for (const start of services.keys()) {
-    const way: string[] = [];
-    const circleFrom = (name: string): string[] | undefined => {
-      if (way.includes(name)) return [...way.slice(way.indexOf(name)), name];
-      if (done.has(name)) return undefined;
-      way.push(name);
-      for (const needed of needs(name)) {
-        const circle = circleFrom(needed);
-        if (circle) return circle;
-      }
-      way.pop();
-      done.add(name);
-      return undefined;
-    };
-    const circle = circleFrom(start);
-    if (!circle) continue;
-    for (const name of way) done.add(name);
+  for (const circle of circlesOf(services.keys(), needs)) {
     const [first = ''] = circle;
     yield inCompose(
       ['services', first, 'depends_on'],
-      circle.length === 2 ? `"${first}" waits for itself.` : `Services wait for each other: ${circle.join(', ')}.`,
+      circle.length === 1 ? `"${first}" waits for itself.` : `Services wait for each other: ${[...circle, first].join(', ')}.`,
       'Take one of them out of depends_on.',
       'key',
     );

@@ -4,6 +4,7 @@ import { type SchemaIssue, SchemaIssues } from '../config/schema-issues.ts';
 import { fieldText, YamlDocument } from '../config/yaml-document.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import type { CatalogEntry, CatalogProblem } from './catalog.ts';
+import { dependencyCircles } from './component-circles.ts';
 import {
   type ComponentPlace,
   componentFile,
@@ -29,8 +30,8 @@ export interface LoadOptions {
   own: boolean;
   /** See `Draft.widePorts`. */
   widePorts?: ReadonlySet<string>;
-  /** Ids of entries that are there besides this folder. */
-  alsoKnown?: readonly string[];
+  /** Entries that are there besides this folder. One of the same id gives way to the folder's. */
+  besides?: readonly CatalogEntry[];
 }
 
 export interface LoadedFolder {
@@ -50,13 +51,17 @@ let issues: SchemaIssues | undefined;
 export async function loadFolder(folder: string, options: LoadOptions): Promise<LoadedFolder> {
   const problems: CatalogProblem[] = [];
   const found = await discover(folder, problems);
-  const loaded = await Promise.all(found.map((place) => loadComponent(folder, place, options)));
+  const loaded = await Promise.all(
+    // One that cannot be read is there all the same, under the name of its folder.
+    found.map(async (place) => ({ id: folderNameOf(folder, place), ...(await loadComponent(folder, place, options)) })),
+  );
   const entries: { entry: CatalogEntry; file: string; document: YamlDocument }[] = [];
   for (const one of loaded) {
     problems.push(...one.problems);
     if (one.loaded) entries.push(one.loaded);
   }
-  const known = new Set([...entries.map(({ entry }) => entry.id), ...loaded.flatMap(({ id }) => id ?? []), ...(options.alsoKnown ?? [])]);
+  const besides = new Map((options.besides ?? []).map((entry) => [entry.id, entry]));
+  const known = new Set([...entries.map(({ entry }) => entry.id), ...loaded.map(({ id }) => id), ...besides.keys()]);
   const seen = new Map<string, string>();
   const kept: CatalogEntry[] = [];
   for (const { entry, file, document } of entries.sort((a, b) => (a.file < b.file ? -1 : 1))) {
@@ -87,10 +92,22 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
       });
     }
   }
-  const byId = new Map(kept.map((entry) => [entry.id, entry]));
+  const byId = new Map([...besides, ...kept.map((entry) => [entry.id, entry] as const)]);
+  const circles = dependencyCircles(kept, besides);
   for (const { entry, file, document } of entries) {
+    for (const { index, message } of circles.filter(({ id }) => id === entry.id)) {
+      const path = ['dependsOn', index];
+      problems.push({
+        level: 'warning',
+        file,
+        ...document.place(path),
+        field: fieldText(path),
+        message,
+        remedy: 'Take it out of one, so that it is not left to their names which starts first; or say why: justifies: {dependsOn: ...}.',
+      });
+    }
     for (const { path, message, known: near } of usesOfUnknown(entry, byId)) {
-      // A built-in one, or one that has errors of its own: what it provides is not known here.
+      // One that has errors of its own: what it provides is not known here.
       if (!byId.has(entry.uses?.[Number(path[1])]?.component ?? '') && known.has(entry.uses?.[Number(path[1])]?.component ?? '')) continue;
       const place = document.place(path);
       problems.push({
@@ -106,6 +123,8 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
   problems.sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1));
   return { entries: kept.sort(byGroupThenId), problems: toldOnce(problems) };
 }
+
+const folderNameOf = (root: string, { folder }: ComponentPlace): string => basename(folder === '' ? root : folder);
 
 /** What stands at an anchor is wrong in one place, however many use it. */
 function toldOnce(problems: readonly CatalogProblem[]): CatalogProblem[] {
@@ -205,7 +224,7 @@ async function loadComponent(
       templates: await readTemplates(join(root, place.folder), paths),
       schemas: await readSchemas(join(root, place.folder)),
       own: options.own,
-      folderName: place.folder === '' ? basename(root) : basename(place.folder),
+      folderName: folderNameOf(root, place),
       groupName: place.groupName,
       widePorts: options.widePorts,
     };

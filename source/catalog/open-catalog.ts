@@ -21,7 +21,7 @@ export async function openCatalog({ compiledFile, ownFolder }: CatalogSources): 
   if (ownFolder === undefined) return catalogOf(builtIn, []);
   try {
     const { loadFolder } = await import('./load-folder.ts');
-    const own = await loadFolder(ownFolder, { own: true, alsoKnown: builtIn.map(({ id }) => id) });
+    const own = await loadFolder(ownFolder, { own: true, besides: builtIn });
     const replaced = new Set(own.entries.map(({ id }) => id));
     return catalogOf([...builtIn.filter(({ id }) => !replaced.has(id)), ...own.entries], own.problems);
   } catch (thrown) {

@@ -25,7 +25,7 @@ test('writes an entry that the check accepts as it is, with the line that editor
   const { message } = await run(['note-keeper', folder], both);
   expect(message).toContain(`quarterdeck catalog check ${folder}`);
   expect(message).toContain(`catalogFolder: ${folder}`);
-  const { entries, problems } = await loadFolder(folder, { own: true, alsoKnown: (await builtIn()).entries.map(({ id }) => id) });
+  const { entries, problems } = await loadFolder(folder, { own: true, besides: (await builtIn()).entries });
   expect(problems).toEqual([]);
   expect(entries[0]).toMatchObject({
     id: 'note-keeper',

@@ -82,7 +82,7 @@ async function tellSchema(output: Output, path: boolean, more: string | undefine
 /** Loads the parser and the validator. Ends with 1 when there are errors, so that it can stand in a script. */
 async function checkFolder(catalog: Catalog, folder: string, written: string, output: Output, json: boolean): Promise<number> {
   const { loadFolder } = await import('../catalog/load-folder.ts');
-  const { entries, problems } = await loadFolder(folder, { own: true, alsoKnown: catalog.entries.map(({ id }) => id) });
+  const { entries, problems } = await loadFolder(folder, { own: true, besides: catalog.entries });
   const errors = problems.filter(({ level }) => level === 'error').length;
   // Paths the way they were asked for, so that they can be clicked and copied.
   const told = problems.map((problem) => ({

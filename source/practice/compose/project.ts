@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { circlesOf } from '../../catalog/component-circles.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 
 export interface ProjectService {
@@ -105,6 +106,11 @@ export async function readProject({ folder, file, name, environment }: Reading):
     };
     services.push({ ...facts, hash: createHash('sha256').update(JSON.stringify(facts)).digest('hex') });
   }
+  const [circle] = circlesOf(
+    services.map((service) => service.name),
+    (service) => services.find((one) => one.name === service)?.dependsOn.map((needed) => needed.name) ?? [],
+  );
+  if (circle) throw new Error(`dependency cycle detected: ${[...circle, circle[0]].join(' -> ')}`);
   return { name: project, folder, file: path, services, networks, volumes };
 }
 
