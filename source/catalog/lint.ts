@@ -1,4 +1,5 @@
 import { composeRules } from './compose-rules.ts';
+import { defaultRules } from './default-rules.ts';
 import { type Draft, inComponent, type LintRule, type RuleFinding } from './draft.ts';
 import { fieldRules } from './field-rules.ts';
 import { groups } from './groups.ts';
@@ -12,6 +13,7 @@ export const lintRules: readonly LintRule[] = [
   ...composeRules,
   ...portRules,
   ...fieldRules,
+  ...defaultRules,
   ...kindRules,
   ...imageRules,
   { id: 'multipart', check: multipartFiles },

@@ -1,0 +1,83 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { loadFolder } from './load-folder.ts';
+
+const removals: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const remove of removals.splice(0)) await remove();
+});
+
+const field = 'default: "true"}';
+const text = 'SIGNUP: "${SIGNUP:-true}"';
+type Edit = readonly [from: string, to: string];
+
+/** `file line:column message remedy` of what is told of the sound entry with these edits. */
+async function told({ component = [], compose = [] }: { component?: readonly Edit[]; compose?: readonly Edit[] }): Promise<string[]> {
+  const edited = (sound: string, edits: readonly Edit[]) =>
+    edits.reduce((so, [from, to]) => {
+      expect(so.split(from)).toHaveLength(2);
+      return so.replace(from, () => to);
+    }, sound);
+  const made = await catalogFolder({
+    'notes/component.yaml': edited(soundComponent, component),
+    'notes/compose.yaml': edited(soundCompose, compose),
+  });
+  removals.push(made.remove);
+  const { problems } = await loadFolder(made.folder, { own: true });
+  return problems.map(
+    ({ level, file, line, column, message, remedy }) =>
+      `${level} ${file.slice(made.folder.length + 7)} ${line}:${column} ${message} ${remedy}`,
+  );
+}
+
+describe('a default', () => {
+  it.each<[string, Parameters<typeof told>[0], RegExp]>([
+    [
+      'that differs from the one of compose.yaml',
+      { component: [[field, 'default: "false"}']] },
+      /^warning component\.yaml 16:70 The default of "SIGNUP" is "false" here and "true" in compose\.yaml, which is what is deployed\. Make both the same: there it stands in line 10\.$/,
+    ],
+    [
+      'that compose.yaml does not have',
+      { compose: [[text, 'SIGNUP: "${SIGNUP}"']] },
+      /^warning component\.yaml 16:70 The default of "SIGNUP" is "true" here, and compose\.yaml has none: SIGNUP is empty unless somebody sets it\. Write \$\{SIGNUP:-true\} there\.$/,
+    ],
+    ['where compose.yaml wants a value', { compose: [[text, 'SIGNUP: "${SIGNUP:?say it}"']] }, /compose\.yaml has none/],
+    ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here and nothing in compose\.yaml/],
+    [
+      'of what compose.yaml sets for good',
+      { compose: [[text, 'SIGNUP: "false"']] },
+      /^warning component\.yaml 16:70 .* compose\.yaml sets SIGNUP to "false" for good\. Write \$\{SIGNUP:-true\} there, so that it can be set, or the same here\.$/,
+    ],
+    [
+      'that is not the same everywhere',
+      { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-false}"`]] },
+      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here and "true" in line 10: who chooses the one gets the other here\./,
+    ],
+    [
+      'that no field would take',
+      { component: [[`, ${field}`, '}']], compose: [[text, 'SIGNUP: "${SIGNUP:-perhaps}"']] },
+      /^warning compose\.yaml 10:15 The default of SIGNUP does not fit: "perhaps" /,
+    ],
+  ])('%s is told once, with its place', async (_, edits, expected) => {
+    expect(await told(edits)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it.each<[string, Parameters<typeof told>[0]]>([
+    ['is the same', {}],
+    [
+      'is a number',
+      {
+        component: [['type: string-boolean, goes: environment, default: "true"', 'type: string-integer, goes: environment, default: 10']],
+        compose: [[text, 'SIGNUP: "${SIGNUP:-10}"']],
+      },
+    ],
+    ['is told by compose.yaml alone', { component: [[`, ${field}`, '}']] }],
+    ['is of what compose.yaml sets to the same', { compose: [[text, 'SIGNUP: "true"']] }],
+    ['is nested', { compose: [[text, 'SIGNUP: "${SIGNUP:-${SIGNUP:-true}}"']] }],
+    ['is left to the program at one place', { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-}"`]] }],
+    ['goes into the configuration', { component: [['default: dark', 'default: light']] }],
+  ])('may stay as it %s', async (_, edits) => {
+    expect(await told(edits)).toEqual([]);
+  });
+});
