@@ -74,7 +74,6 @@ describe('a default', () => {
     ],
     ['is told by compose.yaml alone', { component: [[`, ${field}`, '}']] }],
     ['is of what compose.yaml sets to the same', { compose: [[text, 'SIGNUP: "true"']] }],
-    ['is nested', { compose: [[text, 'SIGNUP: "${SIGNUP:-${SIGNUP:-true}}"']] }],
     ['is left to the program at one place', { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-}"`]] }],
     ['goes into the configuration', { component: [['default: dark', 'default: light']] }],
   ])('may stay as it %s', async (_, edits) => {

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const remove of removals.splice(0)) await remove();
 });
 
-const field = '  - {name: RUNTIME_URL, type: url, goes: environment, default: "http://runtime:1"}\n';
+const field = '  - {name: RUNTIME_URL, type: url, goes: environment}\n';
 
 /** The sound entry twice, as `notes` and as `runtime`; each with more text, or with another compose file. */
 async function load(more: { notes?: string; runtime?: string; notesCompose?: string; field?: string }) {
@@ -103,13 +103,14 @@ describe('the site of a component', () => {
 
 describe('addresses that a container follows', () => {
   it('may not default to the container itself, unless others follow them (R14)', async () => {
-    const inside = '  - {name: RUNTIME_URL, type: url, goes: environment, default: "http://localhost:1"}\n';
-    expect((await load({ field: inside })).found).toEqual([
-      'fields[0].default: The container of "RUNTIME_URL" would look for http://localhost:1 inside itself.',
+    const inside = '  - {name: runtime address, type: url, goes: config, default: "http://localhost:1"}\n';
+    expect((await load({ field: `${inside}${field}` })).found).toEqual([
+      'fields[0].default: The container of "runtime address" would look for http://localhost:1 inside itself.',
     ]);
-    expect((await load({ field: inside.replace('goes', 'reach: browser, goes') })).found).toEqual([]);
-    expect((await load({ field: inside.replace('url', 'hostname').replace('http://localhost:1', 'localhost') })).found).toEqual([
-      'fields[0].default: The container of "RUNTIME_URL" would look for localhost inside itself.',
+    expect((await load({ field: `${inside.replace('goes', 'reach: browser, goes')}${field}` })).found).toEqual([]);
+    const name = inside.replace('url', 'hostname').replace('http://localhost:1', 'localhost');
+    expect((await load({ field: `${name}${field}` })).found).toEqual([
+      'fields[0].default: The container of "runtime address" would look for localhost inside itself.',
     ]);
     const written = soundCompose.replace('SIGNUP: ', () => 'RUNTIME_URL: "${RUNTIME_URL:-http://[::1]:1}"\n      SIGNUP: ');
     expect((await load({ notesCompose: written })).found).toEqual([
