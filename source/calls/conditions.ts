@@ -42,17 +42,6 @@ export function holds(source: string, facts: ConditionFacts): Verdict {
   return { holds: result.value };
 }
 
-/** Does this condition over a configuration file hold? One that asks for what is not there does not. Never throws. */
-export function configHolds(source: string, config: unknown): boolean {
-  const expression = compileExpression(source, 'config');
-  if (isProblem(expression)) return false;
-  try {
-    return runGuarded(expression, { config: celValue(config, { left: nodeLimit }, 0) }, fileLimitMs) === true;
-  } catch {
-    return false;
-  }
-}
-
 /** Names of the calls whose answers a check's condition asks about. */
 export function callsOf(source: string): readonly string[] {
   const expression = compileExpression(source, 'check');
@@ -123,7 +112,7 @@ const depthLimit = 40;
  * JSON has one kind of number, CEL has two that do not mix in sums: whole numbers become CEL's int, others its double (comparisons work
  * between both). Objects lose their prototype. Beyond the limits values are missing, and what asks for them does not hold.
  */
-function celValue(value: unknown, budget: { left: number }, depth: number): unknown {
+export function celValue(value: unknown, budget: { left: number }, depth: number): unknown {
   if (--budget.left < 0 || depth > depthLimit) return null;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.slice(0, Math.max(0, budget.left)).map((item) => celValue(item, budget, depth + 1));
@@ -160,15 +149,13 @@ function textOf(value: unknown): string {
 }
 
 const limitMs = 100;
-/** For a file that somebody waits for: a busy machine must not make a mistake go unseen. */
-const fileLimitMs = 2000;
 let guard: { context: { task: (() => unknown) | undefined }; script: Script } | undefined;
 
 /**
  * Loops over an answer and patterns matched against it can take for ever when the answer is hostile. The clock of `node:vm` is the one
  * thing that interrupts them; it costs a tenth of a millisecond, so the others run without.
  */
-function runGuarded(expression: Expression, known: Record<string, unknown>, limit = limitMs): unknown {
+export function runGuarded(expression: Expression, known: Record<string, unknown>, limit = limitMs): unknown {
   if (!expression.slow) return expression.run(known);
   guard ??= { context: createContext({ task: undefined }) as { task: (() => unknown) | undefined }, script: new Script('task()') };
   guard.context.task = () => expression.run(known);

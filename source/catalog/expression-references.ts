@@ -22,8 +22,8 @@ export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
     yield* checkTemplate(draft, ['checks', index, 'message'], check.message, 'check', asked);
     yield* checkTemplate(draft, ['checks', index, 'remedy'], check.remedy, 'check', asked);
   }
-  for (const [index, rule] of (component.configFile?.rules ?? []).entries())
-    yield* checkExpression(draft, ['configFile', 'rules', index, 'when'], rule.when, 'config', new Set(), 'bool');
+  for (const [index, { when, at }] of (component.configFile?.rules ?? []).entries())
+    yield* checkExpression(draft, ['configFile', 'rules', index, 'when'], when, at.includes('*') ? 'entry' : 'config', new Set(), 'bool');
   for (const [index, duty] of component.firstRun.entries()) {
     if (duty.done !== undefined)
       yield* checkExpression(draft, ['firstRun', index, 'done'], duty.done, 'check', new Set(Object.keys(component.calls)), 'bool');

@@ -3,7 +3,7 @@ import { namesLoopback } from './names-loopback.ts';
 import { quantityValue } from './quantity.ts';
 
 /** Where an expression stands, which decides what it can ask about. */
-export type ExpressionScope = 'probe' | 'check' | 'config';
+export type ExpressionScope = 'probe' | 'check' | 'config' | 'entry';
 
 const shared = ['age', 'env', 'fields', 'ports', 'services', 'calls'] as const;
 const answer = ['ok', 'status', 'json', 'text', 'headers', 'failure'] as const;
@@ -13,6 +13,7 @@ export const scopeVariables: Readonly<Record<ExpressionScope, readonly string[]>
   probe: [...answer, ...shared],
   check: shared,
   config: ['config'],
+  entry: ['config', 'one', 'key'],
 };
 
 export interface ExpressionProblem {
@@ -65,7 +66,8 @@ function environmentOf(scope: ExpressionScope): Environment {
     // Text from outside may be anything: what is no text names nothing.
     environment.registerFunction('namesLoopback(dyn): bool', (address: unknown) => typeof address === 'string' && namesLoopback(address));
     // 500m and 2Gi can only be compared as numbers.
-    if (scope === 'config') environment.registerFunction('quantity(dyn): double', (written: unknown) => quantityValue(String(written)));
+    if (scope === 'config' || scope === 'entry')
+      environment.registerFunction('quantity(dyn): double', (written: unknown) => quantityValue(String(written)));
     environments.set(scope, environment);
   }
   return environment;

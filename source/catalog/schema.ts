@@ -390,23 +390,36 @@ export const componentSchema = z.strictObject({
     .strictObject({
       path: z.string(),
       form: z.string(),
-      format: z.enum(['yaml', 'json', 'properties', 'hcl', 'wg-quick']).optional(),
+      /** `kea-json` has comments, commas too many and `<?include?>`; plain `json` has none of them. */
+      format: z.enum(['yaml', 'json', 'kea-json', 'properties', 'hcl', 'wg-quick']).optional(),
+      /**
+       * What the product makes of several documents in a YAML file: `first` ignores all but that one; `each` takes objects of Kubernetes, of which those of the schema's
+       * kind are checked. Where nothing is said, a second one is a mistake.
+       */
+      documents: z.enum(['first', 'each']).optional(),
+      /** The product fills the file in before it reads it, with Go's text/template. */
+      templates: z.enum(['go']).optional(),
       schema: z
         .string()
         .regex(/^[\w.-]+\.json$/, 'name a .json file of this folder')
         .optional(),
       /**
        * What a schema cannot say, as CEL over `config`, the file as it was read: wrong where `when` holds. `quantity("500m")` is a number. A condition that asks for what
-       * is not there does not hold.
+       * is not there, or for what the schema refuses, does not hold.
        */
       rules: z
         .array(
           z.strictObject({
             when: z.string().min(1),
-            /** Keys that lead to what is wrong: `[limits, 0, max]`; where it is not there, what is nearest. */
+            /**
+             * Keys that lead to what is wrong: `[limits, 0, max]`; where it is not there, what is nearest. `*` is each entry of a list or a map: the condition is asked
+             * for every one, sees the entry at the last star as `one`, its name or number as `key`, and tells each that is wrong.
+             */
             at: z.array(z.union([z.string(), z.number().int()])).default([]),
             message: z.string(),
             remedy: z.string(),
+            /** Is it how the entry is deployed that makes it wrong? In a file of somebody's own it is a warning. */
+            deployed: z.boolean().default(false),
             rule: z
               .string()
               .regex(/^R\d+$/, 'write R and a number, such as R9')

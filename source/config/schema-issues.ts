@@ -12,6 +12,10 @@ export interface SchemaIssue {
   field: string;
   message: string;
   remedy: string;
+  /** Is nothing there? */
+  missing: boolean;
+  /** For an unknown key, the one that was probably meant. */
+  meant?: YamlPath;
 }
 
 type Json = Record<string, unknown>;
@@ -51,7 +55,7 @@ export class SchemaIssues {
     const last = path.at(-1);
     const name = last === undefined ? 'The file' : `"${typeof last === 'number' ? field : String(last)}"`;
     const one = (message: string, remedy: string, part: SchemaIssue['part'] = 'value'): SchemaIssue[] => [
-      { path, part, field, message, remedy },
+      { path, part, field, message, remedy, missing },
     ];
     const missing = valueAt(value, path) === undefined;
 
@@ -60,12 +64,15 @@ export class SchemaIssues {
         const known = this.#keysAt(path);
         return issue.keys.slice(0, unknownLimit).map((key, index) => {
           const more = index === unknownLimit - 1 ? issue.keys.length - unknownLimit : 0;
+          const near = nearestName(key, known);
           return {
             path: [...path, key],
             part: 'key' as const,
             field: fieldText([...path, key]),
             message: more > 0 ? `"${key}" and ${more} more are not known here.` : `"${key}" is not known here.`,
             remedy: nameRemedy(key, known, 'Remove it.'),
+            missing: false,
+            ...(near !== undefined && { meant: [...path, near] }),
           };
         });
       }
@@ -148,7 +155,7 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function valueAt(value: unknown, path: YamlPath): unknown {
+export function valueAt(value: unknown, path: YamlPath): unknown {
   let here = value;
   for (const step of path) here = (here as Record<PropertyKey, unknown> | null | undefined)?.[step];
   return here;

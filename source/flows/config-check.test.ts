@@ -42,6 +42,54 @@ test('what is deployed is right in its form; that its program could not be asked
   expect((await stage.run('config-check', '', { words: ['llm-proxy'] })).message).toMatch(/config\.yaml: its form is right\.$/);
 });
 
+test('what was not checked is said, and no mistake', async () => {
+  const said = async (id: string, text: string) => {
+    stage.operator.shown.length = 0;
+    const { message, exitCode, data } = await stage.run('config-check', '', { words: [id], ...piped(text) });
+    const lines = stage.operator.shown.flatMap((one) => (one.kind === 'text' ? [one.text] : []));
+    return { message, exitCode: exitCode ?? 0, checked: (data as { checked: boolean }).checked, lines };
+  };
+  for (const [id, product] of [
+    ['caching-proxy', 'Squid'],
+    ['recursive-resolver', 'Unbound'],
+    ['reverse-proxy', 'Caddy'],
+    ['identity-server', 'Kanidm'],
+    ['ai-app-platform', 'Dify'],
+  ] as const)
+    expect(await said(id, 'x y z')).toEqual({
+      message: `the input was not checked: only ${product} itself can, once it is deployed.`,
+      exitCode: 0,
+      checked: false,
+      lines: [],
+    });
+  expect(await said('dns-filter-second', 'x: y')).toMatchObject({
+    message: 'the input was not checked: its form is not read here, and no check of AdGuard Home itself is known.',
+    checked: false,
+  });
+  expect(await said('siem', 'plugins.security.ssl.http.enabled: true\n')).toMatchObject({
+    message: 'the input: it can be read; whether Wazuh knows its settings was not checked.',
+  });
+  expect(await said('authoritative-dns', 'launch=gmysql\ninclude-dir=/etc/powerdns/pdns.d\n')).toMatchObject({
+    message: expect.stringMatching(/^the input: its form is right; PowerDNS .*itself was not asked\.$/),
+  });
+  expect(await said('authoritative-dns', 'launch=gmysql\ngmysql-password=x\n')).toMatchObject({
+    message: expect.stringMatching(/^the input: 2 warnings, and otherwise its form is right; PowerDNS/),
+    exitCode: 0,
+  });
+  expect(
+    await said('dynamic-proxy', 'http:\n  routers:\n{{ range .x }}\n    a{{ . }}: {rule: Path(`/x`), service: y}\n{{ end }}\n'),
+  ).toMatchObject({
+    message: 'the input: its form is right as far as it could be judged.',
+    exitCode: 0,
+    lines: [expect.stringMatching(/^the input:3 The template blocks from here on/)],
+  });
+  const mine = join(stage.access.folder, 'dynamic.toml');
+  await writeFile(mine, '[http.routers.a]\nrule = "Path(`/x`)"\n');
+  expect(await stage.run('config-check', '', { words: ['dynamic-proxy', mine] })).toMatchObject({
+    message: expect.stringMatching(/dynamic\.toml was not checked: it is in a form that is not read here\.$/),
+  });
+});
+
 test('a file of this machine, no file, and a component without one', async () => {
   const file = join(stage.access.folder, 'mine.yaml');
   await writeFile(file, 'model_list: {}\n');

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { installationFolder } from '../config/installation.ts';
 import { Fault } from '../faults/fault.ts';
-import { checkConfig, toldProblems } from '../products/config-check.ts';
+import { type CheckedConfig, examineConfig } from '../products/config-check.ts';
 import type { ConfigProblem } from '../products/config-problem.ts';
 import { checkPolicy } from '../products/mesh-policy.ts';
+import { toldProblems } from '../products/told-problems.ts';
 import type { Session } from '../session/session.ts';
 import { readConfigSchema } from '../stack/component-source.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
@@ -70,28 +71,59 @@ export const configCheck: Flow = {
         remedy: `quarterdeck deploy ${id} writes it anew; or name a file: quarterdeck config check ${id} FILE`,
       });
     }
-    const problems = isPolicy(entry, own?.file)
-      ? policyProblems(text)
-      : checkConfig(text, configFile, await readConfigSchema(entry, join(installationFolder(), 'catalog')));
+    const { problems, unjudged } = await examined(entry, text, own?.file);
+    const isRead = configFile.format !== undefined && !isOtherForm(entry, own?.file);
     // What cannot be read is not worth a container.
-    const verified: Verified =
-      problems.length === 0 && deployment ? await verify(session, input, world, deployment, configFile) : { done: false, problems: [] };
+    const isBroken = problems.some(({ level }) => level === 'error');
+    const verified: Verified = !isBroken && deployment ? await verify(session, input, world, deployment, configFile) : notAsked;
     const all: readonly ConfigProblem[] = [...problems, ...verified.problems];
     const { errors, told } = showProblems(session, file, all);
-    const checked = verified.done ? 'the product itself takes it' : configFile.format === undefined ? undefined : 'its form is right';
-    if (all.length === 0 && checked === undefined) {
+    for (const { line, message } of unjudged) session.show({ kind: 'text', text: cleanLine(`${file}:${line} ${message}`) });
+    const data = { component: id, file, problems: all, unjudged };
+    if (all.length === 0 && !verified.done && !isRead)
       return {
-        message: `${file} was not checked: only ${entry.product.name} itself can${own ? ', once it is deployed' : ''}.`,
-        data: { component: id, file, checked: false, problems: [] },
+        message: `${file} was not checked: ${whoCould(entry, own !== undefined, unjudged.length > 0)}.`,
+        data: { ...data, checked: false },
       };
-    }
+    const right = verified.done ? 'the product itself takes it' : formWords(entry, own !== undefined, unjudged.length > 0);
     return {
-      message: all.length === 0 ? `${file}: ${checked}.` : `${file}: ${told}.`,
-      data: { component: id, file, checked: true, verified: verified.done, problems: all },
+      message: errors > 0 ? `${file}: ${told}.` : `${file}: ${told === '' ? '' : `${told}, and otherwise `}${right}.`,
+      data: { ...data, checked: true, verified: verified.done },
       exitCode: errors > 0 ? 1 : 0,
     };
   },
 };
+
+async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined): Promise<CheckedConfig> {
+  if (isPolicy(entry, ownFile)) return { problems: policyProblems(text), unjudged: [] };
+  if (isOtherForm(entry, ownFile))
+    return { problems: [], unjudged: [{ line: 1, message: 'TOML is not read here: write it as YAML to have it checked.' }] };
+  const schema = await readConfigSchema(entry, join(installationFolder(), 'catalog'));
+  return examineConfig(text, entry.configFile ?? {}, schema, { elsewhere: ownFile !== undefined });
+}
+
+const notAsked: Verified = { done: false, problems: [] };
+
+/** A product that takes YAML often takes TOML too. */
+function isOtherForm({ configFile }: CatalogEntry, file: string | undefined): boolean {
+  return configFile?.format === 'yaml' && /\.toml$/i.test(file ?? '');
+}
+
+/** Who could check what is not read here. */
+function whoCould({ configFile, product }: CatalogEntry, isOwn: boolean, isToldWhy: boolean): string {
+  if (isToldWhy) return 'it is in a form that is not read here';
+  if (!configFile?.verify) return `its form is not read here, and no check of ${product.name} itself is known`;
+  return `only ${product.name} itself can${isOwn ? ', once it is deployed' : ''}`;
+}
+
+/** What can be said of a file in which nothing is wrong, and what was not looked at. */
+function formWords({ configFile, product }: CatalogEntry, isOwn: boolean, isPartly: boolean): string {
+  if (isPartly) return 'its form is right as far as it could be judged';
+  const { schema, verify: check, format } = configFile ?? {};
+  // A tunnel's file is read by a reader of its own, as far as any schema could.
+  if (schema === undefined && format !== 'wg-quick') return `it can be read; whether ${product.name} knows its settings was not checked`;
+  return check && isOwn ? `its form is right; ${product.name} itself was not asked` : 'its form is right';
+}
 
 /** Is it the other file of a mesh control server, that says who reaches what? */
 function isPolicy({ speaks }: CatalogEntry, file: string | undefined): boolean {
@@ -137,7 +169,7 @@ async function verify(
   { verify: check }: { verify?: { service: string; argv: readonly string[]; problem?: string | undefined } | undefined },
 ): Promise<Verified> {
   const [program, ...rest] = check?.argv ?? [];
-  if (!check || program === undefined || session.readOnly) return { done: false, problems: [] };
+  if (!check || program === undefined || session.readOnly) return notAsked;
   const { component: id } = deployment;
   const seen = world.fleet.snapshot().components.find((one) => one.known && one.id === id && one.host === input.place);
   const tool = await neededComposeTool(world, input.place, session.signal);
@@ -166,14 +198,14 @@ async function verify(
       return { exitCode, output: session.withoutSecrets(`${output}\n${stderr}`) };
     },
   });
-  if (ended === undefined) return { done: false, problems: [] };
+  if (ended === undefined) return notAsked;
   if (notRun.has(ended.exitCode)) {
     const why = ended.output.trim().split('\n').at(-1) ?? '';
     session.show({
       kind: 'text',
       text: cleanLine(`${program} could not be run there, so the file was checked for its form alone: ${why}`),
     });
-    return { done: false, problems: [] };
+    return notAsked;
   }
   return { done: true, problems: ended.exitCode === 0 ? [] : toldProblems(ended.output, check.problem) };
 }

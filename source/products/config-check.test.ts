@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkConfig, toldProblems } from './config-check.ts';
+import { checkConfig, examineConfig } from './config-check.ts';
 
 const schema = JSON.stringify({
   type: 'object',
@@ -30,10 +30,17 @@ describe('a configuration file', () => {
     ],
     ['yaml', 'mode: off\n', [[1, 1, 'port', /missing/, /Add it/]]],
     ['yaml', 'port: 53\nmode: [off\n', [[3, 1, '', /./, /./]]],
-    ['json', '{\n  // where it listens\n  "port": 53,\n  "mode": "off"\n}', []],
+    ['json', '{\n\t"port": 53,\n\t"mode": "off"\n}', []],
+    ['json', '{\n  // where it listens\n  "port": 53\n}', [[2, 3, '', /is a comment/, /Remove/]]],
+    ['json', '{\n  "port": 53,\n}', [[3, 1, '', /comma stands in front of nothing/, /Remove the comma/]]],
     ['json', '{\n  "port": 53\n  "mode": "off"\n}', [[3, 3, '', /no JSON: comma expected/, /commas/]]],
-    ['json', '{\n  /* two\n lines */ "port": 53,\n  "mode": "of"\n}', [[4, 11, 'mode', /cannot be "of"/, /./]]],
-    ['json', '# Kea\n{\n  "port": 53, # the usual\n  "upstreams": ["#1"] // one\n}', []],
+    ['json', '{\n  "port": 53,\n  "port": 54\n}', [[3, 3, '', /"port" is there twice/, /one/]]],
+    ['json', '', [[1, 1, '', /no JSON: value expected/, /./]]],
+    ['kea-json', '{\n  /* two\n lines */ "port": 53,\n  "mode": "of"\n}', [[4, 11, 'mode', /cannot be "of"/, /./]]],
+    ['kea-json', '# Kea\n{\n  "port": 53, # the usual\n  "upstreams": ["#1"] // one\n}', []],
+    ['kea-json', '{,"port": 53}', [[1, 2, '', /no JSON/, /./]]],
+    ['kea-json', '{"port": 53, "mode" "on"}', [[1, 21, '', /no JSON/, /./]]],
+    ['kea-json', '{"port": 53, <?include \'a\'?>}', [[1, 14, '', /no JSON/, /./]]],
     ['yaml', 'port: 53\nlimit: 16 GB\n', [[2, 8, 'limit', /wrong form: "16 GB"/, /^Write a size, such as 16Gi, or none\.$/]]],
     ['yaml', 'port: 53\nlists: {ads: 3}\n', [[2, 14, 'lists.ads', /cannot be "?3/, /^Write text or a list\.$/]]],
     ['yaml', 'port: 53\nhosts: {nas: 3x}\n', [[2, 14, 'hosts.nas', /wrong form: "3x"/, /^Write an address\.$/]]],
@@ -77,6 +84,61 @@ describe('a configuration file', () => {
     expect(check('limits: 3\n')).toEqual([]);
   });
 
+  it('is right for Kea with commas too many, of which it is warned', () => {
+    const text = '{\n  "port": 53,\n  "upstreams": ["a", "b",],,\n}\n';
+    expect(checkConfig(text, { format: 'kea-json' }, schema).map(({ level, line, column }) => [level, line, column])).toEqual([
+      ['warning', 3, 25],
+      ['warning', 3, 27],
+      ['warning', 3, 28],
+    ]);
+  });
+
+  it.each([
+    ['{<?include "port.json"?>}'],
+    ['{<?include "port.json"?> "mode": "on"}'],
+    ['{"mode": "on", <?include "port.json"?>}'],
+    ['{"mode": "on" <?include "port.json"?>}'],
+    ['{"port": <?include "port.json"?>, "upstreams": [<?include "one.json"?>, "a", <?include "two.json"?>]}'],
+    ['{"port": 53, "limit": <?include\n  "port.json" ?>}'],
+    ['<?include "all.json"?>'],
+  ])('is right for Kea with other files in it, which are named as not read: %s', (text) => {
+    const { problems, unjudged } = examineConfig(text, { format: 'kea-json' }, schema);
+    expect(problems).toEqual([]);
+    expect(unjudged[0]?.message).toMatch(/^<\?include\s.*\?> was not read/);
+    expect(unjudged).toHaveLength(text.split('<?').length - 1);
+  });
+
+  it('what is wrong beside the other files is told all the same', () => {
+    const text = '{\n  "port": <?include "port.json"?>,\n  "moode": "on",\n  "upstreams": [1, <?include "one.json"?>]\n}';
+    expect(checkConfig(text, { format: 'kea-json' }, schema).map(({ line, field }) => [line, field])).toEqual([
+      [3, 'moode'],
+      [4, 'upstreams[0]'],
+    ]);
+  });
+
+  it('names each entry that a condition holds for, and speaks of it where something else has the wrong form', () => {
+    const rules = [
+      { when: 'one == "localhost"', at: ['upstreams', '*'], message: 'It asks itself.', remedy: 'Name another.' },
+      { when: '!has(config.mode)', at: [], message: 'Nothing says the mode.', remedy: 'Say it.' },
+      { when: 'one == "0.0.0.0"', at: ['hosts', '*'], message: 'That is no host.', remedy: 'Name one.' },
+    ];
+    const check = (text: string) =>
+      checkConfig(text, { format: 'yaml', rules }, schema).map(({ line, column, field, message }) => [line, column, field, message]);
+    expect(check('port: 53\nmode: on\nupstreams:\n  - a\n  - localhost\n  - localhost\n')).toEqual([
+      [5, 5, 'upstreams[1]', 'It asks itself.'],
+      [6, 5, 'upstreams[2]', 'It asks itself.'],
+    ]);
+    // The misspelt mode is told once, and the entry behind the wrong one too.
+    expect(check('port: 53\nmod: on\nupstreams: [1, localhost]\nhosts: {a: 0.0.0.0, b: 7x}\n')).toEqual([
+      [2, 1, 'mod', expect.stringMatching(/not known/)],
+      [3, 13, 'upstreams[0]', expect.stringMatching(/must be text/)],
+      [3, 16, 'upstreams[1]', 'It asks itself.'],
+      [4, 12, 'hosts.a', 'That is no host.'],
+      [4, 24, 'hosts.b', expect.stringMatching(/wrong form/)],
+    ]);
+    expect(check(`port: 53\nmode: on\nupstreams: [${Array.from({ length: 30 }, () => 'localhost').join(', ')}]\n`)).toHaveLength(20);
+  });
+
   it('is told in words what a value has to look like, where its schema has some', () => {
     const words = JSON.stringify({
       type: 'object',
@@ -91,17 +153,5 @@ describe('a configuration file', () => {
 
   it('of unknown form is left to its product', () => {
     expect(checkConfig('{ % [', {})).toEqual([]);
-  });
-
-  it("is refused in the product's own words, with the line that it names", () => {
-    const output =
-      '[NOTICE] config: haproxy 2.6\n[ALERT] (8) : config : parsing [/etc/haproxy.cfg:12] : unknown keyword \x1b[31mbinb\x1b[0m\n';
-    expect(toldProblems(output, String.raw`parsing \[[^:]+:(?P<line>\d+)\] : (?P<message>.*)`)).toEqual([
-      { level: 'error', line: 12, column: 1, field: '', message: expect.stringMatching(/^unknown keyword .*binb/), remedy: '' },
-    ]);
-    expect(toldProblems('nothing of it is understood\n', 'line (?P<line>\\d+)')).toEqual([
-      { level: 'error', line: 1, column: 1, field: '', message: 'nothing of it is understood', remedy: '' },
-    ]);
-    expect(toldProblems('', undefined)[0]?.message).toBe('It was refused without a word.');
   });
 });

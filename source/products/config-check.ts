@@ -1,62 +1,114 @@
-import { type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import { RE2JS } from 're2js';
 import { z } from 'zod';
-import { configHolds } from '../calls/conditions.ts';
+import { type Doubt, FileConditions } from '../calls/file-conditions.ts';
 import type { Component } from '../catalog/schema.ts';
-import { SchemaIssues } from '../config/schema-issues.ts';
-import { fieldText, YamlDocument, type YamlPath } from '../config/yaml-document.ts';
-import { cleanLine } from '../text/clean.ts';
+import { SchemaIssues, valueAt } from '../config/schema-issues.ts';
+import { fieldText, type YamlPath } from '../config/yaml-document.ts';
 import type { ConfigProblem } from './config-problem.ts';
-import { readHcl } from './hcl-text.ts';
-import { inspectConfig } from './wireguard/inspect-config.ts';
+import { type ConfigForm, type ConfigPart, readConfigText, type Unjudged } from './config-text.ts';
+import { kubernetesObjects } from './kubernetes-objects.ts';
+import { holdsPlaceholder, withoutPlaceholders } from './template-blocks.ts';
 
-type ConfigFile = NonNullable<Component['configFile']>;
-type Place = (path: YamlPath, part: 'key' | 'value') => { line: number; column: number };
+type ConfigRule = Omit<NonNullable<Component['configFile']>['rules'][number], 'deployed'> & { deployed?: boolean };
 
-interface ReadText {
-  value: unknown;
+/** Of one condition: a file in which more is wrong has something in common. */
+const toldLimit = 20;
+
+export interface CheckedConfig {
   problems: ConfigProblem[];
-  place: Place;
+  /** What could not be judged, and why. */
+  unjudged: Unjudged[];
+}
+
+/** {@link examineConfig}, where only what is wrong counts. */
+export function checkConfig(...of: Parameters<typeof examineConfig>): ConfigProblem[] {
+  return examineConfig(...of).problems;
 }
 
 /**
  * What is wrong with the text of a configuration file, as far as its form and its schema tell: the product's own check knows more. `schema` is the text of a JSON Schema.
- * Never throws for the text; a schema that is none is our own mistake, and does.
+ * Never throws for the text; a schema that is none is our own mistake, and does. `elsewhere`: it is no file that is deployed from here.
  */
-export function checkConfig(
+export function examineConfig(
   text: string,
-  { format, rules = [] }: Pick<ConfigFile, 'format'> & Partial<Pick<ConfigFile, 'rules'>>,
+  { format, documents, templates, rules = [] }: ConfigForm & { rules?: readonly ConfigRule[] },
   schema?: string,
-): ConfigProblem[] {
-  if (format === undefined) return [];
-  const { value, problems, place } = readers[format](text);
-  if (problems.length > 0) return problems;
-  const misfits = schema === undefined ? [] : schemaProblems(value, schema, place);
-  if (misfits.length > 0) return misfits;
-  return rules
-    .filter(({ when }) => configHolds(when, value))
-    .map(({ at, message, remedy, rule }) => ({
-      level: 'error',
-      ...place(at, 'value'),
-      field: fieldText(at),
-      message,
-      remedy,
-      ...(rule !== undefined && { rule }),
-    }));
+  { elsewhere = false }: { elsewhere?: boolean } = {},
+): CheckedConfig {
+  if (format === undefined) return { problems: [], unjudged: [] };
+  const form: ConfigForm & { format: typeof format } = { format, documents, templates };
+  const read = readConfigText(text, form);
+  const chosen = documents === 'each' ? kubernetesObjects(read.parts, schema) : { parts: read.parts, unjudged: [] };
+  const found = chosen.parts.flatMap((part) => {
+    const misfits = schema === undefined ? [] : misfitsOf(part, schema, templates !== undefined);
+    return [...misfits.map(({ problem }) => problem), ...(part.incomplete ? [] : brokenRules(part, rules, misfits, elsewhere))];
+  });
+  const problems = [...read.problems, ...found].map(({ field, message, ...problem }) => ({
+    ...problem,
+    field: withoutPlaceholders(field),
+    message: withoutPlaceholders(message),
+  }));
+  return {
+    problems: problems.toSorted((a, b) => a.line - b.line || a.column - b.column),
+    unjudged: [...read.unjudged, ...chosen.unjudged],
+  };
 }
 
-function schemaProblems(value: unknown, schema: string, place: Place): ConfigProblem[] {
+function brokenRules(part: ConfigPart, rules: readonly ConfigRule[], misfits: readonly Misfit[], elsewhere: boolean): ConfigProblem[] {
+  const conditions = new FileConditions(part.value, [...part.doubts, ...misfits.flatMap(({ doubts }) => doubts)]);
+  return rules.flatMap(({ when, at, message, remedy, rule, deployed }) => {
+    const places = conditions.holding(when, at);
+    return places.slice(0, toldLimit).map((path, index): ConfigProblem => {
+      const more = index === toldLimit - 1 ? places.length - toldLimit : 0;
+      return {
+        level: deployed === true && elsewhere ? 'warning' : 'error',
+        ...part.place(path, 'value'),
+        field: fieldText(path),
+        message: more > 0 ? `${message} So it is in ${more} more places.` : message,
+        remedy,
+        ...(rule !== undefined && { rule }),
+      };
+    });
+  });
+}
+
+interface Misfit {
+  problem: ConfigProblem;
+  /** What conditions should not speak of again. */
+  doubts: readonly Doubt[];
+}
+
+function misfitsOf({ value, doubts, incomplete, place }: ConfigPart, schema: string, hasTemplates: boolean): Misfit[] {
   const shape = z.fromJSONSchema(JSON.parse(schema));
   const checked = shape.safeParse(value);
   if (checked.success) return [];
-  return new SchemaIssues(shape).describe(checked.error.issues, value).map(({ path, part, field, message, remedy }) => ({
-    level: 'error',
-    ...place(path, part),
-    field,
-    message,
-    // A regular expression tells few people what to write, and "the documentation" is not at hand.
-    remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(JSON.parse(schema), path)) || remedy,
-  }));
+  const isUnknown = (path: YamlPath, missing: boolean) =>
+    (missing && (incomplete === true || doubts.some((doubt) => doubt.about === 'rest' && isSame(doubt.path, path.slice(0, -1))))) ||
+    doubts.some((doubt) => doubt.about === 'value' && isSame(doubt.path, path.slice(0, doubt.path.length))) ||
+    holdsPlaceholder(String(path.at(-1) ?? '')) ||
+    (hasTemplates && /\{\{/.test(textAt(value, path)));
+  return new SchemaIssues(shape)
+    .describe(checked.error.issues, value)
+    .filter(({ path, missing }) => !isUnknown(path, missing))
+    .map(({ path, part, field, message, remedy, meant }) => ({
+      problem: {
+        level: 'error',
+        ...place(path, part),
+        field,
+        message,
+        // A regular expression tells few people what to write, and "the documentation" is not at hand.
+        remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(JSON.parse(schema), path)) || remedy,
+      },
+      doubts: [path, ...(meant === undefined ? [] : [meant])].map((doubted) => ({ path: doubted, about: 'value' })),
+    }));
+}
+
+function textAt(value: unknown, path: YamlPath): string {
+  const found = valueAt(value, path);
+  return typeof found === 'string' ? found : '';
+}
+
+function isSame(one: YamlPath, other: YamlPath): boolean {
+  return one.length === other.length && one.every((step, index) => step === other[index]);
 }
 
 type SchemaNode = Readonly<Record<string, unknown>>;
@@ -102,119 +154,4 @@ function kindOfNode({ enum: values, description, type }: SchemaNode): string {
     object: 'a map of names to values',
   };
   return words[String(type)] ?? 'what the documentation names';
-}
-
-/** Complaints of the product's own check, with their lines where it tells them. One that says nothing that is understood is repeated as it is. */
-export function toldProblems(output: string, pattern: string | undefined): ConfigProblem[] {
-  const lines = output
-    .split('\n')
-    .map(cleanLine)
-    .filter((line) => line.trim() !== '');
-  const expression = pattern === undefined ? undefined : RE2JS.compile(pattern);
-  const found = lines.flatMap((text): ConfigProblem[] => {
-    const matcher = expression?.matcher(text);
-    if (!matcher?.find()) return [];
-    const groups = expression?.namedGroups() ?? {};
-    const group = (name: string) => (name in groups ? (matcher.group(name) ?? undefined) : undefined);
-    return [
-      {
-        level: 'error',
-        line: Number(group('line') ?? 1),
-        column: Number(group('column') ?? 1),
-        field: '',
-        message: group('message') ?? text,
-        remedy: '',
-      },
-    ];
-  });
-  // Some say everything twice: to their log, and to whoever started them.
-  const once = new Map(found.map((problem) => [JSON.stringify(problem), problem]));
-  if (once.size > 0) return [...once.values()];
-  return [
-    { level: 'error', line: 1, column: 1, field: '', message: lines.slice(-5).join(' ') || 'It was refused without a word.', remedy: '' },
-  ];
-}
-
-const readers: Readonly<Record<NonNullable<ConfigFile['format']>, (text: string) => ReadText>> = {
-  yaml(text) {
-    const document = new YamlDocument(text);
-    return {
-      value: document.value ?? {},
-      problems: document.problems.map((problem) => ({ level: 'error', field: '', ...problem })),
-      place: (path, part) => document.place(path, part),
-    };
-  },
-  // With comments, which the products that take JSON by hand allow. As YAML it says where everything stands.
-  json(text) {
-    const errors: ParseError[] = [];
-    const plain = withoutComments(text);
-    parseTree(plain, errors, { allowTrailingComma: false });
-    if (errors.length > 0)
-      return {
-        value: undefined,
-        problems: errors.slice(0, 1).map(({ error, offset }) => ({
-          level: 'error',
-          ...placeAt(text, offset),
-          field: '',
-          message: `This is no JSON: ${syntaxWords(printParseErrorCode(error))}.`,
-          remedy: 'Look at commas, quotes and brackets here and on the line above.',
-        })),
-        place: () => ({ line: 1, column: 1 }),
-      };
-    return readers.yaml(plain);
-  },
-  'wg-quick': (text) => ({ value: {}, problems: inspectConfig(text).problems.slice(), place: () => ({ line: 1, column: 1 }) }),
-  hcl(text) {
-    const { value, problem, place } = readHcl(text);
-    return { value, problems: problem ? [problem] : [], place };
-  },
-  // name=value or name = value, a line each; # and ; begin a comment.
-  properties(text) {
-    const value: Record<string, string> = {};
-    const places = new Map<string, number>();
-    const problems: ConfigProblem[] = [];
-    for (const [at, line] of text.split(/\r?\n/).entries()) {
-      if (/^\s*(?:[#;].*)?$/.test(line)) continue;
-      const [, name, written] = /^\s*([\w.-]+)\s*\+?=\s*(.*)$/.exec(line) ?? [];
-      if (name === undefined) {
-        problems.push({
-          level: 'error',
-          line: at + 1,
-          column: 1,
-          field: '',
-          message: 'This line is neither name=value nor a comment.',
-          remedy: 'Write name=value, or # in front of it.',
-        });
-      } else if (places.has(name) && !line.includes('+=')) {
-        problems.push({
-          level: 'error',
-          line: at + 1,
-          column: 1,
-          field: name,
-          message: `"${cleanLine(name)}" stands in line ${places.get(name)} already.`,
-          remedy: 'Keep one of the two.',
-        });
-      } else {
-        places.set(name, at + 1);
-        value[name] = written ?? '';
-      }
-    }
-    return { value, problems, place: ([name]) => ({ line: places.get(String(name)) ?? 1, column: 1 }) };
-  },
-};
-
-function syntaxWords(code: string): string {
-  return code.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`).trim();
-}
-
-function placeAt(text: string, offset: number): { line: number; column: number } {
-  const before = text.slice(0, offset).split('\n');
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-}
-
-/** Blanks in their place, so that everything else stands where it stood. */
-function withoutComments(text: string): string {
-  return text.replaceAll(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|#[^\n]*/g, (found) =>
-    found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' '),
-  );
 }

@@ -62,8 +62,10 @@ configFile:
   path: files/bread.yml
   form: YAML
   format: yaml
+  documents: each
+  templates: go
   schema: bread.schema.json
-  rules: [{when: 'true', at: [ovens, 0], message: Too hot., remedy: Cool it., rule: R1, source: product}]
+  rules: [{when: 'true', at: [ovens, 0], message: Too hot., remedy: Cool it., deployed: true, rule: R1, source: product}]
   verify: {service: app, argv: [bread, check], problem: "(?P<message>.*)", source: product}
   source: product
 websocket: true

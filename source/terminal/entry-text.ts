@@ -193,14 +193,19 @@ class EntryText {
 
   #file({ configFile }: CatalogEntry): void {
     if (!configFile) return;
-    const { path, form, format, schema, rules, verify } = configFile;
+    const { path, form, format, documents, templates, schema, rules, verify } = configFile;
     this.#section('Configuration file', [
       {
         name: path,
         text: [form, format].filter(Boolean).join(', '),
         more: [
+          documents && { first: 'of several documents the first is read', each: 'several documents in it are read' }[documents],
+          templates && `filled in by the product before it is read (${templates} templates)`,
           schema && `checked with ${schema}`,
-          ...rules.map(({ message, remedy, rule }) => `${message} ${remedy}${rule ? ` (${rule})` : ''}`),
+          ...rules.map(
+            ({ message, remedy, deployed, rule }) =>
+              `${message} ${remedy}${deployed ? ' A warning in a file that is not deployed from here.' : ''}${rule ? ` (${rule})` : ''}`,
+          ),
           verify && `checked by the product: ${verify.argv.join(' ')} in ${verify.service}`,
         ],
       },

@@ -44,11 +44,11 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     ],
     refused: { MODEL: 'llama3.2', SUCCESS_CALLBACK: 'lang fuse' },
     mistakes: [
-      ['"ollama_chat/qwen3:4b"', 'qwen3', '- model_name', /lacks the prefix/],
+      ['"ollama_chat/qwen3:4b"', 'qwen3', 'qwen3', /model_list\[0\]\.litellm_params\.model .*lacks the prefix/],
       ['"ollama_chat/qwen3:4b"', 'ollama/qwen 3', 'ollama/qwen 3', /model_list\[0\]\.litellm_params\.model/],
-      ['"ollama_chat/qwen3:4b"', 'openai/qwen3', '- model_name', /lacks the prefix/],
+      ['"ollama_chat/qwen3:4b"', 'openai/qwen3', 'openai/qwen3', /lacks the prefix/],
       ['os.environ/LITELLM_MASTER_KEY', 'sk-1234567890', 'sk-1234567890', /master_key/],
-      ['os.environ/MODEL_RUNTIME_URL', 'http://localhost:11434', '- model_name', /localhost is the proxy/],
+      ['os.environ/MODEL_RUNTIME_URL', 'http://localhost:11434', 'http://localhost:11434', /localhost is the proxy/],
     ],
   },
   'metadata-manager': {
@@ -158,7 +158,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { NETBIRD_AUTH_CLIENT_ID: '{{ .NETBIRD_DATASTORE_ENC_KEY }}', NETBIRD_TURN_USER: 'a"b', NETBIRD_DOMAIN: 'a b' },
     mistakes: [
       ['"https://id.example.org/.well-known', '"https://id.example.com/.well-known', '"https://id.example.org"', /do not belong together/],
-      ['"{{ .NETBIRD_TURN_PASSWORD }}"', '"hunter2hunter2"', '{\n        "TimeBased', /secret stands in the file/],
+      ['"{{ .NETBIRD_TURN_PASSWORD }}"', '"hunter2hunter2"', '"hunter2hunter2"', /Turns\[0\]\.Password .*secret stands in the file/],
       ['"Proto": "https"', '"Proto": "tls"', '"tls"', /Signal\.Proto/],
       ['"CredentialsTTL": "12h",', '"CredentialsTTL": "12h"', '"Secret": ""', /JSON/],
     ],
@@ -182,9 +182,14 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     ],
     refused: { TUNNEL_ID: 'a: b', INGRESS_HOSTNAME: 'a b', INGRESS_SERVICE: 'http_status:404' },
     mistakes: [
-      ['  - service: http_status:404\n', '  - hostname: b.example.com\n    service: http_status:404\n', '- hostname: "app', /last rule/],
+      [
+        '  - service: http_status:404\n',
+        '  - hostname: b.example.com\n    service: http_status:404\n',
+        'hostname: b.example',
+        /ingress\[1\] .*last rule/,
+      ],
       ['    service: "http://app:8080"\n', '', 'hostname: "app', /service/],
-      ['  - hostname: "app.example.com"\n    service', '  - service', '- service: "http://app', /never reached/],
+      ['  - hostname: "app.example.com"\n    service', '  - service', 'service: "http://app', /ingress\[0\] .*never reached/],
       ['credentials-file: /etc/cloudflared/credentials.json\n', '', '"6ff42ae2', /belong together/],
     ],
   },
@@ -233,7 +238,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { FIREWALL_INBOUND: '22/tcp', STATIC_HOST_MAP: '[1]', LISTEN_PORT: '4243', LIGHTHOUSE_HOSTS: 'lighthouse' },
     mistakes: [
       ['am_lighthouse: false', 'am_lighthouse: true', '- "10.1.0.1"', /asks no other lighthouse/],
-      ['map: {"10.1.0.1":', 'map: {"10.1.0.2":', '- "10.1.0.1"', /static_host_map/],
+      ['map: {"10.1.0.1":', 'map: {"10.1.0.2":', '"10.1.0.1"\n', /hosts\[0\] .*static_host_map/],
       ['proto: icmp', 'proto: imcp', 'imcp', /proto/],
       ['mtu: 1300', 'mtu: 130', '130\n', /mtu/],
     ],
@@ -330,7 +335,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       ['"192.168.1.100 - 192.168.1.199"', '"192.168.1.100 to 192.168.1.199"', '"192.168.1.100 to', /pool/],
       ['"52:54:00:12:34:56"', '"52:54"', '"52:54"', /hw-address/],
       ['"valid-lifetime": 3600,', '"valid-lifetime": 3600', '"renew-timer"', /JSON/],
-      ['"id": 1,', '', '[\n      {\n        \n', /no id/],
+      ['"id": 1,', '', '{\n        \n', /no id/],
     ],
   },
   'dns-blocker': {
@@ -392,8 +397,8 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       [
         '  services:\n',
         '  routers:\n    a: {rule: Host(`a`), service: b}\n  services:\n',
-        'routers:\n',
-        /service that is not in this file/,
+        'b}\n',
+        /http\.routers\.a\.service This service is not in this file/,
       ],
     ],
   },
@@ -714,7 +719,7 @@ describe('dynamic-dns', () => {
       expect.objectContaining({ line: 8, column: 14, field: 'settings[0].ttl' }),
     ]);
     expect(told({ settings: [{ ...one, provider: 'duckdns', proxied: true }] })).toEqual([
-      expect.objectContaining({ line: 2, message: expect.stringMatching(/Cloudflare/) }),
+      expect.objectContaining({ field: 'settings[0].proxied', line: 9, message: expect.stringMatching(/Cloudflare/) }),
     ]);
     expect(told({ settings: [{ domain: 'home.example.org' }] })).toEqual([
       expect.objectContaining({ line: 3, column: 5, message: expect.stringMatching(/provider/) }),

@@ -148,7 +148,7 @@ describe('dns-blocker', () => {
     const text = await filled('dns-blocker', path);
     expect(told('dns-blocker', text)).toEqual([]);
     expect(told('dns-blocker', text.replace('{"default": ["ads"]}', '{"default": ["adverts"]}'))).toEqual([
-      `${line(text, 'clientGroupsBlock')}: It names a group that has no lists, so nothing is blocked by it.`,
+      `${line(text, 'clientGroupsBlock')}: No list is of this group, so nothing is blocked by it.`,
     ]);
     expect(told('dns-blocker', text.replace('{"default": ["9', '{"kids": ["9'))).toEqual([
       `${line(text, 'groups:')}: There is no group of resolvers called default.`,
@@ -210,7 +210,7 @@ describe('dhcp-server', () => {
   it('says what is wrong with one that somebody changed', async () => {
     const text = await filled('dhcp-server', path, network);
     expect(told('dhcp-server', text)).toEqual([]);
-    expect(told('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"')}: A network has no id.`]);
+    expect(told('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The network has no id.`]);
     expect(told('dhcp-server', text.replace('/var/lib/kea/', '/tmp/'))).toEqual([
       `${line(text, 'lease-database')}: Leases may lie in /var/lib/kea alone; elsewhere they are lost with the container.`,
     ]);
@@ -258,10 +258,10 @@ describe('dynamic-proxy', () => {
     const routers = (routes: string) => `${text}  routers:\n${routes}`;
     expect(told('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [rate-limit]}\n'))).toEqual([]);
     expect(told('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b}\n'))).toEqual([
-      expect.stringContaining('A router names a service that is not in this file.'),
+      expect.stringContaining('This service is not in this file.'),
     ]);
     expect(told('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [c]}\n'))).toEqual([
-      expect.stringContaining('A router names a middleware that is not in this file.'),
+      expect.stringContaining('This middleware is not in this file.'),
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { toldProblems } from '../../source/products/config-check.ts';
+import { toldProblems } from '../../source/products/told-problems.ts';
 import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
 
 // What programs that the tests may not have say of a broken configuration file, as their source makes it.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { toldProblems } from '../../source/products/config-check.ts';
+import { toldProblems } from '../../source/products/told-problems.ts';
 import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
 import { findServer, freePort } from './real-server.ts';
 
