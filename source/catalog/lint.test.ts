@@ -70,6 +70,7 @@ describe('the lint', () => {
       { component: [['volumes:\n', 'auth: "none; product: it never had one"\nsensitive: true\nvolumes:\n']], wide: [] },
       'R9 sensitive',
     ],
+    ['a key that no compose program takes', { compose: [['data: {}', 'data: {drivr: local}']] }, 'shapes volumes.data.drivr'],
     ['a default that differs from the one of compose.yaml', { compose: [['SIGNUP:-true', 'SIGNUP:-false']] }, 'defaults fields[1].default'],
     ['an entry in a folder that is no group (R1)', { folder: 'office/notes' }, 'R1 group'],
     ['an entry in the folder of another group (R1)', { folder: 'media/notes' }, 'R1 group'],

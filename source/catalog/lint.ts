@@ -1,4 +1,5 @@
 import { composeRules } from './compose-rules.ts';
+import { shapeRules } from './compose-shape-rules.ts';
 import { defaultRules } from './default-rules.ts';
 import { type Draft, inComponent, type LintRule, type RuleFinding } from './draft.ts';
 import { fieldRules } from './field-rules.ts';
@@ -11,6 +12,7 @@ import { portRules } from './port-rules.ts';
 export const lintRules: readonly LintRule[] = [
   { id: 'R1', check: groupAndName },
   ...composeRules,
+  ...shapeRules,
   ...portRules,
   ...fieldRules,
   ...defaultRules,

@@ -207,14 +207,14 @@ async function loadComponent(
       });
     // They are delivered as text: what would not arrive as it is here is told now.
     const delivered = files.filter(({ kind, path }) => kind === 'file' && !path.endsWith(templateEnding));
-    const unread = delivered.map(async ({ path }) => {
+    const damaged = delivered.map(async ({ path }) => {
       const own = join(root, place.folder, path);
       return await readOwnText(own).then(
         () => [],
         (thrown: unknown) => [unreadable(own, thrown)],
       );
     });
-    problems.push(...(await Promise.all(unread)).flat());
+    problems.push(...(await Promise.all(damaged)).flat());
     const draft: Draft = {
       component,
       componentDocument,
@@ -231,9 +231,12 @@ async function loadComponent(
     const rules = [...referenceRules, ...lintRules];
     // The language of templates is loaded where there are some.
     if (draft.templates.size > 0) rules.push(...(await import('./template-rules.ts')).templateRules);
+    // What cannot be read is told once, and not by what follows from it.
+    const unread = new Set(read?.problems.map(({ field }) => field));
     for (const rule of rules) {
       for (const finding of rule.check(draft))
-        problems.push(ruleProblem(rule.id, finding, { component: file, compose, folder: join(root, place.folder) }, draft));
+        if (finding.file !== 'compose' || !unread.has(fieldText(finding.path)))
+          problems.push(ruleProblem(rule.id, finding, { component: file, compose, folder: join(root, place.folder) }, draft));
     }
     if (problems.some(({ level }) => level === 'error')) return { id: component.id, problems };
     const folder = options.own ? join(root, place.folder) : place.folder;
