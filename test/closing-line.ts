@@ -1,8 +1,10 @@
-import type { Reporter, TestModule } from 'vitest/node';
+import { relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 /**
  * How it went in one plain line, the last, for whoever reads it with a program: `2834 passed, 0 failed, 133 skipped`. Above it what passed
- * only at a second try: a race that nobody looks at comes back.
+ * only at a second try, and why not at the first: a race that nobody looks at comes back.
  */
 export class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -12,7 +14,7 @@ export class ClosingLine implements Reporter {
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         if (state !== 'pending') counts[state]++;
-        if (test.diagnostic()?.flaky) retried.push(`${module.relativeModuleId} > ${test.fullName}`);
+        if (test.diagnostic()?.flaky) retried.push(`${module.relativeModuleId} > ${test.fullName}${firstTry(test)}`);
       }
       // A file that cannot be loaded has no tests, and where a hook fails those behind it count as skipped.
       for (const group of [module, ...module.children.allSuites()]) if (group.errors().length > 0) counts.failed++;
@@ -24,4 +26,14 @@ export class ClosingLine implements Reporter {
     // Behind what the usual reporter writes.
     process.once('exit', () => console.log(lines.join('\n')));
   }
+}
+
+/** What the first try failed with, and where: the usual reporter shows that of failed tests alone. */
+function firstTry(test: TestCase): string {
+  return (test.result().errors ?? [])
+    .map(({ message, stacks }) => {
+      const at = stacks?.[0];
+      return `\n  at the first: ${stripVTControlCharacters(message).split('\n').slice(0, 6).join('\n    ')}${at ? `\n    ${relative(process.cwd(), at.file)}:${at.line}` : ''}`;
+    })
+    .join('');
 }
