@@ -397,6 +397,8 @@ export const componentSchema = z.strictObject({
        * kind are checked. Where nothing is said, a second one is a mistake.
        */
       documents: z.enum(['first', 'each']).optional(),
+      /** The product takes names of settings in large and small letters alike. */
+      anyCase: z.boolean().optional(),
       /** The product fills the file in before it reads it, with Go's text/template. */
       templates: z.enum(['go']).optional(),
       schema: z
@@ -418,8 +420,8 @@ export const componentSchema = z.strictObject({
             at: z.array(z.union([z.string(), z.number().int()])).default([]),
             message: z.string(),
             remedy: z.string(),
-            /** Is it how the entry is deployed that makes it wrong? In a file of somebody's own it is a warning. */
-            deployed: z.boolean().default(false),
+            /** `warning`: it may be meant. `deployed`: it is wrong as this entry is deployed; in a file of somebody's own it is a warning. */
+            level: z.enum(['error', 'warning', 'deployed']).default('error'),
             rule: z
               .string()
               .regex(/^R\d+$/, 'write R and a number, such as R9')

@@ -14,7 +14,8 @@ export interface SchemaIssue {
   remedy: string;
   /** Is nothing there? */
   missing: boolean;
-  /** For an unknown key, the one that was probably meant. */
+  isUnknownName: boolean;
+  /** For an unknown name, the one that was probably meant. */
   meant?: YamlPath;
 }
 
@@ -55,7 +56,7 @@ export class SchemaIssues {
     const last = path.at(-1);
     const name = last === undefined ? 'The file' : `"${typeof last === 'number' ? field : String(last)}"`;
     const one = (message: string, remedy: string, part: SchemaIssue['part'] = 'value'): SchemaIssue[] => [
-      { path, part, field, message, remedy, missing },
+      { path, part, field, message, remedy, missing, isUnknownName: false },
     ];
     const missing = valueAt(value, path) === undefined;
 
@@ -72,6 +73,7 @@ export class SchemaIssues {
             message: more > 0 ? `"${key}" and ${more} more are not known here.` : `"${key}" is not known here.`,
             remedy: nameRemedy(key, known, 'Remove it.'),
             missing: false,
+            isUnknownName: true,
             ...(near !== undefined && { meant: [...path, near] }),
           };
         });

@@ -137,7 +137,7 @@ function asked({ fields }: CatalogEntry) {
 /** Throws `catalog.template` where the template is wrong, `config.file` where the answers do not go together. */
 function filled(entry: CatalogEntry, { path, template, schema }: ConfigTemplate, values: Readonly<Record<string, string>>): string {
   const text = filledFile(template, values, path);
-  const [problem] = checkConfig(text, entry.configFile ?? {}, schema);
+  const problem = checkConfig(text, entry.configFile ?? {}, schema).find(({ level }) => level === 'error');
   if (problem) throw configFault(problem, deliveredPath(path));
   return text;
 }

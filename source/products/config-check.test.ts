@@ -46,6 +46,9 @@ describe('a configuration file', () => {
     ['yaml', 'port: 53\nhosts: {nas: 3x}\n', [[2, 14, 'hosts.nas', /wrong form: "3x"/, /^Write an address\.$/]]],
     ['properties', 'launch=gsqlite3\nlaunch=bind\n', [[2, 1, 'launch', /line 1 already/, /one/]]],
     ['properties', '# comment\nlocal-port 53\n', [[2, 1, '', /neither name=value/, /name=value/]]],
+    ['properties', 'no-shuffle\nlaunch=\nlaunch+=bind\n', []],
+    ['kea-json', '{"port": 53, "limit": "1Gi", "upstreams": ["a"], "mode": .5}', []],
+    ['kea-json', '{"port": +53}', []],
     ['properties', 'launch=bind\nlaunch+=gsqlite3\n', []],
   ] as const)('in %s is read, and its mistakes are found where they stand: %j', (format, text, expected) => {
     const problems = checkConfig(text, { format }, format === 'properties' ? undefined : schema);
@@ -114,6 +117,47 @@ describe('a configuration file', () => {
       [3, 'moode'],
       [4, 'upstreams[0]'],
     ]);
+  });
+
+  it('takes names in any case where the product does, and places mistakes at what is written', () => {
+    const check = (text: string) =>
+      checkConfig(text, { format: 'yaml', anyCase: true }, schema).map(({ line, column, field }) => [line, column, field]);
+    expect(check('PORT: 53\nMode: on\nUpStreams: [a]\nhosts: {NAS: 1.1.1.1}\n')).toEqual([]);
+    expect(check('PORT: 53\nUpStreams:\n  - a\n  - 3\n')).toEqual([[4, 5, 'upstreams[1]']]);
+    expect(check('PORT: 53\nUpStraems: []\n')).toEqual([[2, 1, 'UpStraems']]);
+  });
+
+  it('warns of old names that are taken still', () => {
+    const old = JSON.stringify({
+      type: 'object',
+      properties: {
+        all: { type: 'array', items: { type: 'object', properties: { host: { deprecated: true, description: 'Write address.' } } } },
+      },
+    });
+    expect(checkConfig('all:\n  - host: a\n', { format: 'yaml' }, old)).toEqual([
+      {
+        level: 'warning',
+        line: 2,
+        column: 5,
+        field: 'all[0].host',
+        message: '"host" is an old name, which is taken still.',
+        remedy: 'Write address.',
+      },
+    ]);
+  });
+
+  it('says what is wrong only as it is deployed as a warning elsewhere', () => {
+    const rules = (['error', 'warning', 'deployed'] as const).map((level) => ({
+      when: 'config.port == 53',
+      at: [],
+      message: level,
+      remedy: '',
+      level,
+    }));
+    const levels = (elsewhere: boolean) =>
+      examineConfig('port: 53\n', { format: 'yaml', rules }, schema, { elsewhere }).problems.map(({ level }) => level);
+    expect(levels(false)).toEqual(['error', 'warning', 'error']);
+    expect(levels(true)).toEqual(['error', 'warning', 'warning']);
   });
 
   it('names each entry that a condition holds for, and speaks of it where something else has the wrong form', () => {

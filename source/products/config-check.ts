@@ -8,7 +8,7 @@ import { type ConfigForm, type ConfigPart, readConfigText, type Unjudged } from 
 import { kubernetesObjects } from './kubernetes-objects.ts';
 import { holdsPlaceholder, withoutPlaceholders } from './template-blocks.ts';
 
-type ConfigRule = Omit<NonNullable<Component['configFile']>['rules'][number], 'deployed'> & { deployed?: boolean };
+type ConfigRule = Omit<NonNullable<Component['configFile']>['rules'][number], 'level'> & { level?: 'error' | 'warning' | 'deployed' };
 
 /** Of one condition: a file in which more is wrong has something in common. */
 const toldLimit = 20;
@@ -30,7 +30,7 @@ export function checkConfig(...of: Parameters<typeof examineConfig>): ConfigProb
  */
 export function examineConfig(
   text: string,
-  { format, documents, templates, rules = [] }: ConfigForm & { rules?: readonly ConfigRule[] },
+  { format, documents, templates, anyCase, rules = [] }: ConfigForm & { anyCase?: boolean; rules?: readonly ConfigRule[] },
   schema?: string,
   { elsewhere = false }: { elsewhere?: boolean } = {},
 ): CheckedConfig {
@@ -38,9 +38,14 @@ export function examineConfig(
   const form: ConfigForm & { format: typeof format } = { format, documents, templates };
   const read = readConfigText(text, form);
   const chosen = documents === 'each' ? kubernetesObjects(read.parts, schema) : { parts: read.parts, unjudged: [] };
-  const found = chosen.parts.flatMap((part) => {
+  const found = chosen.parts.flatMap((written) => {
+    const part = schema !== undefined && anyCase === true ? spelledAsIn(JSON.parse(schema), written) : written;
     const misfits = schema === undefined ? [] : misfitsOf(part, schema, templates !== undefined);
-    return [...misfits.map(({ problem }) => problem), ...(part.incomplete ? [] : brokenRules(part, rules, misfits, elsewhere))];
+    return [
+      ...misfits.map(({ problem }) => problem),
+      ...(schema === undefined ? [] : oldNames(part, JSON.parse(schema))),
+      ...(part.incomplete ? [] : brokenRules(part, rules, misfits, elsewhere)),
+    ];
   });
   const problems = [...read.problems, ...found].map(({ field, message, ...problem }) => ({
     ...problem,
@@ -55,12 +60,12 @@ export function examineConfig(
 
 function brokenRules(part: ConfigPart, rules: readonly ConfigRule[], misfits: readonly Misfit[], elsewhere: boolean): ConfigProblem[] {
   const conditions = new FileConditions(part.value, [...part.doubts, ...misfits.flatMap(({ doubts }) => doubts)]);
-  return rules.flatMap(({ when, at, message, remedy, rule, deployed }) => {
+  return rules.flatMap(({ when, at, message, remedy, rule, level = 'error' }) => {
     const places = conditions.holding(when, at);
     return places.slice(0, toldLimit).map((path, index): ConfigProblem => {
       const more = index === toldLimit - 1 ? places.length - toldLimit : 0;
       return {
-        level: deployed === true && elsewhere ? 'warning' : 'error',
+        level: level === 'deployed' ? (elsewhere ? 'warning' : 'error') : level,
         ...part.place(path, 'value'),
         field: fieldText(path),
         message: more > 0 ? `${message} So it is in ${more} more places.` : message,
@@ -89,7 +94,7 @@ function misfitsOf({ value, doubts, incomplete, place }: ConfigPart, schema: str
   return new SchemaIssues(shape)
     .describe(checked.error.issues, value)
     .filter(({ path, missing }) => !isUnknown(path, missing))
-    .map(({ path, part, field, message, remedy, meant }) => ({
+    .map(({ path, part, field, message, remedy, isUnknownName, meant }) => ({
       problem: {
         level: 'error',
         ...place(path, part),
@@ -98,7 +103,8 @@ function misfitsOf({ value, doubts, incomplete, place }: ConfigPart, schema: str
         // A regular expression tells few people what to write, and "the documentation" is not at hand.
         remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(JSON.parse(schema), path)) || remedy,
       },
-      doubts: [path, ...(meant === undefined ? [] : [meant])].map((doubted) => ({ path: doubted, about: 'value' })),
+      // An unknown name is there, and not what its place lacks.
+      doubts: (isUnknownName ? (meant === undefined ? [] : [meant]) : [path]).map((doubted) => ({ path: doubted, about: 'value' })),
     }));
 }
 
@@ -109,6 +115,60 @@ function textAt(value: unknown, path: YamlPath): string {
 
 function isSame(one: YamlPath, other: YamlPath): boolean {
   return one.length === other.length && one.every((step, index) => step === other[index]);
+}
+
+/** Settings that the schema calls `deprecated`: the product takes them still. */
+function oldNames({ value, place }: ConfigPart, schema: SchemaNode): ConfigProblem[] {
+  const found = new Map<string, ConfigProblem>();
+  const look = (inside: unknown, nodes: readonly SchemaNode[], path: YamlPath) => {
+    if (typeof inside !== 'object' || inside === null) return;
+    const entries: [PropertyKey, unknown][] = Array.isArray(inside) ? [...inside.entries()] : Object.entries(inside);
+    for (const [key, member] of entries) {
+      const here = [...path, key];
+      const under = nodes.flatMap((node) => below(node, key));
+      const old = under.find(({ deprecated }) => deprecated === true);
+      const field = fieldText(here);
+      if (old)
+        found.set(field, {
+          level: 'warning',
+          ...place(here, 'key'),
+          field,
+          message: `"${String(key)}" is an old name, which is taken still.`,
+          remedy: String(old['description'] ?? ''),
+        });
+      if (under.length > 0) look(member, under.flatMap(alternatives), here);
+    }
+  };
+  look(value, alternatives(schema), []);
+  return [...found.values()];
+}
+
+/** The same with settings written as the schema writes them, where the product does not look at the case of letters. */
+function spelledAsIn(schema: SchemaNode, part: ConfigPart): ConfigPart {
+  const original = new Map<string, YamlPath>();
+  const spelled = (value: unknown, nodes: readonly SchemaNode[], path: YamlPath, from: YamlPath): unknown => {
+    original.set(fieldText(path), from);
+    if (typeof value !== 'object' || value === null) return value;
+    const inner = (key: string | number, written: string | number, member: unknown) =>
+      spelled(member, nodes.flatMap((node) => below(node, key)).flatMap(alternatives), [...path, key], [...from, written]);
+    if (Array.isArray(value)) return value.map((member, index) => inner(index, index, member));
+    const known = new Map(nodes.flatMap(({ properties }) => Object.keys(properties ?? {}).map((key) => [key.toLowerCase(), key])));
+    return Object.fromEntries(
+      Object.entries(value).map(([written, member]) => {
+        const key = known.get(written.toLowerCase()) ?? written;
+        return [key, inner(key, written, member)];
+      }),
+    );
+  };
+  const value = spelled(part.value, alternatives(schema), [], []);
+  const asWritten = (path: YamlPath): YamlPath => {
+    for (let length = path.length; length > 0; length--) {
+      const found = original.get(fieldText(path.slice(0, length)));
+      if (found) return [...found, ...path.slice(length)];
+    }
+    return path;
+  };
+  return { ...part, value, place: (path, of) => part.place(asWritten(path), of) };
 }
 
 type SchemaNode = Readonly<Record<string, unknown>>;
@@ -133,7 +193,7 @@ function alternatives(node: SchemaNode): SchemaNode[] {
   return choices === undefined ? [node] : choices.flatMap(alternatives);
 }
 
-function below(node: SchemaNode, key: YamlPath[number]): SchemaNode[] {
+function below(node: SchemaNode, key: PropertyKey): SchemaNode[] {
   const named = (node['properties'] as Readonly<Record<string, SchemaNode>> | undefined)?.[String(key)];
   if (named !== undefined) return [named];
   for (const [pattern, other] of Object.entries((node['patternProperties'] as Readonly<Record<string, SchemaNode>> | undefined) ?? {}))

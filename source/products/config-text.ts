@@ -152,7 +152,7 @@ function placeholdersIn(value: unknown, path: YamlPath): Doubt[] {
   ]);
 }
 
-/** name=value or name = value, a line each; # and ; begin a comment. */
+/** name=value or name = value, a line each, or name alone for a switch; # and ; begin a comment. */
 function readProperties(text: string): ConfigText {
   const value: Record<string, string> = {};
   const places = new Map<string, number>();
@@ -162,7 +162,7 @@ function readProperties(text: string): ConfigText {
     problems.push({ level: 'error', line, column: 1, field, message, remedy });
   for (const [at, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*(?:[#;].*)?$/.test(line)) continue;
-    const [, name, written] = /^\s*([\w.-]+)\s*\+?=\s*(.*)$/.exec(line) ?? [];
+    const [, name, written] = /^\s*([\w.-]+)\s*(?:\+?=\s*(.*))?$/.exec(line) ?? [];
     if (name === undefined) {
       add(at + 1, '', 'This line is neither name=value nor a comment.', 'Write name=value, or # in front of it.');
       // It may have been meant as whatever is missing.
@@ -172,7 +172,7 @@ function readProperties(text: string): ConfigText {
       doubts.push({ path: [name], about: 'value' });
     } else {
       places.set(name, at + 1);
-      value[name] = written ?? '';
+      value[name] = written ?? 'yes';
     }
   }
   return { parts: [{ value, doubts, place: ([name]) => ({ line: places.get(String(name)) ?? 1, column: 1 }) }], problems, unjudged: [] };

@@ -126,6 +126,15 @@ export function readKeaJson(text: string): ConfigText {
       return tokens[other]?.kind ?? '';
     };
     const [before, after] = [around(-1), around(1)];
+    // Kea writes numbers as C++ does.
+    if (
+      kind === 'value' &&
+      /^[+-]?(?:\d+\.|\.\d+|\+?\d+(?:\.\d+)?)(?:[eE][+-]?\d+)?$/.test(text.slice(at, at + length)) &&
+      !/^-?\d+(?:\.\d+)?$/.test(text.slice(at, at + length))
+    ) {
+      holes.push({ at, about: 'value' });
+      blank(at, length, '0');
+    }
     if (kind === 'include') {
       unjudged.push({
         line: placeAt(text, at).line,

@@ -63,9 +63,10 @@ configFile:
   form: YAML
   format: yaml
   documents: each
+  anyCase: true
   templates: go
   schema: bread.schema.json
-  rules: [{when: 'true', at: [ovens, 0], message: Too hot., remedy: Cool it., deployed: true, rule: R1, source: product}]
+  rules: [{when: 'true', at: [ovens, 0], message: Too hot., remedy: Cool it., level: deployed, rule: R1, source: product}]
   verify: {service: app, argv: [bread, check], problem: "(?P<message>.*)", source: product}
   source: product
 websocket: true

@@ -193,19 +193,17 @@ class EntryText {
 
   #file({ configFile }: CatalogEntry): void {
     if (!configFile) return;
-    const { path, form, format, documents, templates, schema, rules, verify } = configFile;
+    const { path, form, format, documents, anyCase, templates, schema, rules, verify } = configFile;
     this.#section('Configuration file', [
       {
         name: path,
         text: [form, format].filter(Boolean).join(', '),
         more: [
           documents && { first: 'of several documents the first is read', each: 'several documents in it are read' }[documents],
+          anyCase && 'names in large and small letters alike',
           templates && `filled in by the product before it is read (${templates} templates)`,
           schema && `checked with ${schema}`,
-          ...rules.map(
-            ({ message, remedy, deployed, rule }) =>
-              `${message} ${remedy}${deployed ? ' A warning in a file that is not deployed from here.' : ''}${rule ? ` (${rule})` : ''}`,
-          ),
+          ...rules.map(({ message, remedy, level, rule }) => `${message} ${remedy}${levelWords[level]}${rule ? ` (${rule})` : ''}`),
           verify && `checked by the product: ${verify.argv.join(' ')} in ${verify.service}`,
         ],
       },
@@ -454,3 +452,9 @@ function addressText({ host, container, protocol, exposure }: CatalogPort): stri
   const separator = exposure === 'loopback' ? ':' : ' ';
   return `${where}${separator}${host ?? 'any'}/${protocol}${host === undefined || host === container ? '' : ` to ${container}`}`;
 }
+
+const levelWords: Readonly<Record<NonNullable<CatalogEntry['configFile']>['rules'][number]['level'], string>> = {
+  error: '',
+  warning: ' A warning.',
+  deployed: ' A warning in a file that is not deployed from here.',
+};

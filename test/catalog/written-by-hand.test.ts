@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { compileCatalog } from '../../source/catalog/compile.ts';
-import { checkConfig } from '../../source/products/config-check.ts';
+import { checkConfig, examineConfig } from '../../source/products/config-check.ts';
 import { readConfigSchema } from '../../source/stack/component-source.ts';
 
 // Files as people write them after the products' own documentation: what is right there is called right, and what is wrong is told in words.
@@ -154,4 +154,105 @@ it('every form that a schema wants is said in words: a regular expression tells 
     if (schema !== undefined) look(JSON.parse(schema), entry.id, '', false);
   }
   expect(bare).toEqual([]);
+});
+
+// Out of public repositories, cut down: each works at its product, and what is warned of is what the product warns of, or what is wrong only as it is deployed from here.
+it.each<[id: string, text: string, warned: readonly string[]]>([
+  ['dynamic-proxy', 'HTTP:\n  middlewares:\n    auth: {forwardauth: {address: "http://auth:9091", TrustForwardHeader: true}}\n', []],
+  [
+    'dynamic-proxy',
+    'http:\n  routers:\n    a: {rule: Host(`a`), service: elsewhere, middlewares: [auth]}\n',
+    ['http.routers.a.service', 'http.routers.a.middlewares[0]'],
+  ],
+  [
+    'dynamic-proxy',
+    'http:\n  services:\n{{ range $i, $name := splitList "," (env "NAMES") }}\n    {{ $name }}:\n      loadBalancer:\n        servers: [{url: "http://{{ $name }}:80"}]\n{{ end }}\n',
+    [],
+  ],
+  [
+    'dns-blocker',
+    'upstream:\n  default: [1.1.1.1]\nblocking:\n  blackLists: {ads: ["https://example.org/a.txt"]}\n  clientGroupsBlock: {default: [ads]}\nport: 53\nhttpPort: 4000\n',
+    ['upstream', 'blocking.blackLists', 'port', 'httpPort'],
+  ],
+  ['dns-blocker', 'upstreams: {timeout: 2, groups: {default: [1.1.1.1]}}\ncustomDNS: {customTTL: 30}\n', []],
+  [
+    'intrusion-prevention',
+    '# first\nfilenames: [/var/log/auth.log]\nlabels: {type: syslog}\n---\nfilename: tests/nginx.log\nlabels: {type: nginx}\n---\nsource: docker\ncontainer_name: [web]\nlabels: {type: traefik}\n',
+    ['filename'],
+  ],
+  ['authoritative-dns', 'launch=\nlaunch+=gsqlite3\ngsqlite3-dnssec\nno-shuffle\n', ['include-dir']],
+  [
+    'sso-portal',
+    portal.replace("  cookies:\n    - {domain: example.com, authelia_url: 'https://auth.example.com'}", '  domain: example.com') +
+      'server: {host: 0.0.0.0, port: 9091, enable_pprof: false, read_buffer_size: 4096}\n',
+    ['session.domain', 'server.host', 'server.port', 'server.enable_pprof', 'server.read_buffer_size'],
+  ],
+  [
+    'outbound-tunnel',
+    'tunnel: home\ningress:\n  - {hostname: a.example.org, service: "http://localhost:8080"}\n  - {service: "http_status:404"}\n',
+    ['tunnel', 'ingress[0].service'],
+  ],
+  [
+    'outbound-tunnel',
+    'ingress:\n  - {hostname: a.example.org, service: "http://app:8080"}\n  - {hostname: "*", service: "http_status:404"}\n',
+    [],
+  ],
+  [
+    'quic-proxy',
+    'listen: :443\ntls: {cert: server.crt, key: server.key}\nauth: {type: userpass, userpass: {ann: x}}\n',
+    ['tls.cert', 'tls.key', 'auth'],
+  ],
+  [
+    'metadata-manager',
+    'plex: {url: "http://plex:32400", token: <<mediatoken>>, timeout: 60, verify_ssl: }\ntmdb: {apikey: x, language: }\nlibraries: {Films: }\n',
+    [],
+  ],
+  [
+    'llm-proxy',
+    'model_list:\n  - model_name: local\n    litellm_params: {model: openai/qwen3, api_base: "http://ollama:11434/v1", api_key: none}\n  - model_name: far\n    litellm_params: {model: gpt-4o, api_key: sk-1234567890}\ngeneral_settings: {master_key: sk-1234}\n',
+    ['model_list[1].litellm_params.api_key', 'general_settings.master_key'],
+  ],
+  [
+    'dhcp-server',
+    '{ "Dhcp4": {\n  "interfaces-config": {"interfaces": ["eth0"]},\n  "t1-percent": .5,\n  <?include "options.json"?>\n  "subnet4": [<?include "floors.json"?>],\n} }\n',
+    [''],
+  ],
+  [
+    'resource-quota',
+    'apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: all}\nspec: {hard: {pods: "10"}}\n',
+    [],
+  ],
+  ['audit-logging', 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n---\napiVersion: v1\nkind: ConfigMap\n', ['']],
+])('%s: what works elsewhere is no mistake (%#)', async (id, text, warned) => {
+  const entry = entries.get(id) as CatalogEntry;
+  const { problems } = examineConfig(text, entry.configFile ?? {}, await schemaOf(entry), { elsewhere: true });
+  expect(problems.filter(({ level }) => level === 'error')).toEqual([]);
+  expect(problems.map(({ field }) => field).toSorted()).toEqual([...warned].toSorted());
+});
+
+it.each([
+  [
+    'sso-portal',
+    `${portal.replace('filesystem: {filename: /config/notification.txt}', "smtp: {username: 'a'}")}`,
+    'notifier.smtp',
+    /where mail goes/,
+  ],
+  ['sso-portal', portal.replace('local: {path: /config/db.sqlite3}', 'mysql: {database: a}'), 'storage.mysql', /where the database is/],
+  ['sso-portal', portal.replace('storage: {', 'storage: {encryption_key: short, '), 'storage.encryption_key', /less than 20/],
+  ['dynamic-proxy', 'entryPoints: {web: {address: ":80"}}\n', '', /static configuration/],
+  ['mesh-control-server', 'ip_prefixes: [10.0.0.0/8]\n', '', /before 0\.23/],
+  ['mesh-control-server', 'dns: {base_domain: a.b}\n', 'dns.nameservers', /none is named/],
+  ['quic-proxy', 'server: example.org:443\n', 'server', /file of a client/],
+  ['outbound-tunnel', 'ingress:\n  - {service: "http://a:80"}\n  - {hostname: b, service: "http://b:80"}\n', 'ingress[0]', /never reached/],
+  [
+    'limit-range',
+    'kind: LimitRange\nspec: {limits: [{type: Container, default: {cpu: 1}, defaultRequest: {cpu: 2}}]}\n',
+    'spec.limits[0].defaultRequest.cpu',
+    /would request more/,
+  ],
+] as const)('%s: what its product refuses is told (%#)', async (id, text, field, message) => {
+  const told = await check(id, text);
+  expect(told.filter((one) => one.level === 'error' && one.field === field).map((one) => one.message)).toContainEqual(
+    expect.stringMatching(message),
+  );
 });
