@@ -1,7 +1,7 @@
 import { type ClientWanted, type Device, isFullTunnel, killSwitchProblem } from '../products/wireguard/client-config.ts';
 import { tunnelMtu } from '../products/wireguard/inspect-config.ts';
 import { endpointProblem } from '../products/wireguard/inspect-peers.ts';
-import { isDomain, isNetwork } from '../products/wireguard/network-words.ts';
+import { isDomain, isNetwork, isOwnAddress } from '../products/wireguard/network-words.ts';
 import { keyProblem } from '../products/wireguard/wireguard-keys.ts';
 import type { Form, FormField } from '../session/session.ts';
 import { isAddress } from '../text/address-span.ts';
@@ -59,7 +59,7 @@ export function clientForm(name: string): Form {
         value: '10.8.0.2/32',
         section: 'Device',
         help: 'One that no other device has; several with commas.',
-        check: (text) => (wordsOf(text).length === 0 ? 'It needs one.' : each(text, isNetwork, 'address')),
+        check: (text) => (wordsOf(text).length === 0 ? 'It needs one.' : each(text, isOwnAddress, 'address of a device')),
       }),
       field({
         id: 'serverPublicKey',
@@ -176,7 +176,8 @@ export function wantedOf(values: Readonly<Record<string, string>>): ClientWanted
     endpoint: text('endpoint'),
     networks: wordsOf(text('networks')),
     dns: wordsOf(text('dns')),
-    domains: wordsOf(text('domains')),
+    // resolvectl writes ~ in front of such a name; here it is added where it belongs.
+    domains: wordsOf(text('domains')).map((domain) => domain.replace(/^~/, '')),
     killSwitch: text('killSwitch') === 'yes',
     mtu: Number(text('mtu')),
     keepalive: Number(text('keepalive')),

@@ -3,6 +3,7 @@ import type { Finding } from './finding.ts';
 import type { Plan } from './model.ts';
 import { openContext, type PreflightCheck, type PreflightContext, type PreflightInput, warning } from './preflight-context.ts';
 import { exposureChecks } from './preflight-exposure.ts';
+import { fileChecks } from './preflight-files.ts';
 import { hostChecks } from './preflight-host.ts';
 import { portChecks } from './preflight-ports.ts';
 import { rootlessChecks } from './preflight-rootless.ts';
@@ -16,6 +17,7 @@ const checks: readonly PreflightCheck[] = [
   ...portChecks,
   ...exposureChecks,
   ...valueChecks,
+  ...fileChecks,
   ...hostChecks,
   ...storageChecks,
   ...rootlessChecks,

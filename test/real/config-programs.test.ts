@@ -310,6 +310,16 @@ describe('overlay-mesh before nebula', () => {
     };
     expect((await asked({})).status).toBe(0);
     expect((await asked(member)).status).toBe(0);
+    // Signs that mean something in YAML, in this program or in a shell.
+    const odds: readonly Settings[] = [
+      { LISTEN_HOST: '::' },
+      { LISTEN_HOST: '[::]' },
+      { STATIC_HOST_MAP: '{"10.1.0.2": ["[::1]:4242", "127.0.0.1:1"], "10.1.0.3": []}' },
+      { FIREWALL_INBOUND: 'fragment/udp/any, 1-65535/tcp/1.0, 22/tcp/true, any/any/null' },
+    ];
+    for (const odd of odds) expect([odd, (await asked({ ...member, ...odd })).status]).toEqual([odd, 0]);
+    for (const path of ["/a'b #1", '/a"b', '/a\\b{$HOME}'])
+      expect((await asked({ PKI_CERT: path })).output).toContain(`unable to read pki.cert file ${JSON.stringify(path).slice(1, -1)}`);
     let text = '';
     const broken = await asked({}, (whole) => (text = whole.replace('level: info', 'level: {info')));
     expect(broken.status).not.toBe(0);

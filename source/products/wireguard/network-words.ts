@@ -6,6 +6,11 @@ export function isNetwork(text: string): boolean {
   return text.includes('/') ? ipaddr.IPv6.isValidCIDR(text) || isIpv4Cidr(text) : isAddress(text);
 }
 
+/** An address that a device can have, with or without the prefix of its network. A zone is for this machine alone, and with /0 it would be everybody. */
+export function isOwnAddress(text: string): boolean {
+  return isNetwork(text) && !text.includes('%') && !/\/0+$/.test(text);
+}
+
 function isIpv4Cidr(text: string): boolean {
   return ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? '');
 }

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { PreflightStage } from '../../test/doubles/preflight-stage.ts';
+import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
+
+const { entries } = await wholeCatalog();
+
+async function told(text: string, more: { before?: string; edited?: true } = {}) {
+  const entry = entries.find(({ id }) => id === 'overlay-mesh') ?? expect.fail('no overlay-mesh');
+  const stage = new PreflightStage(entry, entries);
+  stage.plan = {
+    files: [
+      {
+        path: 'overlay-mesh/files/config.yml',
+        before: more.before,
+        after: text,
+        mode: 0o644,
+        touched: false,
+        ...(more.edited && { edited: true }),
+      },
+    ],
+  };
+  return (await stage.findings()).filter(({ id }) => /config-file/.test(id));
+}
+const config = (inbound: string, hosts = '[]') =>
+  `pki: {ca: /etc/nebula/ca.crt, cert: /etc/nebula/host.crt, key: /etc/nebula/host.key}\nstatic_host_map: {}\nlighthouse: {am_lighthouse: true, hosts: ${hosts}}\nlisten: {host: 0.0.0.0, port: 4242}\nfirewall: {outbound: [], inbound: [{port: ${inbound}, proto: tcp, host: any}]}\n`;
+
+it('answers that are wrong together are told before the product would', async () => {
+  expect(await told(config('22'))).toEqual([]);
+  expect(await told(config('5-2'))).toEqual([
+    {
+      id: 'config-file',
+      level: 'blocking',
+      message: 'files/config.yml would be wrong in line 5, firewall.inbound[0].port: The range of ports ends before it begins.',
+      advice: 'Write the smaller one first: 8000-8010.',
+    },
+  ]);
+  expect((await told(config('5-2', '["10.1.0.1"]')))[0]?.message).toMatch(/It is the first of 3 mistakes\.$/);
+});
+
+it('what stands there already, or is of somebody, is left to the product', async () => {
+  expect(await told(config('5-2'), { before: config('5-2') })).toEqual([]);
+  expect(await told(config('5-2'), { edited: true })).toEqual([expect.objectContaining({ level: 'warning' })]);
+});
