@@ -168,10 +168,9 @@ describe('loadFolder', () => {
 
   it('says of a forgotten colon and a moved line what it may be', async () => {
     const colon = await load(broken('compose', '  app:\n', '  app\n'));
-    expect(colon.problems[0]).toMatchObject({ line: 2, remedy: expect.stringMatching(/^Put a colon behind the key/) });
+    expect(colon.problems).toMatchObject([{ line: 2, message: 'There is no colon behind "app".' }]);
     const moved = await load(broken('compose', '    image: notes', '   image: notes'));
-    expect(moved.problems[0]).toMatchObject({ line: 3, remedy: expect.stringMatching(/check the indentation of the next line/) });
-    for (const { message } of [...colon.problems, ...moved.problems]) expect(message).not.toMatch(/compact|implicit/i);
+    expect(moved.problems).toMatchObject([{ line: 3, remedy: expect.stringMatching(/^Indent it by 4/) }]);
   });
 
   // What is replaced, what it becomes, the text that the problem must point at, its field, the rule, message and remedy.

@@ -1,5 +1,6 @@
 import { type Document, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { aliasProblems, writeOutAliases } from './yaml-aliases.ts';
+import { sentence, yamlSlips } from './yaml-slips.ts';
 
 export interface Place {
   /** From 1. */
@@ -44,18 +45,10 @@ export class YamlDocument {
   constructor(text: string) {
     this.#text = text;
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'error' });
-    const told = [...this.#document.errors, ...this.#document.warnings];
-    // A file that is indented with tabs is wrong in one way, not in every line and in what follows from it.
-    const tab = told.find(({ code }) => code === 'TAB_AS_INDENT');
-    const problems: YamlProblem[] = (tab ? [tab] : told).map(({ code, message, pos }) => ({
-      ...this.#placeAt(pos[0]),
-      message: code === 'DUPLICATE_KEY' ? `"${this.#wordAt(pos[0])}" is there twice.` : (messages[code] ?? sentence(message)),
-      remedy:
-        code === 'DUPLICATE_KEY' && this.#wordAt(pos[0]) === '<<'
-          ? 'Name both in one: <<: [*one, *other].'
-          : (remedies[code] ?? 'Check the spelling, quotes and indentation here.'),
-    }));
-    const unclear = aliasProblems(this.#document);
+    const wrong = this.#document.errors.length > 0 || this.#document.warnings.length > 0;
+    const problems = wrong ? yamlSlips(text) : [];
+    // Of a text that could not be read whole nothing is known above.
+    const unclear = wrong ? [] : aliasProblems(this.#document);
     problems.push(...unclear.map(({ offset, message, remedy }) => ({ ...this.#placeAt(offset), message, remedy })));
     let value: unknown;
     try {
@@ -65,12 +58,13 @@ export class YamlDocument {
         if (writeOutAliases(this.#document)) value = this.#document.toJS();
       }
     } catch (thrown) {
-      problems.push({
-        line: 1,
-        column: 1,
-        message: sentence(thrown instanceof Error ? thrown.message : String(thrown)),
-        remedy: 'Write aliases out, or use fewer of them.',
-      });
+      if (!wrong)
+        problems.push({
+          line: 1,
+          column: 1,
+          message: sentence(thrown instanceof Error ? thrown.message : String(thrown)),
+          remedy: 'Write aliases out, or use fewer of them.',
+        });
     }
     this.value = value;
     this.problems = problems;
@@ -138,13 +132,6 @@ export class YamlDocument {
     return undefined;
   }
 
-  /** The key that begins there, as it is written. */
-  #wordAt(offset: number): string {
-    return (
-      /^(?:"[^"\n]*"|'[^'\n]*'|[^:\s][^:\n]{0,60})/.exec(this.#text.slice(offset, offset + 80))?.[0].replaceAll(/^["']|["']$/g, '') ?? ''
-    );
-  }
-
   #placeAt(offset: number): Place {
     const { line, col } = this.#lines.linePos(offset);
     return line === 0 ? { line: 1, column: 1 } : { line, column: col };
@@ -171,28 +158,4 @@ export function fieldText(path: YamlPath): string {
   let text = '';
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
   return text;
-}
-
-/** Where the parser speaks to programmers. */
-const messages: Record<string, string> = {
-  MULTIPLE_DOCS: 'There is a second document in this file.',
-  BLOCK_AS_IMPLICIT_KEY: 'A second key and its colon stand in the line of another.',
-  MULTILINE_IMPLICIT_KEY: 'A key and its colon stand on one line.',
-};
-
-const remedies: Record<string, string> = {
-  DUPLICATE_KEY: 'Keep one of the two.',
-  TAB_AS_INDENT: 'Indent with spaces, here and below.',
-  BAD_INDENT: 'Line it up with its neighbours.',
-  MISSING_CHAR: 'Close the quote, bracket or brace, or put a colon behind the key.',
-  MULTIPLE_DOCS: 'Keep one document per file: remove the line ---.',
-  BAD_ALIAS: 'Define the anchor before it is used.',
-  BLOCK_AS_IMPLICIT_KEY: 'Put text that holds ": " into quotes, or check the indentation of the next line.',
-  MULTILINE_IMPLICIT_KEY: 'Put a colon behind the key, or check the quotes and the indentation around this line.',
-  TAG_RESOLVE_FAILED: 'Remove the tag: the word that begins with an exclamation mark.',
-};
-
-function sentence(message: string): string {
-  const first = message.split('\n', 1)[0]?.trim() ?? '';
-  return /[.!?]$/.test(first) ? first : `${first}.`;
 }

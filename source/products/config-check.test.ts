@@ -29,7 +29,7 @@ describe('a configuration file', () => {
       ],
     ],
     ['yaml', 'mode: off\n', [[1, 1, 'port', /missing/, /Add it/]]],
-    ['yaml', 'port: 53\nmode: [off\n', [[3, 1, '', /./, /./]]],
+    ['yaml', 'port: 53\nmode: [off\n', [[2, 7, '', /./, /./]]],
     ['json', '{\n\t"port": 53,\n\t"mode": "off"\n}', []],
     ['json', '{\n  // where it listens\n  "port": 53\n}', [[2, 3, '', /is a comment/, /Remove/]]],
     ['json', '{\n  "port": 53,\n}', [[3, 1, '', /comma stands in front of nothing/, /Remove the comma/]]],

@@ -18,7 +18,7 @@ it('several documents are checked each, with the line of the file', () => {
   expect(check('---\nkind: Quota\nspec: {}\n---\n# two\nkind: Quota\nspec: 3\n---\n').problems).toEqual([[7, 'spec']]);
   expect(check('kind: Quota\nspec: {}\n...\n---\n---\n# nothing\n').problems).toEqual([]);
   expect(check('kind: Quota\nspec: {a: |\n  --- x\n}\n').problems).not.toEqual([]);
-  expect(check('kind: Quota\nspec: {}\n---\nkind: [\n').problems).toEqual([[5, '']]);
+  expect(check('kind: Quota\nspec: {}\n---\nkind: [\n').problems).toEqual([[4, '']]);
 });
 
 it('objects of another kind are named, and a file with nothing of this kind is a mistake', () => {
