@@ -399,6 +399,8 @@ export const componentSchema = z.strictObject({
       documents: z.enum(['first', 'each']).optional(),
       /** The product takes names of settings in large and small letters alike. */
       anyCase: z.boolean().optional(),
+      /** A name without a value is for the product as if it were not there. */
+      emptyIsUnset: z.boolean().optional(),
       /** The product fills the file in before it reads it, with Go's text/template. */
       templates: z.enum(['go']).optional(),
       schema: z

@@ -28,6 +28,8 @@ describe('a configuration file', () => {
         [2, 7, 'mode', /cannot be "maybe"/, /./],
       ],
     ],
+    ['yaml', '# made\n{% if a %}\nport: 53\n{% endif %}\n', [[2, 1, '', /template, of Jinja or Helm/, /Fill it in/]]],
+    ['kea-json', '{\n  {{ port }}\n}', [[2, 1, '', /template/, /./]]],
     ['yaml', 'mode: off\n', [[1, 1, 'port', /missing/, /Add it/]]],
     ['yaml', 'port: 53\nmode: [off\n', [[2, 7, '', /./, /./]]],
     ['json', '{\n\t"port": 53,\n\t"mode": "off"\n}', []],
@@ -125,6 +127,15 @@ describe('a configuration file', () => {
     expect(check('PORT: 53\nMode: on\nUpStreams: [a]\nhosts: {NAS: 1.1.1.1}\n')).toEqual([]);
     expect(check('PORT: 53\nUpStreams:\n  - a\n  - 3\n')).toEqual([[4, 5, 'upstreams[1]']]);
     expect(check('PORT: 53\nUpStraems: []\n')).toEqual([[2, 1, 'UpStraems']]);
+  });
+
+  it('may hold names without a value where they count as not there', () => {
+    const check = (text: string, emptyIsUnset: boolean) =>
+      checkConfig(text, { format: 'yaml', emptyIsUnset }, schema).map(({ field }) => field);
+    expect(check('port: 53\nmode:\nhosts:\n', true)).toEqual([]);
+    expect(check('port: 53\nhosts: {nas: }\n', true)).toEqual(['hosts.nas']);
+    expect(check('port:\nmode: on\n', true)).toEqual(['port']);
+    expect(check('port: 53\nmode:\n', false)).toEqual(['mode']);
   });
 
   it('warns of old names that are taken still', () => {

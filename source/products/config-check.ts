@@ -30,7 +30,14 @@ export function checkConfig(...of: Parameters<typeof examineConfig>): ConfigProb
  */
 export function examineConfig(
   text: string,
-  { format, documents, templates, anyCase, rules = [] }: ConfigForm & { anyCase?: boolean; rules?: readonly ConfigRule[] },
+  {
+    format,
+    documents,
+    templates,
+    anyCase,
+    emptyIsUnset,
+    rules = [],
+  }: ConfigForm & { anyCase?: boolean | undefined; emptyIsUnset?: boolean | undefined; rules?: readonly ConfigRule[] },
   schema?: string,
   { elsewhere = false }: { elsewhere?: boolean } = {},
 ): CheckedConfig {
@@ -39,7 +46,11 @@ export function examineConfig(
   const read = readConfigText(text, form);
   const chosen = documents === 'each' ? kubernetesObjects(read.parts, schema) : { parts: read.parts, unjudged: [] };
   const found = chosen.parts.flatMap((written) => {
-    const part = schema !== undefined && anyCase === true ? spelledAsIn(JSON.parse(schema), written) : written;
+    const spelled = schema !== undefined && anyCase === true ? spelledAsIn(JSON.parse(schema), written) : written;
+    const part =
+      schema !== undefined && emptyIsUnset === true
+        ? { ...spelled, value: withoutEmpty(spelled.value, alternatives(JSON.parse(schema))) }
+        : spelled;
     const misfits = schema === undefined ? [] : misfitsOf(part, schema, templates !== undefined);
     return [
       ...misfits.map(({ problem }) => problem),
@@ -115,6 +126,17 @@ function textAt(value: unknown, path: YamlPath): string {
 
 function isSame(one: YamlPath, other: YamlPath): boolean {
   return one.length === other.length && one.every((step, index) => step === other[index]);
+}
+
+/** Names of maps that people choose themselves stay: a library without settings is one. */
+function withoutEmpty(value: unknown, nodes: readonly SchemaNode[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const under = (key: PropertyKey) => nodes.flatMap((node) => below(node, key)).flatMap(alternatives);
+  if (Array.isArray(value)) return value.map((member, index) => withoutEmpty(member, under(index)));
+  const isSetting = (key: string) => nodes.some(({ properties }) => typeof properties === 'object' && Object.hasOwn(properties ?? {}, key));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, member]) => (member === null && isSetting(key) ? [] : [[key, withoutEmpty(member, under(key))]])),
+  );
 }
 
 /** Settings that the schema calls `deprecated`: the product takes them still. */

@@ -35,7 +35,14 @@ export interface ConfigText {
 
 /** Reads a text as far as its form goes. Never throws. */
 export function readConfigText(text: string, form: ConfigForm & { format: NonNullable<ConfigFile['format']> }): ConfigText {
-  return form.templates === undefined ? readers[form.format](text, form) : readTemplate(text, form);
+  if (form.templates !== undefined) return readTemplate(text, form);
+  const read = readers[form.format](text, form);
+  const unfilled = read.parts.length === 0 ? /^[ \t]*(?:- )?\{[%{]/m.exec(text) : null;
+  if (!unfilled) return read;
+  // Everything else that is said of it follows from this.
+  const line = text.slice(0, unfilled.index).split('\n').length;
+  const message = 'This is a template, of Jinja or Helm perhaps, and the product reads what is made of it.';
+  return { ...read, problems: [{ level: 'error', line, column: 1, field: '', message, remedy: 'Fill it in first, and check that.' }] };
 }
 
 type Reader = (text: string, form: ConfigForm) => ConfigText;

@@ -24,7 +24,12 @@ export class PolicyText {
     this.#lineStarts = starts;
     const errors: ParseError[] = [];
     this.root = parseTree(text, errors, { allowTrailingComma: true });
-    for (const error of errors) this.report('error', this.#place(error), syntaxWords(printParseErrorCode(error.error)));
+    const [first] = errors;
+    const lineStart = first === undefined ? -1 : text.lastIndexOf('\n', first.offset - 1) + 1;
+    // Each word of such a line would be told by itself.
+    if (first && /^[ \t]*#/.test(text.slice(lineStart)))
+      this.report('error', first.offset, 'Here # begins no comment: write // in front of it.');
+    else for (const error of errors) this.report('error', this.#place(error), syntaxWords(printParseErrorCode(error.error)));
   }
 
   get isReadable(): boolean {

@@ -159,3 +159,10 @@ describe('a policy in HuJSON (R62)', () => {
     );
   });
 });
+
+test('a comment that begins with # is told once, and not word by word', () => {
+  expect(find(`# Who reaches what, and why\n# in two lines\n${good}`)).toEqual([
+    { level: 'error', line: 1, column: 1, message: 'Here # begins no comment: write // in front of it.' },
+  ]);
+  expect(find(good.replace('// Who', '/*\n# in it\n*/ // Who'))).toEqual(find(good).map((one) => ({ ...one, line: one.line + 2 })));
+});

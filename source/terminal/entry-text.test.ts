@@ -64,6 +64,7 @@ configFile:
   format: yaml
   documents: each
   anyCase: true
+  emptyIsUnset: true
   templates: go
   schema: bread.schema.json
   rules: [{when: 'true', at: [ovens, 0], message: Too hot., remedy: Cool it., level: deployed, rule: R1, source: product}]

@@ -193,7 +193,7 @@ class EntryText {
 
   #file({ configFile }: CatalogEntry): void {
     if (!configFile) return;
-    const { path, form, format, documents, anyCase, templates, schema, rules, verify } = configFile;
+    const { path, form, format, documents, anyCase, emptyIsUnset, templates, schema, rules, verify } = configFile;
     this.#section('Configuration file', [
       {
         name: path,
@@ -201,6 +201,7 @@ class EntryText {
         more: [
           documents && { first: 'of several documents the first is read', each: 'several documents in it are read' }[documents],
           anyCase && 'names in large and small letters alike',
+          emptyIsUnset && 'what has no value counts as not there',
           templates && `filled in by the product before it is read (${templates} templates)`,
           schema && `checked with ${schema}`,
           ...rules.map(({ message, remedy, level, rule }) => `${message} ${remedy}${levelWords[level]}${rule ? ` (${rule})` : ''}`),

@@ -208,6 +208,12 @@ it.each<[id: string, text: string, warned: readonly string[]]>([
     [],
   ],
   [
+    'overlay-mesh',
+    'pki: {ca: /a, cert: /b, key: /c}\nstatic_host_map:\nlighthouse: {am_lighthouse: true, hosts: }\nlisten: {port: 4242}\nfirewall: {outbound: [], inbound: []}\n',
+    [],
+  ],
+  ['resource-quota', 'apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: all, namespace: }\nspec: {hard: {pods: "10"}, scopes: }\n', []],
+  [
     'llm-proxy',
     'model_list:\n  - model_name: local\n    litellm_params: {model: openai/qwen3, api_base: "http://ollama:11434/v1", api_key: none}\n  - model_name: far\n    litellm_params: {model: gpt-4o, api_key: sk-1234567890}\ngeneral_settings: {master_key: sk-1234}\n',
     ['model_list[1].litellm_params.api_key', 'general_settings.master_key'],
