@@ -4,13 +4,14 @@ import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 
 const { entries } = await wholeCatalog();
 
-async function told(text: string, more: { before?: string; edited?: true } = {}) {
-  const entry = entries.find(({ id }) => id === 'overlay-mesh') ?? expect.fail('no overlay-mesh');
+async function told(text: string, more: { before?: string; edited?: true; id?: string } = {}) {
+  const { id = 'overlay-mesh' } = more;
+  const entry = entries.find((one) => one.id === id) ?? expect.fail(`no ${id}`);
   const stage = new PreflightStage(entry, entries);
   stage.plan = {
     files: [
       {
-        path: 'overlay-mesh/files/config.yml',
+        path: `${id}/${entry.configFile?.path}`,
         before: more.before,
         after: text,
         mode: 0o644,
@@ -19,7 +20,7 @@ async function told(text: string, more: { before?: string; edited?: true } = {})
       },
     ],
   };
-  return (await stage.findings()).filter(({ id }) => /config-file/.test(id));
+  return (await stage.findings()).filter((one) => /config-/.test(one.id));
 }
 const config = (inbound: string, hosts = '[]') =>
   `pki: {ca: /etc/nebula/ca.crt, cert: /etc/nebula/host.crt, key: /etc/nebula/host.key}\nstatic_host_map: {}\nlighthouse: {am_lighthouse: true, hosts: ${hosts}}\nlisten: {host: 0.0.0.0, port: 4242}\nfirewall: {outbound: [], inbound: [{port: ${inbound}, proto: tcp, host: any}]}\n`;
@@ -40,4 +41,16 @@ it('answers that are wrong together are told before the product would', async ()
 it('what stands there already, or is of somebody, is left to the product', async () => {
   expect(await told(config('5-2'), { before: config('5-2') })).toEqual([]);
   expect(await told(config('5-2'), { edited: true })).toEqual([expect.objectContaining({ level: 'warning' })]);
+});
+
+it('a file that only its program reads is named when somebody changes it, and not when it is made of answers', async () => {
+  expect(await told('frontend x\n', { id: 'load-balancer', edited: true })).toEqual([
+    expect.objectContaining({
+      id: 'config-unread',
+      level: 'warning',
+      message: 'files/haproxy.cfg is not read here: only HAProxy itself can tell what is wrong with it.',
+      advice: 'Ask it once this is applied: quarterdeck config check load-balancer',
+    }),
+  ]);
+  expect(await told('frontend x\n', { id: 'load-balancer' })).toEqual([]);
 });

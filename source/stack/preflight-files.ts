@@ -11,7 +11,18 @@ export const fileChecks: readonly PreflightCheck[] = [{ id: 'config-file', what:
 async function checkConfigFile({ plan, entry }: PreflightContext): Promise<Finding[]> {
   const { configFile } = entry;
   const file = configFile && plan.files.find(({ path }) => path === `${entry.id}/${configFile.path}`);
-  if (configFile?.format === undefined || file?.after === undefined || file.after === file.before) return [];
+  if (!configFile || file?.after === undefined || file.after === file.before) return [];
+  const { product } = entry;
+  if (configFile.format === undefined)
+    return file.edited && configFile.verify
+      ? [
+          warning(
+            'config-unread',
+            `${configFile.path} is not read here: only ${product.name} itself can tell what is wrong with it.`,
+            `Ask it once this is applied: quarterdeck config check ${entry.id}`,
+          ),
+        ]
+      : [];
   // Loads the validator: only who writes such a file waits for it.
   const { checkConfig } = await import('../products/config-check.ts');
   const schema = configFile.schema === undefined ? undefined : await readConfigSchema(entry, join(installationFolder(), 'catalog'));
