@@ -241,14 +241,20 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         expect(await run('config', 'check', 'secrets-manager-path')).toContain('the product itself takes it');
         const file = join(stage.stack, 'secrets-manager-path/files/config/server.hcl');
         const text = await readFile(file, 'utf8');
-        await writeFile(file, text.replace('ui = true', 'iu = true'));
-        const broken = await stage.operator.run(['config', 'check', 'secrets-manager-path', '--json']);
-        expect(broken.code, broken.stdout + broken.stderr).toBe(1);
-        expect(JSON.parse(broken.stdout)).toMatchObject({
-          data: {
-            verified: true,
-            problems: [{ line: text.slice(0, text.indexOf('ui = true')).split('\n').length, message: expect.stringContaining('iu') }],
-          },
+        const asked = async (from: string, to: string) => {
+          await writeFile(file, text.replace(from, to));
+          const broken = await stage.operator.run(['config', 'check', 'secrets-manager-path', '--json']);
+          expect(broken.code, broken.stdout + broken.stderr).toBe(1);
+          return (JSON.parse(broken.stdout) as { data: unknown }).data;
+        };
+        // What has the wrong form is not worth a container.
+        expect(await asked('ui = true', 'iu = true')).toMatchObject({
+          verified: false,
+          problems: [{ line: text.slice(0, text.indexOf('ui = true')).split('\n').length, message: expect.stringContaining('iu') }],
+        });
+        expect(await asked('storage "raft"', 'storage "raaft"')).toMatchObject({
+          verified: true,
+          problems: [{ message: 'unknown storage type raaft' }],
         });
         await writeFile(file, text);
         // The check has nothing to do with its data.
