@@ -71,6 +71,11 @@ describe('the lint', () => {
       'R9 sensitive',
     ],
     ['a key that no compose program takes', { compose: [['data: {}', 'data: {drivr: local}']] }, 'shapes volumes.data.drivr'],
+    [
+      'a duration that is none',
+      { compose: [['    depends_on: [db]\n', '    depends_on: [db]\n    healthcheck: {interval: 30 s}\n']] },
+      'meaning services.app.healthcheck.interval',
+    ],
     ['a default that differs from the one of compose.yaml', { compose: [['SIGNUP:-true', 'SIGNUP:-false']] }, 'defaults fields[1].default'],
     ['an entry in a folder that is no group (R1)', { folder: 'office/notes' }, 'R1 group'],
     ['an entry in the folder of another group (R1)', { folder: 'media/notes' }, 'R1 group'],

@@ -1,3 +1,4 @@
+import { meaningRules } from './compose-meaning-rules.ts';
 import { composeRules } from './compose-rules.ts';
 import { shapeRules } from './compose-shape-rules.ts';
 import { defaultRules } from './default-rules.ts';
@@ -13,6 +14,7 @@ export const lintRules: readonly LintRule[] = [
   { id: 'R1', check: groupAndName },
   ...composeRules,
   ...shapeRules,
+  ...meaningRules,
   ...portRules,
   ...fieldRules,
   ...defaultRules,

@@ -1,0 +1,83 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { loadFolder } from './load-folder.ts';
+
+const removals: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const remove of removals.splice(0)) await remove();
+});
+
+/** `level line:column message remedy` of this rule, for the sound entry with one piece of compose.yaml replaced. */
+async function told(from: string, to: string): Promise<string[]> {
+  expect(soundCompose.split(from)).toHaveLength(2);
+  const made = await catalogFolder({ 'notes/component.yaml': soundComponent, 'notes/compose.yaml': soundCompose.replace(from, () => to) });
+  removals.push(made.remove);
+  const { problems } = await loadFolder(made.folder, { own: true });
+  return problems.flatMap(({ rule, level, line, column, message, remedy }) =>
+    rule === 'meaning' ? [`${level} ${line}:${column} ${message} ${remedy}`] : [],
+  );
+}
+
+const deps = '    depends_on: [db]\n';
+const secret = '      APP_SECRET: "${APP_SECRET:?kept in the keychain}"';
+const map = `    environment:\n${secret}\n      SIGNUP: "\${SIGNUP:-true}"\n`;
+
+describe('a compose file of the right form', () => {
+  it.each<[string, string, string, RegExp]>([
+    [
+      'a secret that nobody hands over',
+      secret,
+      '      APP_SECRET:',
+      /^error 9:7 APP_SECRET alone takes its value from where compose runs, .* Write APP_SECRET: \$\{APP_SECRET:\?kept in the keychain, use/,
+    ],
+    [
+      'a setting that nobody is asked for',
+      '      SIGNUP: "${SIGNUP:-true}"',
+      '      SIGNUP:',
+      /^warning 10:7 SIGNUP alone .* Write SIGNUP: \$\{SIGNUP\}\.$/,
+    ],
+    [
+      'a service that is waited for, and never ends',
+      '[db]',
+      '{db: {condition: service_completed_successfully}}',
+      /^error 5:34 "app" would wait for ever: "db" does not end by itself\./,
+    ],
+    ['a port twice', '  db:\n', '  db:\n    ports: ["127.0.0.1:8300:5432"]\n', /^error 15:13 "app" has the port 8300\/tcp already\./],
+    ['a name with a space', '  db:\n', '  my db:\n', /^error 14:3 "my db" cannot be the name of a service\./],
+    [
+      'networks and a mode',
+      deps,
+      `${deps}    network_mode: bridge\n    networks: [default]\n`,
+      /^error 7:5 A service has networks or a network_mode, not both\./,
+    ],
+    [
+      'a test without its kind',
+      deps,
+      `${deps}    healthcheck: {test: [curl, localhost]}\n`,
+      /^error 6:26 A test that is a list begins with CMD, .* Write \[CMD, curl, localhost\]\.$/,
+    ],
+    ['a duration that is none', deps, `${deps}    healthcheck: {interval: 30 s}\n`, /^error 6:29 "30 s" is no duration\. Write a number/],
+  ])('has %s', async (_, from, to, expected) => {
+    expect(await told(from, to)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it('has a list for its environment, in which quotes and spaces count', async () => {
+    const list =
+      '    environment:\n      - APP_SECRET="${APP_SECRET:?kept}"\n      - SIGNUP =${SIGNUP:-true}\n      - SIGNUP=a\n      - SIGNUP=b\n';
+    const whole = soundCompose.slice(soundCompose.indexOf(map), soundCompose.indexOf('    volumes:\n'));
+    expect(await told(whole, list)).toEqual([
+      'warning 9:9 In a list the quotes belong to the value of APP_SECRET. Put the whole entry into quotes, or write a map.',
+      'error 10:9 The space before the equals sign would belong to the name. Write SIGNUP=${SIGNUP:-true}.',
+      'warning 12:9 SIGNUP is there twice, and the last one counts. Keep one of the two.',
+    ]);
+  });
+
+  it('may take from its surroundings what is no field, and hold durations of several units', async () => {
+    expect(
+      await told(
+        '    volumes:\n',
+        '      LANG:\n    healthcheck: {test: [CMD, "true"], interval: 1m30s, timeout: "${SIGNUP:-5s}"}\n    volumes:\n',
+      ),
+    ).toEqual([]);
+  });
+});

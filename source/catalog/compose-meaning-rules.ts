@@ -1,0 +1,94 @@
+import { type Draft, inCompose, type LintRule, portsOf, type RuleFinding, servicesOf, variableOf } from './draft.ts';
+import { interpolate } from './interpolation.ts';
+
+/** What has the right form, and is refused all the same, or comes to something else than whoever wrote it wants. */
+export const meaningRules: readonly LintRule[] = [{ id: 'meaning', check: checkMeaning }];
+
+type Json = Readonly<Record<string, unknown>>;
+const asMap = (value: unknown): Json => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {});
+
+function* checkMeaning(draft: Draft): Generator<RuleFinding> {
+  yield* portsTwice(draft);
+  const services = asMap(asMap(draft.composeDocument?.value)['services']);
+  for (const { name, networkMode } of servicesOf(draft)) {
+    const value = asMap(services[name]);
+    const path = ['services', name];
+    if (!/^[\w.-]+$/.test(name))
+      yield inCompose(path, `"${name}" cannot be the name of a service.`, 'Use letters, digits, dots, dashes and underscores.', 'key');
+    if (networkMode !== undefined && value['networks'] !== undefined)
+      yield inCompose([...path, 'networks'], 'A service has networks or a network_mode, not both.', 'Remove one of the two.', 'key');
+    yield* environment(draft, name, value['environment']);
+    yield* healthcheck(asMap(value['healthcheck']), [...path, 'healthcheck']);
+    for (const [needed, one] of Object.entries(asMap(value['depends_on'])))
+      if (asMap(one)['condition'] === 'service_completed_successfully' && draft.component.services[needed]?.oneShot === false)
+        yield inCompose(
+          [...path, 'depends_on', needed, 'condition'],
+          `"${name}" would wait for ever: "${needed}" does not end by itself.`,
+          `Wait for service_started or service_healthy, or mark ${needed} oneShot: true in component.yaml.`,
+        );
+  }
+}
+
+/** On the same address: the engine starts one of them. */
+function* portsTwice(draft: Draft): Generator<RuleFinding> {
+  const seen = new Map<string, string>();
+  for (const { service, host, protocol, address, path } of portsOf(draft)) {
+    if (host === undefined) continue;
+    const written = `${address}:${host}/${protocol}`;
+    const other = seen.get(written);
+    if (other !== undefined && other !== service)
+      yield inCompose(path, `"${other}" has the port ${host}/${protocol} already.`, 'Give it another default.');
+    seen.set(written, service);
+  }
+}
+
+function* environment({ component }: Draft, service: string, value: unknown): Generator<RuleFinding> {
+  const fields = new Map(component.fields.flatMap((field) => (field.goes === 'environment' ? [[variableOf(field), field] as const] : [])));
+  const written = Array.isArray(value)
+    ? value.map((text, index) => ({ path: ['services', service, 'environment', index], text: String(text) }))
+    : Object.entries(asMap(value)).flatMap(([name, one]) =>
+        one === null ? [{ path: ['services', service, 'environment', name], text: name }] : [],
+      );
+  const seen = new Set<string>();
+  for (const { path, text } of written) {
+    const [, name = '', rest] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? [];
+    const field = fields.get(name);
+    if (rest === undefined && field)
+      yield {
+        ...inCompose(
+          path,
+          `${name} alone takes its value from where compose runs, and nobody puts it there.`,
+          `Write ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept in the keychain, use quarterdeck compose' : ''}}.`,
+          'key',
+        ),
+        level: field.secret ? 'error' : 'warning',
+      };
+    if (/\s$/.test(name))
+      yield inCompose(path, `The space before the equals sign would belong to the name.`, `Write ${name.trim()}=${(rest ?? '').trim()}.`);
+    if (rest !== undefined && /^(["']).*\1$/s.test(rest))
+      yield {
+        ...inCompose(path, `In a list the quotes belong to the value of ${name}.`, 'Put the whole entry into quotes, or write a map.'),
+        level: 'warning',
+      };
+    if (seen.has(name))
+      yield { ...inCompose(path, `${name} is there twice, and the last one counts.`, 'Keep one of the two.'), level: 'warning' };
+    seen.add(name);
+  }
+}
+
+const durationKeys = ['interval', 'timeout', 'start_period', 'start_interval'];
+
+function* healthcheck(value: Json, path: readonly PropertyKey[]): Generator<RuleFinding> {
+  const { test } = value;
+  if (Array.isArray(test) && test.length > 0 && !['CMD', 'CMD-SHELL', 'NONE'].includes(String(test[0])))
+    yield inCompose(
+      [...path, 'test', 0],
+      `A test that is a list begins with CMD, CMD-SHELL or NONE, not with ${String(test[0])}.`,
+      `Write [CMD, ${test.map(String).join(', ')}].`,
+    );
+  for (const key of durationKeys) {
+    const written = value[key];
+    if (typeof written === 'string' && !/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))*$/.test(interpolate(written)))
+      yield inCompose([...path, key], `"${written}" is no duration.`, 'Write a number and its unit without a space: 30s, 1m30s.');
+  }
+}
