@@ -8,9 +8,9 @@ afterEach(async () => {
 });
 
 /** `level line:column message remedy` of this rule, for the sound entry with one piece of compose.yaml replaced. */
-async function told(from: string, to: string): Promise<string[]> {
+async function told(from: string, to: string, component = soundComponent): Promise<string[]> {
   expect(soundCompose.split(from)).toHaveLength(2);
-  const made = await catalogFolder({ 'notes/component.yaml': soundComponent, 'notes/compose.yaml': soundCompose.replace(from, () => to) });
+  const made = await catalogFolder({ 'notes/component.yaml': component, 'notes/compose.yaml': soundCompose.replace(from, () => to) });
   removals.push(made.remove);
   const { problems } = await loadFolder(made.folder, { own: true });
   return problems.flatMap(({ rule, level, line, column, message, remedy }) =>
@@ -70,6 +70,11 @@ describe('a compose file of the right form', () => {
       'error 10:9 The space before the equals sign would belong to the name. Write SIGNUP=${SIGNUP:-true}.',
       'warning 12:9 SIGNUP is there twice, and the last one counts. Keep one of the two.',
     ]);
+  });
+
+  it('may wait for a job that ends', async () => {
+    const job = soundComponent.replace('db: {role: database}', 'db: {role: job, oneShot: true}');
+    expect(await told('[db]', '{db: {condition: service_completed_successfully}}', job)).toEqual([]);
   });
 
   it('may take from its surroundings what is no field, and hold durations of several units', async () => {

@@ -132,7 +132,7 @@ describe('what compose.yaml names', () => {
       '- data:/data',
       '- data:/data\n      - /srv/a:/a\n      - ~/b:/b\n      - ./c:/c\n      - /anonymous\n      - {type: bind, source: d, target: /d}\n      - {type: tmpfs, target: /e}',
     ],
-    ['a job before it', '[db]', '{db: {condition: service_completed_successfully}}'],
+    ['a database before it that is well', '[db]', '{db: {condition: service_healthy}}'],
   ])('may be %s', async (_, from, to) => {
     expect(await told(from, to, { 'notes/files/app.env': '' })).toEqual([]);
   });
