@@ -82,9 +82,19 @@ volumes:
 async function killSession(pid: number): Promise<void> {
   // First the script, or it would see what it waits for fail.
   process.kill(pid, 'SIGKILL');
-  for (const name of await readdir('/proc')) {
-    const fields = (await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')).replace(/^.*\) /s, '').split(' ');
-    if (Number(fields[3]) === pid && !['Z', 'X'].includes(fields[0] ?? '')) process.kill(Number(name), 'SIGKILL');
+  // Until none is left: one that has just forked leaves a child that was not there yet.
+  for (let found = true; found; ) {
+    found = false;
+    for (const name of await readdir('/proc')) {
+      const fields = (await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')).replace(/^.*\) /s, '').split(' ');
+      if (Number(fields[3]) !== pid || ['Z', 'X'].includes(fields[0] ?? '')) continue;
+      found = true;
+      try {
+        process.kill(Number(name), 'SIGKILL');
+      } catch {
+        // It ended by itself.
+      }
+    }
   }
 }
 
