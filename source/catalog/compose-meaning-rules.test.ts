@@ -72,6 +72,16 @@ describe('a compose file of the right form', () => {
     ]);
   });
 
+  it('has the numbers of its ports, whatever component.yaml says of them', async () => {
+    const port = 'exposure: loopback, web: true';
+    const said = (more: string) => told('[db]', '[ db ]', soundComponent.replace(port, `${port}, ${more}`));
+    expect(await said('number: 9999')).toEqual([
+      'warning 12:64 "web" is 8300 in compose.yaml, which is what counts, and not 9999. Remove number: it is for ports that compose.yaml does not tell.',
+    ]);
+    expect(await said('container: 8080')).toEqual([expect.stringMatching(/^warning 12:67 "web" is 80 in compose\.yaml, .* not 8080\./)]);
+    expect(await said('number: 8300, container: 80')).toEqual([]);
+  });
+
   it('may wait for a job that ends', async () => {
     const job = soundComponent.replace('db: {role: database}', 'db: {role: job, oneShot: true}');
     expect(await told('[db]', '{db: {condition: service_completed_successfully}}', job)).toEqual([]);

@@ -1,4 +1,14 @@
-import { type Draft, inCompose, type LintRule, portsOf, type RuleFinding, servicesOf, variableOf } from './draft.ts';
+import {
+  type Draft,
+  inComponent,
+  inCompose,
+  type LintRule,
+  portAnnotation,
+  portsOf,
+  type RuleFinding,
+  servicesOf,
+  variableOf,
+} from './draft.ts';
 import { interpolate } from './interpolation.ts';
 
 /** What has the right form, and is refused all the same, or comes to something else than whoever wrote it wants. */
@@ -9,6 +19,7 @@ const asMap = (value: unknown): Json => (typeof value === 'object' && value !== 
 
 function* checkMeaning(draft: Draft): Generator<RuleFinding> {
   yield* portsTwice(draft);
+  yield* portsSaidTwice(draft);
   const services = asMap(asMap(draft.composeDocument?.value)['services']);
   for (const { name, networkMode } of servicesOf(draft)) {
     const value = asMap(services[name]);
@@ -39,6 +50,26 @@ function* portsTwice(draft: Draft): Generator<RuleFinding> {
     if (other !== undefined && other !== service)
       yield inCompose(path, `"${other}" has the port ${host}/${protocol} already.`, 'Give it another default.');
     seen.set(written, service);
+  }
+}
+
+/** Of a port that compose.yaml publishes, its numbers stand there. */
+function* portsSaidTwice(draft: Draft): Generator<RuleFinding> {
+  for (const [name, { number, container }] of Object.entries(draft.component.ports)) {
+    const published = portsOf(draft).filter((port) => portAnnotation(draft.component, port)?.[0] === name);
+    const [first] = published;
+    if (first === undefined) continue;
+    const told = (key: string, written: number, inForce: number | undefined): RuleFinding => ({
+      ...inComponent(
+        ['ports', name, key],
+        `"${name}" is ${inForce ?? 'another'} in compose.yaml, which is what counts, and not ${written}.`,
+        `Remove ${key}: it is for ports that compose.yaml does not tell.`,
+      ),
+      level: 'warning',
+    });
+    if (number !== undefined && !published.some(({ host }) => host === number)) yield told('number', number, first.host);
+    if (container !== undefined && !published.some((port) => port.container === container || port.range.first === container))
+      yield told('container', container, first.container);
   }
 }
 
