@@ -113,6 +113,14 @@ describe('a configuration file', () => {
     expect(unjudged).toHaveLength(text.split('<?').length - 1);
   });
 
+  it('is left to Kea where it takes in very many files', () => {
+    const text = `{"upstreams": [${Array.from({ length: 20_000 }, () => '<?include "a"?>').join(',')}]}`;
+    expect(examineConfig(text, { format: 'kea-json' }, schema)).toEqual({
+      problems: [],
+      unjudged: [{ line: 1, message: expect.stringMatching(/20000 other files/) }],
+    });
+  });
+
   it('what is wrong beside the other files is told all the same', () => {
     const text = '{\n  "port": <?include "port.json"?>,\n  "moode": "on",\n  "upstreams": [1, <?include "one.json"?>]\n}';
     expect(checkConfig(text, { format: 'kea-json' }, schema).map(({ line, field }) => [line, field])).toEqual([

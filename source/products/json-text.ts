@@ -98,6 +98,11 @@ interface Token {
   length: number;
 }
 
+/** Each is looked for in the whole text. */
+const includeLimit = 100;
+/** Of commas too many. */
+const warnedLimit = 20;
+
 /**
  * JSON as Kea's own parser takes it (src/bin/dhcp4/dhcp4_lexer.ll and dhcp4_parser.yy): comments of three kinds, further commas behind an entry, of which it warns, and
  * `<?include "file"?>` anywhere. Files that it includes are not read.
@@ -115,6 +120,11 @@ export function readKeaJson(text: string): ConfigText {
     const at = found.index;
     if (comment !== undefined) blank(at, comment.length);
     else if (whole.trim() !== '') tokens.push({ kind: include === undefined ? (sign ?? 'value') : 'include', at, length: whole.length });
+  }
+  const includes = tokens.filter(({ kind }) => kind === 'include');
+  if (includes.length > includeLimit) {
+    const message = `It takes in ${includes.length} other files, which are not read here; only Kea itself can judge it.`;
+    return { parts: [], problems: [], unjudged: [{ line: placeAt(text, includes[0]?.at ?? 0).line, message }] };
   }
   const problems: ConfigProblem[] = [];
   const holes: { at: number; about: Doubt['about'] }[] = [];
@@ -171,5 +181,5 @@ export function readKeaJson(text: string): ConfigText {
     });
   // A file that only names another one.
   if (tokens.length > 0 && tokens.every(({ kind }) => kind === 'include')) return { parts: [], problems: [], unjudged };
-  return readTree(read, { doubts, problems, unjudged });
+  return readTree(read, { doubts, problems: problems.slice(0, warnedLimit), unjudged });
 }
