@@ -220,6 +220,15 @@ qd_compose() {
   return "$qd_status"
 }
 
+# qd_up FOLDER PREPARE ARGUMENTS...: once more where a name is taken. Compose makes the new container under a name of its own before the old one goes; killed in
+# between (by hand too), it leaves both, and then gives the new one the name of the other, which still stops. By the second time that one is gone.
+qd_up() {
+  qd_from_=$(wc -c <"$qd_folder/output.log")
+  qd_compose "$@" && return 0
+  tail -c "+$((qd_from_ + 1))" "$qd_folder/output.log" | grep -q 'name [^ ]* \\(is \\)\\{0,1\\}already in use' || return "$qd_status"
+  qd_compose "$@"
+}
+
 # qd_exec TRIES FOLDER PREPARE ARGUMENTS...: a container that has only just been started may not take it yet.
 qd_exec() {
   qd_left_=$1

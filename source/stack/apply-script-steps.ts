@@ -133,8 +133,8 @@ const plain = (plan: Plan): string => plainName(plan.component);
 
 function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, options: ScriptOptions): string[] {
   const component = shellWord(plan.component);
-  const compose = (prepare: string, args: readonly string[]) =>
-    `qd_compose ${component} ${prepare}_${number} -p ${shellCommand([plan.project, ...args])}`;
+  const compose = (prepare: string, args: readonly string[], way = 'qd_compose') =>
+    `${way} ${component} ${prepare}_${number} -p ${shellCommand([plan.project, ...args])}`;
   const lines: string[] = [];
   const up = ['up', startsLater(plan, options) ? '--no-start' : '-d', '--remove-orphans'];
   const podman = tool.kind === 'podman-compose';
@@ -149,7 +149,7 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
   }
   const leaving = podman ? [] : leavingServices(plan, options);
   if (leaving.length > 0) lines.push(`${compose('qd_bare', ['rm', '-s', '-f', ...leaving])} || return`);
-  lines.push(compose('qd_secrets', up), 'qd_status=$?');
+  lines.push(compose('qd_secrets', up, podman ? 'qd_compose' : 'qd_up'), 'qd_status=$?');
   if (anew) {
     // What ends and is started again all the time slips through between its stop and its rm; podman-compose then goes on with what is there.
     lines.push(

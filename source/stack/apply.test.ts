@@ -122,6 +122,19 @@ describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('applyi
     expect(await readFile(join(world.containers, 'vault'), 'utf8')).toContain(`ADMIN_TOKEN ${checksum(token)}`);
   });
 
+  test('tries once more when a container that still stops has the name, and only once', async () => {
+    const world = await made();
+    await writeFile(join(world.containers, 'stops'), '.');
+    expect((await apply(world, 'run1', [vault(world)])).state).toBe('applied');
+    expect(existsSync(join(world.containers, 'vault'))).toBe(true);
+    await writeFile(join(world.containers, 'stops'), '...');
+    const fault = await faultOf(
+      apply(world, 'run2', [planOf('chat', world.stackFolder, [{ path: 'chat/compose.yaml', after: 'services: {}\n' }])]),
+    );
+    expect(fault).toMatchObject({ code: 'failed.apply', message: expect.stringContaining('is already in use by container') });
+    expect(await readFile(join(world.containers, 'calls.log'), 'utf8')).toBe('up\n'.repeat(4));
+  });
+
   test('does nothing when its input breaks off, wherever that is', async () => {
     const world = await made();
     const script = scriptOf(transactionOf('run1', [vault(world)]), world.tool, {

@@ -8,7 +8,8 @@ import { openLocalHost } from '../../source/hosts/local-host.ts';
 
 /**
  * A compose program that keeps its containers in files: what a container would be made of, secrets as their checksum. An image called `broken` makes it fail
- * half-way, one called `hanging` makes it wait until `$COMPOSE_WORLD/go` is there.
+ * half-way, one called `hanging` makes it wait until `$COMPOSE_WORLD/go` is there. While `$COMPOSE_WORLD/stops` has letters, a container of before has the name,
+ * and each `up` takes one of them away.
  */
 const composeProgram = `#!/bin/sh
 world=$COMPOSE_WORLD
@@ -31,6 +32,11 @@ case $command in
       for name in $(tr '$' '\\n' <compose.yaml | sed -n 's/^{\\([A-Z_]*\\):?.*/\\1/p'); do
         eval "value=\\$$name"; printf '%s ' "$name"; printf '%s' "$value" | cksum
       done; } >"$world/.$project"
+    if [ -s "$world/stops" ]; then
+      left=$(cat "$world/stops"); printf '%s' "\${left#?}" >"$world/stops"
+      echo " Container 1d8e_$project-main  Error response from daemon: Error when allocating new name: Conflict. The container name \\"/$project-main\\" is already in use by container \\"ca01\\". You have to remove (or rename) that container to be able to reuse that name."
+      exit 1
+    fi
     if grep -q 'image: hanging' compose.yaml; then until [ -e "$world/go" ]; do sleep 0.05; done; fi
     mv "$world/.$project" "$world/$project"
     if grep -q 'image: broken' compose.yaml; then echo "manifest for broken not found, token was $ADMIN_TOKEN"; exit 18; fi
