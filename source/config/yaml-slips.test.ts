@@ -154,9 +154,17 @@ describe('several slips', () => {
     ]);
   });
 
-  it('are five at most, and only the first of a large file', () => {
+  it('are five at most, and only the first of a very large file', () => {
     const twice = Array.from({ length: 9 }, (_, at) => `a${at}: 1\na${at}: 2\n`).join('');
     expect(told(twice)).toHaveLength(5);
-    expect(told(twice + '# comment\n'.repeat(7_000))).toEqual([expect.stringMatching(/^2:1 "a0" is there twice/)]);
+    expect(told(twice + '# comment\n'.repeat(60_000))).toEqual([expect.stringMatching(/^2:1 "a0" is there twice/)]);
+  });
+
+  it('tells the first of hundreds, without reading everything again for each', () => {
+    const services = Array.from({ length: 400 }, (_, at) => `  s${at}:\n    image: "x:${at}"\n    environment:\n      A: "open\n`).join('');
+    const [first, ...others] = told(`services:\n${services}`);
+    expect(first).toMatch(/^5:10 A quote is opened here and not closed/);
+    expect(others.length).toBeLessThan(5);
+    expect(told('['.repeat(20_000))[0]).toMatch(/^1:/);
   });
 });

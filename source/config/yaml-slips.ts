@@ -15,8 +15,10 @@ import {
 
 /** More than so many at once nobody puts right at once. */
 const slipLimit = 5;
-/** Of texts for which a second look is taken: each costs a dozen readings. */
-const repairLimitCharacters = 64 * 1024;
+/** Of all that is read again to find out what was meant: each slip costs up to a dozen readings. */
+const readingLimitCharacters = 512 * 1024;
+/** Errors that are looked at one by one; of a text that is no YAML at all there are thousands. */
+const errorLimit = 20;
 
 /**
  * What keeps a text from being YAML: the first slip, and of what the parser says besides only what is still wrong once that is put right. One quote or space can make
@@ -26,14 +28,16 @@ export function yamlSlips(text: string): YamlProblem[] {
   const slips: YamlProblem[] = [];
   let left = text;
   let errors = errorsOf(left);
+  let unread = readingLimitCharacters;
   while (errors.length > 0 && slips.length < slipLimit) {
     const [first] = errors as [ParserError];
     const whole = wholeFile(left, errors);
     if (whole) return [...slips, placed(left, whole)];
     const slip = slipOf(left, first);
-    if (text.length > repairLimitCharacters) return [placed(left, slip)];
     let best: { repair: Repair; errors: ParserError[] } | undefined;
     for (const repair of repairs(left, first)) {
+      unread -= repair.text.length;
+      if (unread < 0) break;
       const remaining = errorsOf(repair.text);
       if (best === undefined || remaining.length < best.errors.length) best = { repair, errors: remaining };
       if (remaining.length === 0) break;
@@ -58,7 +62,9 @@ const told = ({ text: _, ...slip }: Repair): Partial<YamlSlip> => slip;
 /** What the parser says, in the order of the text; an open quote where it begins. */
 function errorsOf(text: string): ParserError[] {
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' });
-  const errors = [...document.errors, ...document.warnings].map(({ code, message, pos }): ParserError => {
+  const all = [...document.errors, ...document.warnings].sort((one, other) => one.pos[0] - other.pos[0]);
+  const errors = all.map(({ code, message, pos }, index): ParserError => {
+    if (index >= errorLimit) return { code, message, offset: pos[0], opener: undefined };
     const opener = code === 'MISSING_CHAR' || code === 'BAD_INDENT' ? openerAt(document.contents, text, message, pos[0]) : undefined;
     return { code, message, offset: opener?.offset ?? pos[0], opener };
   });
