@@ -98,6 +98,10 @@ describe('logfmt', () => {
   });
 });
 
+test.each([1e300, -1e300, 8.65e21, 0, -1])('a number that is no time is a field like others: %s', (ts) => {
+  expect(readableLine(JSON.stringify({ ts, msg: 'up' }))).toMatch(/^up {2}ts=/);
+});
+
 describe('whatever a line holds', () => {
   const printable = /^[^\x00-\x1f\x7f-\x9f]*$/;
 

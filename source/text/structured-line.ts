@@ -105,7 +105,8 @@ function timeText(value: unknown): string | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   // Seconds, milliseconds, microseconds or nanoseconds since 1970, by their size.
   const scale = value > 1e17 ? 1e-6 : value > 1e14 ? 1e-3 : value > 1e11 ? 1 : value > 1e8 ? 1000 : undefined;
-  return scale === undefined ? undefined : new Date(value * scale).toISOString();
+  const moment = new Date(value * (scale ?? Number.NaN));
+  return Number.isNaN(moment.getTime()) ? undefined : moment.toISOString();
 }
 
 /** One value without line breaks, nested ones as `{key:value,key:[1,2]}`. */
