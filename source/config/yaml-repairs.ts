@@ -118,7 +118,8 @@ export interface Line {
 }
 
 export function lineAt(text: string, offset: number): Line {
-  const from = text.lastIndexOf('\n', offset - 1) + 1;
+  // From -1 it would look at the first character all the same.
+  const from = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   const to = end < 0 ? text.length : end;
   const own = text.slice(from, to);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
 import { YamlDocument } from './yaml-document.ts';
@@ -167,4 +168,22 @@ describe('several slips', () => {
     expect(others.length).toBeLessThan(5);
     expect(told('['.repeat(20_000))[0]).toMatch(/^1:/);
   });
+});
+
+it('of anything, what is told stands in the text, and there is an end to it', () => {
+  const texts = fc.oneof(
+    fc.string({ unit: fc.constantFrom(...'\n\n  ab:-"\'[]{}#*&!|>,\t\r%@'), maxLength: 60 }),
+    fc.string({ unit: 'binary' }).map((text) => `\n${text}: `),
+  );
+  fc.assert(
+    fc.property(texts, (text) => {
+      const lines = text.split('\n').length;
+      for (const { line, column } of new YamlDocument(text).problems) {
+        expect(line).toBeGreaterThan(0);
+        expect(line).toBeLessThanOrEqual(lines);
+        expect(column).toBeGreaterThan(0);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });

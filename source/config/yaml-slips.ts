@@ -188,7 +188,8 @@ function keySlip(text: string, offset: number, line: Line): YamlSlip {
 
 /** Text that goes on where a value has ended. */
 function behind(text: string, offset: number): YamlSlip {
-  const before = text.slice(lineAt(text, offset).from, offset).trimEnd();
+  const { from } = lineAt(text, offset);
+  const before = text.slice(from, offset).trimEnd();
   if (/["']$/.test(before))
     return {
       offset,
@@ -198,7 +199,7 @@ function behind(text: string, offset: number): YamlSlip {
   const sign = /(?:^|[:-] +)([*&!])\S*$/.exec(before)?.[1];
   if (sign !== undefined)
     return {
-      offset: offset - (before.length - before.lastIndexOf(sign)) - 1,
+      offset: from + before.lastIndexOf(sign),
       message: `Text cannot begin with ${sign}.`,
       remedy: 'Put it into quotes.',
     };
