@@ -1,4 +1,5 @@
 import { isCollection, isScalar, type Node, parseDocument, visit } from 'yaml';
+import { placeAt } from '../text/text-place.ts';
 import type { YamlProblem } from './yaml-document.ts';
 import {
   isEntry,
@@ -53,8 +54,7 @@ export function yamlSlips(text: string): YamlProblem[] {
 
 /** By line and column, which what is put right elsewhere does not move. */
 function placed(text: string, { offset, message, remedy }: YamlSlip): YamlProblem {
-  const before = text.slice(0, offset);
-  return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n'), message, remedy };
+  return { ...placeAt(text, offset), message, remedy };
 }
 
 const told = ({ text: _, ...slip }: Repair): Partial<YamlSlip> => slip;

@@ -2,6 +2,7 @@ import type { Doubt } from '../calls/file-conditions.ts';
 import type { Component } from '../catalog/schema.ts';
 import { type Place, YamlDocument, type YamlPath } from '../config/yaml-document.ts';
 import { cleanLine } from '../text/clean.ts';
+import { placeAt } from '../text/text-place.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { readHcl } from './hcl-text.ts';
 import { readJson, readKeaJson } from './json-text.ts';
@@ -40,7 +41,7 @@ export function readConfigText(text: string, form: ConfigForm & { format: NonNul
   const unfilled = read.parts.length === 0 ? /^[ \t]*(?:- )?\{[%{]/m.exec(text) : null;
   if (!unfilled) return read;
   // Everything else that is said of it follows from this.
-  const line = text.slice(0, unfilled.index).split('\n').length;
+  const { line } = placeAt(text, unfilled.index);
   const message = 'This is a template, of Jinja or Helm perhaps, and the product reads what is made of it.';
   return { ...read, problems: [{ level: 'error', line, column: 1, field: '', message, remedy: 'Fill it in first, and check that.' }] };
 }

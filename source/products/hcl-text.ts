@@ -1,4 +1,5 @@
 import type { YamlPath } from '../config/yaml-document.ts';
+import { placeAt } from '../text/text-place.ts';
 import type { ConfigProblem } from './config-problem.ts';
 
 /**
@@ -24,10 +25,7 @@ const depthLimit = 50;
 
 export function readHcl(text: string): HclText {
   const places = new Map<string, { key: number; value: number }>();
-  const place = (offset: number) => {
-    const before = text.slice(0, offset).split('\n');
-    return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-  };
+  const place = (offset: number) => placeAt(text, offset);
   const reader = new Reader(text, places);
   const placeOf = (path: YamlPath, part: 'key' | 'value') => {
     for (let length = path.length; length > 0; length--) {

@@ -1,7 +1,8 @@
 import { findNodeAtLocation, getLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Doubt } from '../calls/file-conditions.ts';
-import type { Place, YamlPath } from '../config/yaml-document.ts';
+import type { YamlPath } from '../config/yaml-document.ts';
 import { cleanLine } from '../text/clean.ts';
+import { placeAt } from '../text/text-place.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import type { ConfigText, Unjudged } from './config-text.ts';
 
@@ -84,11 +85,6 @@ function offsetOf(root: Node, path: YamlPath, part: 'key' | 'value'): number {
     return (wantsKey ? node.parent?.offset : undefined) ?? node.offset;
   }
   return root.offset;
-}
-
-function placeAt(text: string, offset: number): Place {
-  const before = text.slice(0, offset).split('\n');
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
 interface Token {

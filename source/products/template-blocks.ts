@@ -1,3 +1,5 @@
+import { placeAt } from '../text/text-place.ts';
+
 /** A private character: no file has it, so that it is known again in what was read. */
 const mark = '\uE000';
 
@@ -82,7 +84,7 @@ export function maskTemplate(text: string, form: 'yaml' | 'json'): MaskedTemplat
       lines.push(made);
     }
   }
-  return { text: lines.join('\n'), firstLine: placeOf(text, first.at).line, hasBlocks };
+  return { text: lines.join('\n'), firstLine: placeAt(text, first.at).line, hasBlocks };
 }
 
 function actionsIn(text: string): { actions: Action[]; unclosed?: number } {
@@ -114,12 +116,7 @@ function blockProblem(text: string, actions: readonly Action[]): MaskedTemplate[
 }
 
 function problemAt(text: string, offset: number, message: string, remedy: string): NonNullable<MaskedTemplate['problem']> {
-  return { ...placeOf(text, offset), message, remedy };
-}
-
-function placeOf(text: string, offset: number): { line: number; column: number } {
-  const before = text.slice(0, offset).split('\n');
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  return { ...placeAt(text, offset), message, remedy };
 }
 
 /** Does it stand in quotes or in a comment, as far as its line tells? */

@@ -1,7 +1,7 @@
 import Papa from 'papaparse';
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { placeAt, type TextPlace } from './json-place.ts';
+import { placeAt, type TextPlace } from '../../text/text-place.ts';
 import type { ReportBuilder } from './report-builder.ts';
 import { addRow, columnsOf } from './table-report.ts';
 

@@ -1,16 +1,5 @@
 import { findNodeAtLocation, type JSONPath, type ParseError, parseTree } from 'jsonc-parser';
-
-export interface TextPlace {
-  line: number;
-  column: number;
-}
-
-/** Line and column of an offset, from 1. */
-export function placeAt(text: string, offset: number): TextPlace {
-  const before = text.slice(0, offset);
-  const line = before.split('\n').length;
-  return { line, column: offset - before.lastIndexOf('\n') };
-}
+import { placeAt, type TextPlace } from '../../text/text-place.ts';
 
 /** Where a JSON text that does not parse goes wrong. The parser's own words tell no place in a short text. */
 export function placeOfJsonError(text: string): TextPlace {

@@ -1,4 +1,4 @@
-import type { TextPlace } from './json-place.ts';
+import type { TextPlace } from '../../text/text-place.ts';
 import { type FoundEntry, imageSubject, type ReportBuilder, readScore, readTime } from './report-builder.ts';
 
 /** What a column means, by the names that it has: lower case, letters and digits alone. The first name that a table has is taken. */
