@@ -1,3 +1,4 @@
+import { type JsonObject, objectOf } from '../text/json-value.ts';
 import {
   type Draft,
   inComponent,
@@ -14,8 +15,7 @@ import { interpolate } from './interpolation.ts';
 /** What has the right form, and is refused all the same, or comes to something else than whoever wrote it wants. */
 export const meaningRules: readonly LintRule[] = [{ id: 'meaning', check: checkMeaning }];
 
-type Json = Readonly<Record<string, unknown>>;
-const asMap = (value: unknown): Json => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {});
+const asMap = (value: unknown): JsonObject => objectOf(value) ?? {};
 
 function* checkMeaning(draft: Draft): Generator<RuleFinding> {
   yield* portsTwice(draft);
@@ -109,7 +109,7 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
 
 const durationKeys = ['interval', 'timeout', 'start_period', 'start_interval'];
 
-function* healthcheck(value: Json, path: readonly PropertyKey[]): Generator<RuleFinding> {
+function* healthcheck(value: JsonObject, path: readonly PropertyKey[]): Generator<RuleFinding> {
   const { test } = value;
   if (Array.isArray(test) && test.length > 0 && !['CMD', 'CMD-SHELL', 'NONE'].includes(String(test[0])))
     yield inCompose(

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { YamlPath } from '../config/yaml-document.ts';
+import { type JsonObject, objectOf } from '../text/json-value.ts';
 import { nameRemedy, nearRemedy } from '../text/nearest-name.ts';
 import { circlesOf } from './component-circles.ts';
 import { type Draft, inCompose, type RuleFinding, servicesOf } from './draft.ts';
@@ -9,9 +10,7 @@ import { interpolate } from './interpolation.ts';
  * What compose.yaml names inside itself, and beside itself. Compose refuses the file otherwise, or fails while it starts, and then in front of somebody who deploys.
  */
 
-type Json = Readonly<Record<string, unknown>>;
-
-const asMap = (value: unknown): Json => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {});
+const asMap = (value: unknown): JsonObject => objectOf(value) ?? {};
 const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
 
 export function* checkCompose(draft: Draft): Generator<RuleFinding> {
@@ -95,7 +94,7 @@ function* mounts({ compose, composeDocument }: Draft, name: string): Generator<R
 }
 
 /** Names that stand at the top of the file. */
-function* resources(draft: Draft, file: Json): Generator<RuleFinding> {
+function* resources(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   for (const kind of ['volumes', 'networks', 'secrets', 'configs'] as const) {
     const declared = file[kind];
     if (declared !== undefined && declared !== null && (typeof declared !== 'object' || Array.isArray(declared))) {
@@ -134,7 +133,7 @@ const isBind = ({ composeDocument }: Draft, path: YamlPath) =>
   !['volume', undefined].includes(composeDocument?.scalar([...path, 'type'])?.value as string | undefined);
 
 /** Another service's network, what is built, and what is written elsewhere. */
-function* neighbours({ compose }: Draft, value: Json, path: YamlPath): Generator<RuleFinding> {
+function* neighbours({ compose }: Draft, value: JsonObject, path: YamlPath): Generator<RuleFinding> {
   const mode = value['network_mode'];
   const host = typeof mode === 'string' ? /^service:(.*)$/.exec(interpolate(mode))?.[1] : undefined;
   if (host !== undefined && compose && !compose.services.has(host))
@@ -156,7 +155,7 @@ function* neighbours({ compose }: Draft, value: Json, path: YamlPath): Generator
 }
 
 /** Files that compose reads itself: beside compose.yaml only what lies in `files/` comes to a host, and the `.env` that is written there. */
-function* besides({ files, compose }: Draft, file: Json): Generator<RuleFinding> {
+function* besides({ files, compose }: Draft, file: JsonObject): Generator<RuleFinding> {
   if (file['include'] !== undefined)
     yield inCompose(['include'], 'What "include" brings is not read here, so nothing would be known of it.', 'Write it out.', 'key');
   const read: { path: YamlPath; file: unknown }[] = [];

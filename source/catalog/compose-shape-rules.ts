@@ -1,4 +1,5 @@
 import type { YamlPath } from '../config/yaml-document.ts';
+import { type JsonObject, objectOf } from '../text/json-value.ts';
 import { nearestName } from '../text/nearest-name.ts';
 import { shownValue } from '../text/shown-value.ts';
 import { composeShapes, leftOutByPodman, requiredKeys, type Shape } from './compose-shapes.ts';
@@ -258,5 +259,4 @@ function kindOf(value: unknown): string {
   return isMap(value) ? 'map' : shownValue(value);
 }
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is JsonObject => objectOf(value) !== undefined;
