@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { listOwnFolder, readOwnText } from '../config/own-files.ts';
 import { type SchemaIssue, SchemaIssues } from '../config/schema-issues.ts';
-import { fieldText, YamlDocument } from '../config/yaml-document.ts';
+import { fieldText, YamlDocument, type YamlPath } from '../config/yaml-document.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import type { CatalogEntry, CatalogProblem } from './catalog.ts';
 import { dependencyCircles } from './component-circles.ts';
@@ -60,6 +60,8 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
     problems.push(...one.problems);
     if (one.loaded) entries.push(one.loaded);
   }
+  const warn = ({ file, document }: { file: string; document: YamlDocument }, path: YamlPath, message: string, remedy: string) =>
+    problems.push({ level: 'warning', file, ...document.place(path), field: fieldText(path), message, remedy });
   const besides = new Map((options.besides ?? []).map((entry) => [entry.id, entry]));
   const known = new Set([...entries.map(({ entry }) => entry.id), ...loaded.map(({ id }) => id), ...besides.keys()]);
   const seen = new Map<string, string>();
@@ -82,42 +84,22 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
     for (const [index, id] of entry.dependsOn.entries()) {
       if (known.has(id)) continue;
       const path = ['dependsOn', index];
-      problems.push({
-        level: 'warning',
-        file,
-        ...document.place(path),
-        field: fieldText(path),
-        message: `There is no component "${id}".`,
-        remedy: nameRemedy(id, known, 'Remove it.'),
-      });
+      warn({ file, document }, path, `There is no component "${id}".`, nameRemedy(id, known, 'Remove it.'));
     }
   }
   const byId = new Map([...besides, ...kept.map((entry) => [entry.id, entry] as const)]);
   const circles = dependencyCircles(kept, besides);
   for (const { entry, file, document } of entries) {
     for (const { index, message } of circles.filter(({ id }) => id === entry.id)) {
-      const path = ['dependsOn', index];
-      problems.push({
-        level: 'warning',
-        file,
-        ...document.place(path),
-        field: fieldText(path),
-        message,
-        remedy: 'Take it out of one, so that it is not left to their names which starts first; or say why: justifies: {dependsOn: ...}.',
-      });
+      const remedy =
+        'Take it out of one, so that it is not left to their names which starts first; or say why: justifies: {dependsOn: ...}.';
+      warn({ file, document }, ['dependsOn', index], message, remedy);
     }
     for (const { path, message, known: near } of usesOfUnknown(entry, byId)) {
       // One that has errors of its own: what it provides is not known here.
-      if (!byId.has(entry.uses?.[Number(path[1])]?.component ?? '') && known.has(entry.uses?.[Number(path[1])]?.component ?? '')) continue;
-      const place = document.place(path);
-      problems.push({
-        level: 'warning',
-        file,
-        ...place,
-        field: fieldText(path),
-        message,
-        remedy: nameRemedy(String(document.scalar(path)?.value ?? ''), near, 'Remove it.'),
-      });
+      const used = entry.uses?.[Number(path[1])]?.component ?? '';
+      if (!byId.has(used) && known.has(used)) continue;
+      warn({ file, document }, path, message, nameRemedy(String(document.scalar(path)?.value ?? ''), near, 'Remove it.'));
     }
   }
   problems.sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1));
@@ -263,7 +245,6 @@ async function readSchemas(folder: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(names.map(async (name) => [name, (await readOwnText(join(folder, name))) ?? ''] as const)));
 }
 
-/** Of a file that an entry has to have, and perhaps has under another name. */
 async function readYaml(file: string, problems: CatalogProblem[]): Promise<YamlDocument | undefined> {
   let text: string | undefined;
   try {
