@@ -44,17 +44,16 @@ export function examineConfig(
   if (format === undefined) return { problems: [], unjudged: [] };
   const form: ConfigForm & { format: typeof format } = { format, documents, templates };
   const read = readConfigText(text, form);
-  const chosen = documents === 'each' ? kubernetesObjects(read.parts, schema) : { parts: read.parts, unjudged: [] };
+  const known = schema === undefined ? undefined : readSchema(schema);
+  const chosen = documents === 'each' ? kubernetesObjects(read.parts, known?.node) : { parts: read.parts, unjudged: [] };
   const found = chosen.parts.flatMap((written) => {
-    const spelled = schema !== undefined && anyCase === true ? spelledAsIn(JSON.parse(schema), written) : written;
+    const spelled = known !== undefined && anyCase === true ? spelledAsIn(known.node, written) : written;
     const part =
-      schema !== undefined && emptyIsUnset === true
-        ? { ...spelled, value: withoutEmpty(spelled.value, alternatives(JSON.parse(schema))) }
-        : spelled;
-    const misfits = schema === undefined ? [] : misfitsOf(part, schema, templates !== undefined);
+      known !== undefined && emptyIsUnset === true ? { ...spelled, value: withoutEmpty(spelled.value, alternatives(known.node)) } : spelled;
+    const misfits = known === undefined ? [] : misfitsOf(part, known, templates !== undefined);
     return [
       ...misfits.map(({ problem }) => problem),
-      ...(schema === undefined ? [] : oldNames(part, JSON.parse(schema))),
+      ...(known === undefined ? [] : oldNames(part, known.node)),
       ...(part.incomplete ? [] : brokenRules(part, rules, misfits, elsewhere)),
     ];
   });
@@ -93,8 +92,17 @@ interface Misfit {
   doubts: readonly Doubt[];
 }
 
-function misfitsOf({ value, doubts, incomplete, place }: ConfigPart, schema: string, hasTemplates: boolean): Misfit[] {
-  const shape = z.fromJSONSchema(JSON.parse(schema));
+interface KnownSchema {
+  node: SchemaNode;
+  shape: z.ZodType;
+}
+
+function readSchema(text: string): KnownSchema {
+  const schema = JSON.parse(text);
+  return { node: schema, shape: z.fromJSONSchema(schema) };
+}
+
+function misfitsOf({ value, doubts, incomplete, place }: ConfigPart, { node, shape }: KnownSchema, hasTemplates: boolean): Misfit[] {
   const checked = shape.safeParse(value);
   if (checked.success) return [];
   const isUnknown = (path: YamlPath, missing: boolean) =>
@@ -112,7 +120,7 @@ function misfitsOf({ value, doubts, incomplete, place }: ConfigPart, schema: str
         field,
         message,
         // A regular expression tells few people what to write, and "the documentation" is not at hand.
-        remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(JSON.parse(schema), path)) || remedy,
+        remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(node, path)) || remedy,
       },
       // An unknown name is there, and not what its place lacks.
       doubts: (isUnknownName ? (meant === undefined ? [] : [meant]) : [path]).map((doubted) => ({ path: doubted, about: 'value' })),

@@ -1,11 +1,11 @@
-import { listOf, objectOf, parsedJson, textOf } from '../text/json-value.ts';
+import { type JsonObject, listOf, objectOf, textOf } from '../text/json-value.ts';
 import { nearestName } from '../text/nearest-name.ts';
 import type { ConfigPart, Unjudged } from './config-text.ts';
 
 /** The objects of a file, those in a `List` with them, that are of the kind that the schema is for. Others are named as not judged. */
 export function kubernetesObjects(
   documents: readonly ConfigPart[],
-  schema: string | undefined,
+  schema: JsonObject | undefined,
 ): { parts: readonly ConfigPart[]; unjudged: Unjudged[] } {
   const objects = documents.flatMap((document) => {
     const { kind, items } = objectOf(document.value) ?? {};
@@ -36,7 +36,6 @@ export function kubernetesObjects(
   };
 }
 
-function wantedKind(schema: string | undefined): string {
-  const { properties } = objectOf(schema === undefined ? undefined : parsedJson(schema)) ?? {};
-  return textOf(objectOf(objectOf(properties)?.['kind'])?.['const']);
+function wantedKind(schema: JsonObject | undefined): string {
+  return textOf(objectOf(objectOf(schema?.['properties'])?.['kind'])?.['const']);
 }
