@@ -1,5 +1,6 @@
 import { CronPattern } from 'croner';
 import ipaddr from 'ipaddr.js';
+import { parseJson } from '../text/json-value.ts';
 import { shownValue } from '../text/shown-value.ts';
 import type { ComponentField, FieldType } from './schema.ts';
 
@@ -257,7 +258,7 @@ function itemsOf(value: unknown): string[] {
 function isObject(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null && !Array.isArray(value);
   try {
-    return isObject(JSON.parse(value) as unknown) && value.trim().startsWith('{');
+    return isObject(parseJson(value) as unknown) && value.trim().startsWith('{');
   } catch {
     return false;
   }

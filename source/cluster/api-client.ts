@@ -3,6 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
+import { parseJson } from '../text/json-value.ts';
 import { apiFault, notReached } from './api-faults.ts';
 import type { ClusterLogin } from './kubeconfig.ts';
 
@@ -157,7 +158,7 @@ export class ClusterApi {
 
 function jsonOf<T>({ body }: ExchangeAnswer): T {
   try {
-    return JSON.parse(body.toString('utf8')) as T;
+    return parseJson(body.toString('utf8')) as T;
   } catch {
     throw new Fault({
       code: 'failed.cluster',

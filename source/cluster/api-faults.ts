@@ -1,6 +1,7 @@
 import type { ExchangeAnswer } from '../calls/exchange.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 
 /** A failure in the API's own words. */
 export interface ApiStatus {
@@ -12,7 +13,7 @@ export interface ApiStatus {
 /** Undefined where the answer is none of the API's. */
 export function statusOf({ body }: ExchangeAnswer): ApiStatus | undefined {
   try {
-    const parsed = JSON.parse(body.toString('utf8')) as ApiStatus & { kind?: string };
+    const parsed = parseJson(body.toString('utf8')) as ApiStatus & { kind?: string };
     return parsed?.kind === 'Status' ? parsed : undefined;
   } catch {
     return undefined;

@@ -1,3 +1,4 @@
+import { parseJson } from '../text/json-value.ts';
 import type { ClusterApi } from './api-client.ts';
 
 export interface BuiltInSnapshot {
@@ -51,7 +52,7 @@ function listed(map: { data?: Record<string, string> } | undefined): BuiltInSnap
   return Object.entries(map?.data ?? {}).flatMap(([key, text]) => {
     let file: ListedFile;
     try {
-      file = JSON.parse(text) as ListedFile;
+      file = parseJson(text) as ListedFile;
     } catch {
       return [];
     }

@@ -1,3 +1,4 @@
+import { parseJson } from '../text/json-value.ts';
 import type { CheckResult } from './check-result.ts';
 import { lastWords, type NodeWay } from './node-way.ts';
 
@@ -49,7 +50,7 @@ export async function checkCertificates(way: NodeWay, signal: AbortSignal): Prom
 function certificatesIn(text: string): { name: string; days: number }[] | undefined {
   try {
     // Words of its preflight can stand before it.
-    const parsed = JSON.parse(text.slice(Math.max(0, text.indexOf('{')))) as {
+    const parsed = parseJson(text.slice(Math.max(0, text.indexOf('{')))) as {
       certificates?: KubeadmCertificate[];
       certificateAuthorities?: KubeadmCertificate[];
     };

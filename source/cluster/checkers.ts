@@ -1,3 +1,4 @@
+import { parseJson } from '../text/json-value.ts';
 import { isRemovedBy } from './api-checks.ts';
 import type { CheckResult } from './check-result.ts';
 
@@ -50,7 +51,7 @@ export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: Che
   };
   let parsed: unknown;
   try {
-    parsed = JSON.parse(exitCode === 0 && stdout.trim() === '' ? '[]' : stdout);
+    parsed = parseJson(exitCode === 0 && stdout.trim() === '' ? '[]' : stdout);
   } catch {
     return unreadable;
   }

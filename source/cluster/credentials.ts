@@ -3,6 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { ClusterLogin } from './kubeconfig.ts';
 
 const pluginLimitMs = 60_000;
@@ -75,7 +76,7 @@ export async function runPlugin(grant: Grant, host: Host, login: ClusterLogin): 
   const told = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n').at(-1) ?? '';
   if (outcome.exitCode !== 0) throw failed(`ended with ${outcome.exitCode}: ${cleanLine(told).slice(0, 200)}`);
   try {
-    const answer = JSON.parse(Buffer.from(outcome.stdout).toString('utf8')) as {
+    const answer = parseJson(Buffer.from(outcome.stdout).toString('utf8')) as {
       kind?: string;
       status?: { token?: string; clientCertificateData?: string; clientKeyData?: string };
     };

@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { lastWords, type NodeOutcome, type NodeWay } from './node-way.ts';
 
 /** Where etcd answers on its own node, and who may ask it: as kubeadm sets it up. */
@@ -131,7 +132,7 @@ export async function verifySnapshot(way: NodeWay, { prefix, verifier }: EtcdToo
     new Fault({ code: 'failed.snapshot', message: `The snapshot ${cleanLine(file)} ${why}.`, remedy: 'Take it again.' });
   let told: { hash?: number; revision?: number; totalKey?: number; totalSize?: number };
   try {
-    told = JSON.parse(outcome.stdout) as typeof told;
+    told = parseJson(outcome.stdout) as typeof told;
   } catch {
     throw unreadable('cannot be read');
   }

@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
-import { parseDocument } from 'yaml';
 import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 
 export interface KubeContext {
   name: string;
@@ -102,7 +102,7 @@ function noKubeconfig(host: Host, wanted: readonly string[], closed: readonly st
 }
 
 function parsed(file: string, text: string): Record<string, unknown> {
-  const document = parseDocument(text);
+  const document = parseYamlDocument(text);
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0].line;

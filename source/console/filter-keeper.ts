@@ -1,4 +1,5 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { KeptFilter } from './interface-store.ts';
 
 /** Filters that were typed for logs, kept for the next start. */
@@ -17,7 +18,7 @@ const mostCharacters = 1000;
 
 function filtersIn(text: string): Record<string, KeptFilter> {
   const found: Record<string, KeptFilter> = {};
-  const read: unknown = JSON.parse(text);
+  const read: unknown = parseJson(text);
   const filters = typeof read === 'object' && read !== null && 'filters' in read ? read.filters : undefined;
   if (typeof filters !== 'object' || filters === null) return found;
   for (const [key, value] of Object.entries(filters)) {

@@ -1,6 +1,7 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
+import { parseJson } from '../text/json-value.ts';
 
 /** What a program printed when it was asked for its version; undefined where it failed. `lasting`: it would say the same again. */
 export interface Printed {
@@ -74,7 +75,7 @@ export class ComposeVersions {
 async function readKept(file: string): Promise<Readonly<Record<string, Kept>>> {
   try {
     const text = await readOwnFile(file);
-    const read = text === undefined ? undefined : (JSON.parse(text) as { schema?: unknown; kept?: Record<string, Kept> } | null);
+    const read = text === undefined ? undefined : (parseJson(text) as { schema?: unknown; kept?: Record<string, Kept> } | null);
     return read?.schema === 1 && typeof read.kept === 'object' && read.kept !== null ? read.kept : {};
   } catch {
     // Whatever stands there: it can be asked again.

@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import type Docker from 'dockerode';
 import { Fault } from '../faults/fault.ts';
 import type { DialAddress, Host } from '../hosts/host.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { EngineAddress } from './engine.ts';
 import { brokenFault, hangingFault, requestFault, senselessFault } from './engine-faults.ts';
 
@@ -135,7 +136,7 @@ export class EngineLink {
   async get<T>(path: string, query: EngineQuery): Promise<T> {
     const { text } = await this.getText(path, query);
     try {
-      return JSON.parse(text) as T;
+      return parseJson(text) as T;
     } catch (cause) {
       throw senselessFault(this.address, `its answer to ${query.method ?? 'GET'} ${path}`, { cause });
     }

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { Host, HostFacts } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { EngineAddress } from './engine.ts';
 
 const configLimitBytes = 1024 * 1024;
@@ -183,7 +184,7 @@ async function readJson(host: Host, path: string, signal: AbortSignal): Promise<
   const content = await host.files.read(path, { signal, limitBytes: configLimitBytes });
   if (!content) return undefined;
   try {
-    return JSON.parse(new TextDecoder().decode(content));
+    return parseJson(new TextDecoder().decode(content));
   } catch (cause) {
     throw new Fault({
       code: 'config.dockerContext',

@@ -1,3 +1,5 @@
+import { parseJson } from '../text/json-value.ts';
+
 /** A line longer than this is no answer of an engine: it is dropped. */
 const lineLimitBytes = 4 * 1024 * 1024;
 
@@ -47,7 +49,7 @@ export class JsonLines {
     this.#restBytes = 0;
     if (text === '' || !whole) return;
     try {
-      values.push(JSON.parse(text));
+      values.push(parseJson(text));
     } catch {
       // Half a line of an engine that died while writing it.
     }

@@ -1,3 +1,4 @@
+import { parseJson } from '../text/json-value.ts';
 import type { EngineKind } from './engine.ts';
 import { FrameSplitter, type FrameStream } from './frames.ts';
 import { BatchMaker, type LogBatch } from './log-batch.ts';
@@ -282,7 +283,7 @@ class LineBuilder {
 function podmanRefusal(text: Buffer): string | undefined {
   if (text.length > 4_096 || !text.toString('latin1', 0, 10).startsWith('{"cause":')) return undefined;
   try {
-    const { cause, message, response } = JSON.parse(text.toString('utf8')) as { cause?: unknown; message?: unknown; response?: unknown };
+    const { cause, message, response } = parseJson(text.toString('utf8')) as { cause?: unknown; message?: unknown; response?: unknown };
     return typeof cause === 'string' && typeof message === 'string' && typeof response === 'number' ? message : undefined;
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
 import { expandHome } from '../config/paths.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { BackupView } from './model.ts';
 import type { PlaceWatch } from './place-watch.ts';
 
@@ -139,7 +140,7 @@ function sameAges(one: BackupAgesSeen, other: BackupAgesSeen): boolean {
 /** A record that is damaged is a matter of whoever changes the component: here it only confirms nothing. */
 function recordIn(text: string): Pick<Deployed, 'duties' | 'site'> {
   try {
-    const { duties, site } = JSON.parse(text) as { duties?: unknown; site?: unknown };
+    const { duties, site } = parseJson(text) as { duties?: unknown; site?: unknown };
     const confirmed = Object.entries(duties === null || typeof duties !== 'object' ? {} : duties);
     return {
       duties: Object.fromEntries(confirmed.filter((entry): entry is [string, string] => typeof entry[1] === 'string')),

@@ -4,6 +4,7 @@ import { httpPlaceOf, sendTo } from '../products/component-http.ts';
 import type { Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
+import { parseJson } from '../text/json-value.ts';
 import { closeSignupsAbout } from './about-identity.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowWorld } from './flow.ts';
@@ -94,7 +95,7 @@ async function areOpen(session: Session, world: FlowWorld, place: string, id: st
   const { status, body } = await sendTo(page, { method: 'GET', path: '/api/config' }, session.signal);
   let closed: unknown;
   try {
-    closed = (JSON.parse(body.toString('utf8')) as { settings?: { disableUserRegistration?: unknown } }).settings?.disableUserRegistration;
+    closed = (parseJson(body.toString('utf8')) as { settings?: { disableUserRegistration?: unknown } }).settings?.disableUserRegistration;
   } catch {
     closed = undefined;
   }

@@ -2,6 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import { type MeshNode, waitingRoutes } from '../products/headscale-things.ts';
 import type { Choice, Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import { countText } from '../text/quantities.ts';
 import { pad, textWidth } from '../text/width.ts';
@@ -62,7 +63,7 @@ export const meshNode: Flow = {
       const nodes = await access.client.nodes(session.signal);
       // Under another name by now, or gone: what broke off goes on with the node that it was about.
       const [begun] = session.noted('node');
-      const before = begun === undefined ? undefined : (JSON.parse(begun) as Pick<MeshNode, 'id' | 'name'>);
+      const before = begun === undefined ? undefined : (parseJson(begun) as Pick<MeshNode, 'id' | 'name'>);
       const node = before ? nodes.find(({ id }) => id === before.id) : found(nodes, written);
       if (!node) {
         const name = before?.name ?? written;

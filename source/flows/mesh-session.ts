@@ -7,6 +7,7 @@ import type { SecretName, SecretVault } from '../secrets/vault.ts';
 import { parseDuration } from '../session/answer-checks.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
 import { type MeshTarget, meshTargetOf } from './mesh-target.ts';
 import { tellAside } from './mesh-words.ts';
@@ -96,7 +97,7 @@ export async function meshOf(session: Session, input: FlowInput, world: FlowWorl
 /** Makes a key with the server's own command, which needs none, tries it and keeps it. `expiration` is written as the command takes it. */
 export async function makeAccess(session: Session, { target, vault, name }: MeshEntrance, expiration: string): Promise<MeshAccess> {
   const argv = ['headscale', 'apikeys', 'create', '--expiration', expiration, '-o', 'json'];
-  const begun = session.noted('making').map((text) => JSON.parse(text) as Making);
+  const begun = session.noted('making').map((text) => parseJson(text) as Making);
   const known = await listedByCommand(target);
   if (known) await session.note('making', JSON.stringify({ atMs: Date.now(), known } satisfies Making));
   const access = await session.act({
@@ -137,7 +138,7 @@ async function listedByCommand({ engine, container, signal }: MeshTarget): Promi
   const { exitCode, stdout } = await engine.execReading(container.id, ['headscale', 'apikeys', 'list', '-o', 'json'], { signal });
   if (exitCode !== 0) return undefined;
   try {
-    const json = JSON.parse(new TextDecoder().decode(stdout)) as unknown;
+    const json = parseJson(new TextDecoder().decode(stdout)) as unknown;
     // An empty list may be null; from 0.30 on it is what the API answers.
     const keys = Array.isArray(json) ? json : ((json as { apiKeys?: unknown[] } | null)?.apiKeys ?? []);
     return keys.map((key) => String((key as { id?: unknown }).id));
@@ -203,7 +204,7 @@ export async function giveAccess(session: Session, { target, vault, name }: Mesh
 /** Up to 0.29 the command prints a JSON text, afterwards what its API answers. */
 function keyIn(stdout: string): string | undefined {
   try {
-    const told = JSON.parse(stdout) as unknown;
+    const told = parseJson(stdout) as unknown;
     const key = typeof told === 'string' ? told : (told as { apiKey?: unknown } | null)?.apiKey;
     return typeof key === 'string' && apiKeyProblem(key) === undefined ? key : undefined;
   } catch {

@@ -2,6 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import type { MeshUser } from '../products/headscale-things.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 import { meshUserAbout } from './about-mesh.ts';
 import type { Flow } from './flow.ts';
@@ -40,7 +41,7 @@ export const meshUser: Flow = {
       }
       // Under another name by now, or gone: what broke off goes on with whom it was about.
       const begun = session.noted('user').at(-1);
-      const user = begun === undefined ? await chosenUser(session, access, name) : (JSON.parse(begun) as MeshUser);
+      const user = begun === undefined ? await chosenUser(session, access, name) : (parseJson(begun) as MeshUser);
       if (begun === undefined) await session.note('user', JSON.stringify(user));
       if (action === 'rename') {
         const wanted = await renameUser(session, access, user, newName);

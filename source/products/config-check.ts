@@ -3,6 +3,7 @@ import { type Doubt, FileConditions } from '../calls/file-conditions.ts';
 import type { Component } from '../catalog/schema.ts';
 import { SchemaIssues, valueAt } from '../config/schema-issues.ts';
 import { fieldText, type YamlPath } from '../config/yaml-document.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import { type ConfigForm, type ConfigPart, readConfigText, type Unjudged } from './config-text.ts';
 import { kubernetesObjects } from './kubernetes-objects.ts';
@@ -98,7 +99,7 @@ interface KnownSchema {
 }
 
 function readSchema(text: string): KnownSchema {
-  const schema = JSON.parse(text);
+  const schema = parseJson(text) as SchemaNode;
   return { node: schema, shape: z.fromJSONSchema(schema) };
 }
 

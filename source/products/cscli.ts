@@ -4,6 +4,7 @@ import { limited } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { ExecOutcome, Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 
 export interface CscliAnswer {
   exitCode: number;
@@ -97,7 +98,7 @@ export function refusalWords({ stderr, stdout }: CscliAnswer): string {
 function fatalOf(line: string): string | undefined {
   if (line.startsWith('{')) {
     try {
-      const { level, msg } = JSON.parse(line) as { level?: unknown; msg?: unknown };
+      const { level, msg } = parseJson(line) as { level?: unknown; msg?: unknown };
       return typeof msg === 'string' && (level === 'fatal' || level === 'error') ? msg : undefined;
     } catch {
       return undefined;

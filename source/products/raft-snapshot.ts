@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 import type { Grant } from '../grants/grant.ts';
+import { parseJson } from '../text/json-value.ts';
 import { VaultApi, type VaultPlace } from './vault-api.ts';
 import { vaultFault, vaultRefusal } from './vault-refusal.ts';
 
@@ -75,7 +76,7 @@ export async function readSnapshot(bytes: Buffer, signal: AbortSignal): Promise<
   }
   let index: unknown;
   try {
-    index = (JSON.parse(meta.toString('utf8')) as { Index?: unknown } | null)?.Index;
+    index = (parseJson(meta.toString('utf8')) as { Index?: unknown } | null)?.Index;
   } catch {
     throw damaged('its meta.json cannot be read');
   }

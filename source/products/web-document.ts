@@ -3,6 +3,7 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 
 const limitMs = 10_000;
 
@@ -48,7 +49,7 @@ export async function fetchJson(host: Host, address: string, signal: AbortSignal
     });
   }
   try {
-    return JSON.parse(arrival.body.toString('utf8')) as unknown;
+    return parseJson(arrival.body.toString('utf8')) as unknown;
   } catch {
     throw new Fault({
       code: 'failed.page',

@@ -1,4 +1,5 @@
 import { Fault, messageOf } from '../faults/fault.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { SecretName } from './vault.ts';
 import { checkSecret, type StoredVersion } from './vault-place.ts';
 
@@ -65,7 +66,7 @@ export async function asksPassphrase(file: Uint8Array): Promise<boolean | undefi
 
 function bundleOf(text: string): SecretBundle {
   try {
-    const bundle = JSON.parse(text) as SecretBundle;
+    const bundle = parseJson(text) as SecretBundle;
     if (bundle.schema === 1) {
       for (const { name, versions } of bundle.secrets) {
         if (versions.length === 0) throw new Error('no versions');

@@ -1,3 +1,4 @@
+import { parseJson } from '../text/json-value.ts';
 import { askKeychain, checkUnlocked, type Environment } from './keychain.ts';
 import type { SecretEntry, SecretName, SecretVersion } from './vault.ts';
 import { damagedFault, keepAll, type StoredVersion, type VaultPlace, withVersion } from './vault-place.ts';
@@ -127,7 +128,7 @@ export function listed(entries: ReadonlyMap<SecretName, readonly (SecretVersion 
 /** Undefined for what is no index. */
 function parseIndex(text: string): Index | 'newer' | undefined {
   try {
-    const { format, pending, secrets } = JSON.parse(text) as {
+    const { format, pending, secrets } = parseJson(text) as {
       format: number;
       pending?: boolean;
       secrets: readonly [SecretName, readonly [string, number, string][]][];

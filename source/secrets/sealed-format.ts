@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { Fault } from '../faults/fault.ts';
+import { parseJson } from '../text/json-value.ts';
 import { isBearable, type KeyCost } from './key-derivation.ts';
 import { damagedFault } from './vault-place.ts';
 
@@ -92,7 +93,7 @@ function sumOf(body: string): string {
 function headerOf(line: string): (SealHeader & { nonce: string }) | undefined {
   let raw: Record<string, unknown>;
   try {
-    raw = JSON.parse(line) as Record<string, unknown>;
+    raw = parseJson(line) as Record<string, unknown>;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readOwnFile, removeOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
+import { parseJson } from '../text/json-value.ts';
 import { deriveKey, usualCost } from './key-derivation.ts';
 import { readKeyFile } from './key-file.ts';
 import { listed } from './keychain-place.ts';
@@ -153,7 +154,7 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew }: SealedPlac
     const plain = file.open(held.key);
     if (plain === undefined) throw wrongKeyFault(`${path} was changed by somebody who does not know its key.`);
     try {
-      return new Map((JSON.parse(plain) as { secrets: [SecretName, StoredVersion[]][] }).secrets);
+      return new Map((parseJson(plain) as { secrets: [SecretName, StoredVersion[]][] }).secrets);
     } catch (error) {
       throw damagedFault(path, 'opens, but what is in it is damaged', error);
     }

@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import type { SecretVault } from '../secrets/vault.ts';
+import { parseJson } from '../text/json-value.ts';
 
 /** How the secrets of a backup are sealed: a passphrase, or public keys of age (`age1…`), of which one suffices to open it. */
 export type SealWith = { passphrase: string } | { recipients: readonly string[] };
@@ -60,7 +61,7 @@ export async function openSecrets(sealed: Uint8Array, key: string): Promise<Read
   try {
     if (/^AGE-SECRET-KEY-/.test(key)) decrypter.addIdentity(key);
     else decrypter.addPassphrase(key);
-    const content = JSON.parse(await decrypter.decrypt(sealed, 'text')) as SealedSecrets;
+    const content = parseJson(await decrypter.decrypt(sealed, 'text')) as SealedSecrets;
     return content.secrets;
   } catch (cause) {
     throw new Fault({

@@ -3,6 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { type ApplyOptions, applyOptionsOf, makeNetworks, refuseWhenLocked, startScript } from './apply.ts';
 import { lockedFault, stackFolderOf } from './apply-faults.ts';
 import { followRun } from './apply-follow.ts';
@@ -141,7 +142,7 @@ export async function recordBefore(
 ): Promise<DeployRecord | undefined> {
   const bytes = await host.files.read(`${runFolder(stackFolderOf(plans), run)}/before/${recordPath(component)}`, { signal });
   try {
-    return bytes && (JSON.parse(Buffer.from(bytes).toString()) as DeployRecord);
+    return bytes && (parseJson(Buffer.from(bytes).toString()) as DeployRecord);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import type { Host } from '../hosts/host.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { DeployRecord } from './model.ts';
 import { recordPath } from './read-deployment.ts';
 import { recordBefore } from './recover.ts';
@@ -33,7 +34,7 @@ export async function versionsInForce(
 
 function versionIn(record: string, variable: string): string | undefined {
   try {
-    return (JSON.parse(record) as Partial<DeployRecord> | null)?.secrets?.[variable];
+    return (parseJson(record) as Partial<DeployRecord> | null)?.secrets?.[variable];
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@ import { localFiles } from '../hosts/local-files.ts';
 import { initialValues } from '../session/form-checks.ts';
 import type { Form, Operator, Question } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 
 type Answer = string | readonly string[];
 
@@ -26,7 +27,7 @@ export async function readAnswers(from: string, piped: () => Promise<Uint8Array>
   if (bytes.length > sizeLimitBytes) throw malformed(where, 'it has more than a megabyte');
   let parsed: unknown;
   try {
-    parsed = JSON.parse(textOfPeople(bytes, where, 'usage.answers'));
+    parsed = parseJson(textOfPeople(bytes, where, 'usage.answers'));
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
     // The parser's own words quote what it read.

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { readOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
+import { parseJson } from '../text/json-value.ts';
 import { placeNames } from './place-names.ts';
 
 /** Where the engines of a host were the last time. */
@@ -11,7 +12,7 @@ export function knownEnginesFile(paths: OwnPaths, name: string): string {
 /** URLs of the engines of a host, as they were the last time. What cannot be read counts as not known. */
 export async function readKnownEngines(file: string): Promise<readonly string[]> {
   try {
-    const urls: unknown = JSON.parse((await readOwnFile(file)) ?? '[]');
+    const urls: unknown = parseJson((await readOwnFile(file)) ?? '[]');
     return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string') : [];
   } catch {
     return [];

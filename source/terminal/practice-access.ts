@@ -9,6 +9,7 @@ import { Fault, isAbort } from '../faults/fault.ts';
 import { askEngine } from '../hosts/practice-host.ts';
 import { practicePrograms } from '../hosts/practice-programs.ts';
 import type { PracticeFacts } from '../practice/practice.ts';
+import { parseJson } from '../text/json-value.ts';
 
 /** A practice stack that can be used: one that somebody serves, or one of our own. */
 export interface PracticeAccess {
@@ -80,7 +81,7 @@ function folderOf({ engine }: PracticeFacts): string {
 async function readFacts(home: string): Promise<PracticeFacts | undefined> {
   try {
     const text = await readOwnFile(join(home, factsName));
-    const facts = text === undefined ? undefined : (JSON.parse(text) as PracticeFacts);
+    const facts = text === undefined ? undefined : (parseJson(text) as PracticeFacts);
     return facts?.schema === 1 && facts.engine.startsWith('unix://') ? facts : undefined;
   } catch {
     // Somebody else's, or damaged: nothing that could be used.

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
+import { parseJson } from '../text/json-value.ts';
 
 type Seen = Readonly<Record<string, readonly string[]>>;
 
@@ -12,7 +13,7 @@ function seenFile(paths: OwnPaths): string {
 /** Names of components by place, as they were seen last: for who wants names without asking an engine. What cannot be read counts as never seen. */
 export async function seenComponents(paths: OwnPaths): Promise<Seen> {
   try {
-    const seen: unknown = JSON.parse((await readOwnFile(seenFile(paths))) ?? '{}');
+    const seen: unknown = parseJson((await readOwnFile(seenFile(paths))) ?? '{}');
     if (typeof seen !== 'object' || seen === null) return {};
     return Object.fromEntries(
       Object.entries(seen).map(([place, ids]) => [place, Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : []]),

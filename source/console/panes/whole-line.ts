@@ -1,5 +1,6 @@
 import type { LogEntry } from '../../fleet/log-store.ts';
 import { cleanLine, jsonText } from '../../text/clean.ts';
+import { parseJson } from '../../text/json-value.ts';
 import { agoText, numberText } from '../../text/quantities.ts';
 import { wrap } from '../../text/width.ts';
 import { tellingOf, whoParts } from '../log-line-text.ts';
@@ -40,7 +41,7 @@ export function wholeLines(
 function spreadOut(text: string): string[] {
   if (!/^\s*[{[]/.test(text)) return [text];
   try {
-    return jsonText(JSON.parse(text), 2).split('\n').map(cleanLine);
+    return jsonText(parseJson(text), 2).split('\n').map(cleanLine);
   } catch {
     return [text];
   }

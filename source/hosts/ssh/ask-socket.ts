@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { cleanLines } from '../../text/clean.ts';
+import { parseJson } from '../../text/json-value.ts';
 
 /** What ssh wants to know before it goes on. */
 export interface SshQuestion {
@@ -53,7 +54,7 @@ export async function openAskSocket(folder: string, program: string, answer: Ans
       socket.resume();
       let asked: { prompt?: unknown; hint?: unknown };
       try {
-        asked = JSON.parse(text.slice(0, text.indexOf('\n'))) as typeof asked;
+        asked = parseJson(text.slice(0, text.indexOf('\n'))) as typeof asked;
       } catch {
         socket.destroy();
         return;

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { YamlDocument } from '../config/yaml-document.ts';
+import { declaredServices } from '../fleet/compose-services.ts';
+import { readConfigText } from '../products/config-text.ts';
+import { parseMachineLogin } from '../products/machine-login.ts';
+import { PolicyText } from '../products/mesh-policy-text.ts';
+import { readPortalConfig } from '../products/sso-config.ts';
+import { manifestOf } from '../stack/backup-manifest.ts';
+import { composeDocument } from '../stack/compose-document.ts';
+import { readAnswers } from '../terminal/answers.ts';
+import { structuredLine } from '../text/structured-line.ts';
+
+const brackets = '['.repeat(300_000);
+const closed = `${brackets}${']'.repeat(300_000)}`;
+const maps = '{"a": '.repeat(300_000);
+
+/** What each reader of outside text makes of it: a value, or the fault that is shown. */
+const readers: [string, (text: string) => unknown][] = [
+  ['a YAML file', (text) => new YamlDocument(text).problems.map(({ message }) => message)],
+  ['a compose file', (text) => composeDocument(text).problems.map(({ message }) => message)],
+  ['services of a compose file', (text) => declaredServices(text)],
+  ['a configuration file in YAML', (text) => readConfigText(text, { format: 'yaml' }).problems.map(({ message }) => message)],
+  ['a configuration file in JSON', (text) => readConfigText(text, { format: 'json' }).problems.map(({ message }) => message)],
+  ['a configuration file of Kea', (text) => readConfigText(text, { format: 'kea-json' }).problems.map(({ message }) => message)],
+  ['a configuration file in HCL', (text) => readConfigText(`a = ${text}`, { format: 'hcl' }).problems.map(({ message }) => message)],
+  ['a policy of the mesh', (text) => new PolicyText(text).findings.map(({ message }) => message)],
+  ['a manifest of a backup', (text) => manifestOf(Buffer.from(text), undefined)],
+  ['the login of a machine', (text) => parseMachineLogin(text)],
+  ['the configuration of a portal', (text) => readPortalConfig(text)],
+  ['a line of a log', (text) => structuredLine(text)],
+  ['answers', (text) => readAnswers('-', async () => Buffer.from(text), AbortSignal.timeout(10_000))],
+];
+
+test.each(readers.flatMap(([what, read]) => [brackets, closed, maps].map((text) => [what, text.slice(0, 8), text, read] as const)))(
+  '%s that begins %s and is nested without end is refused, and does not fill the stack',
+  async (_what, _begin, text, read) => {
+    const outcome = await Promise.resolve()
+      .then(() => read(text))
+      .catch((thrown: unknown) => thrown);
+    expect(outcome).not.toBeInstanceOf(RangeError);
+    expect(JSON.stringify(outcome) ?? '').not.toContain('call stack');
+    if (Array.isArray(outcome)) for (const message of outcome) expect(message).toMatch(/nested (?:more than|too deep)|no value/i);
+  },
+);

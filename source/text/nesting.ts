@@ -1,0 +1,35 @@
+/**
+ * How deep text from outside may be nested: parsers and what walks their values recurse, and end at some thousand levels with a full stack, after seconds and hundreds
+ * of megabytes. No document that people or programs write comes near it.
+ */
+export const deepestNesting = 200;
+
+export const nestingProblem = `Nested more than ${deepestNesting} levels deep.`;
+
+/** Whether JSON, or JSON with comments, has more levels open at once than it may. Brackets in strings and comments do not count. */
+export function isTooDeep(json: string): boolean {
+  if (json.length <= deepestNesting) return false;
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const char = json[at];
+    if (char === '"') at = stringEnd(json, at);
+    else if (char === '/' && json[at + 1] === '/') at = endOr(json.indexOf('\n', at), json);
+    else if (char === '/' && json[at + 1] === '*') at = endOr(json.indexOf('*/', at + 2), json);
+    else if (char === '[' || char === '{') {
+      depth += 1;
+      if (depth > deepestNesting) return true;
+    } else if (char === ']' || char === '}') depth = Math.max(0, depth - 1);
+  }
+  return false;
+}
+
+/** Where the string that begins here ends; one that is not closed ends with its line. */
+function stringEnd(json: string, from: number): number {
+  for (let at = from + 1; at < json.length; at += 1) {
+    if (json[at] === '\\') at += 1;
+    else if (json[at] === '"' || json[at] === '\n') return at;
+  }
+  return json.length;
+}
+
+const endOr = (found: number, json: string): number => (found < 0 ? json.length : found);
