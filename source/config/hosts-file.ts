@@ -1,6 +1,7 @@
-import { type Document, isMap, isNode, isScalar, type Pair, parseDocument, type Scalar, stringify } from 'yaml';
+import { type Document, isMap, isNode, isScalar, type Pair, type Scalar, stringify } from 'yaml';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 import { readOwnText, writeOwnFile } from './own-files.ts';
 import type { HostSettings } from './settings.ts';
 import { checkSettings } from './settings-file.ts';
@@ -13,7 +14,7 @@ import { checkSettings } from './settings-file.ts';
 export async function writeHost(grant: Grant, file: string, name: string, settings: HostSettings): Promise<void> {
   const text = await textOf(file);
   grant.signal.throwIfAborted();
-  await writeOwnFile(file, withHost(file, text, name, settings));
+  await writeOwnFile(file, withHost(file, text, name, settings), { chosen: true });
 }
 
 /**
@@ -23,7 +24,7 @@ export async function writeHost(grant: Grant, file: string, name: string, settin
 export async function dropHost(grant: Grant, file: string, name: string): Promise<void> {
   const text = await textOf(file);
   grant.signal.throwIfAborted();
-  await writeOwnFile(file, withoutHost(file, text, name));
+  await writeOwnFile(file, withoutHost(file, text, name), { chosen: true });
 }
 
 async function textOf(file: string): Promise<string> {
@@ -99,7 +100,7 @@ function parsed(file: string, text: string): Document.Parsed {
       where: { file, line: problem.line, column: problem.column, field: problem.field || undefined },
     });
   }
-  return parseDocument(text);
+  return parseYamlDocument(text);
 }
 
 function hostsPair({ contents }: Document.Parsed): Pair | undefined {

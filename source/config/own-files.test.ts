@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { appendOwnFile, listOwnFolder, readOwnFile, removeOwnFile, writeOwnFile } from './own-files.ts';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { withFileLock } from './file-lock.ts';
+import { mendLastLine, readLines, readTail } from './line-file.ts';
+import { appendOwnFile, listOwnFolder, readOwnFile, readOwnText, refuseForeignFiles, removeOwnFile, writeOwnFile } from './own-files.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -60,7 +62,8 @@ describe('own files', () => {
     await expect(readOwnFile(join(folder, 'pipe'))).rejects.toMatchObject({ message: expect.stringContaining('not a plain file') });
     await writeOwnFile(join(folder, 'file'), '');
     await expect(writeOwnFile(join(folder, 'file', 'below'), '')).rejects.toMatchObject({ code: 'config.unwritable' });
-    await expect(writeOwnFile(folder, 'x')).rejects.toMatchObject({ code: 'config.unwritable' });
+    await writeOwnFile(join(folder, 'sub', 'file'), '');
+    await expect(writeOwnFile(join(folder, 'sub'), 'x')).rejects.toMatchObject({ code: 'config.unwritable' });
   });
 
   it('list folders by name, links as what they point at', async () => {
@@ -74,5 +77,100 @@ describe('own files', () => {
       { name: 'c', kind: 'folder' },
       { name: 'd', kind: 'other' },
     ]);
+  });
+});
+
+const foreign: Record<string, (path: string, canary: string) => unknown> = {
+  'a symbolic link': (path, canary) => symlink(canary, path),
+  'a symbolic link that leads nowhere': (path) => symlink(join(folder, 'outside', 'nothing'), path),
+  'a named pipe': (path) => execFileSync('mkfifo', [path]),
+};
+const uses: Record<string, (path: string) => Promise<unknown>> = {
+  written: (path) => writeOwnFile(path, 'new'),
+  'appended to': (path) => appendOwnFile(path, 'more\n'),
+  read: (path) => readOwnFile(path),
+  'read line by line': async (path) => {
+    for await (const _ of readLines(path));
+  },
+  'read from its end': (path) => readTail(path, 10),
+  repaired: (path) => mendLastLine(path, () => true),
+  'in the state folder': (path) => refuseForeignFiles({ state: join(path, '..'), data: folder, cache: folder }),
+};
+
+describe.each(Object.keys(foreign))('%s in place of an own file', (kind) => {
+  test.each(Object.keys(uses))('is refused by name when it is %s', async (use) => {
+    const canary = join(folder, 'outside', 'canary');
+    await mkdir(join(folder, 'outside'));
+    await writeFile(canary, 'alive', { mode: 0o644 });
+    const path = join(folder, 'state', 'file');
+    await mkdir(join(folder, 'state'), { mode: 0o700 });
+    await foreign[kind]?.(path, canary);
+    await expect(uses[use]?.(path)).rejects.toMatchObject({
+      code: 'refused.ownFile',
+      message: expect.stringContaining(`${path} is a ${kind.includes('pipe') ? 'named pipe' : 'symbolic link'}`),
+      remedy: expect.stringContaining(`rm ${path}`),
+    });
+    expect(await readFile(canary, 'utf8')).toBe('alive');
+    expect(await modeOf(canary)).toBe(0o644);
+    expect(await readdir(join(folder, 'outside'))).toEqual(['canary']);
+    expect((await lstat(path)).isFile()).toBe(false);
+  });
+});
+
+describe('links of dotfile managers', () => {
+  test('lead to the configuration, which is replaced behind its link', async () => {
+    await writeFile(join(folder, 'dotfile'), 'theme: dark');
+    await symlink(join(folder, 'dotfile'), join(folder, 'config.yaml'));
+    expect(await readOwnText(join(folder, 'config.yaml'))).toBe('theme: dark');
+    await writeOwnFile(join(folder, 'config.yaml'), 'theme: light', { chosen: true });
+    expect(await readFile(join(folder, 'dotfile'), 'utf8')).toBe('theme: light');
+    expect((await lstat(join(folder, 'config.yaml'))).isSymbolicLink()).toBe(true);
+  });
+
+  test('may be the folder for all of ours', async () => {
+    await mkdir(join(folder, 'elsewhere'), { mode: 0o700 });
+    await symlink(join(folder, 'elsewhere'), join(folder, 'quarterdeck'));
+    await writeOwnFile(join(folder, 'quarterdeck', 'journal', 'run'), 'text');
+    expect(await readFile(join(folder, 'elsewhere', 'journal', 'run'), 'utf8')).toBe('text');
+  });
+});
+
+test('nothing is written to a folder that other users may write to', async () => {
+  await chmod(folder, 0o770);
+  for (const write of [writeOwnFile, appendOwnFile])
+    await expect(write(join(folder, 'file'), 'x')).rejects.toMatchObject({
+      code: 'refused.ownFile',
+      remedy: expect.stringContaining(`chmod go-w ${folder}`),
+    });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+// Whoever builds as an ordinary user cannot become another one.
+describe.runIf(process.geteuid?.() === 0)("root with another user's home", () => {
+  const other = 65534;
+  const asOther = (script: string) => execFileSync('sh', ['-ec', script], { uid: other, gid: other, cwd: folder, stdio: 'pipe' });
+  beforeEach(() => chown(folder, other, other));
+
+  test('leaves what this user can change and remove', async () => {
+    const path = join(folder, '.local', 'state', 'quarterdeck', 'audit.jsonl');
+    await withFileLock(path, () => appendOwnFile(path, 'one\n'));
+    await appendOwnFile(path, 'two\n');
+    await writeOwnFile(join(path, '..', 'journal', 'run'), 'text');
+    asOther('echo three >> .local/state/quarterdeck/audit.jsonl; echo x > .local/state/quarterdeck/journal/run');
+    expect(await readOwnFile(path)).toBe('one\ntwo\nthree\n');
+    asOther('rm -r .local');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test.each(['state', 'state/quarterdeck'])('is not led elsewhere by a link of this user: %s', async (link) => {
+    const outside = await mkdtemp(join(tmpdir(), 'own-files-outside-'));
+    try {
+      asOther(`mkdir -p ${join(link, '..')}; ln -s ${outside} ${link}`);
+      for (const write of [writeOwnFile, appendOwnFile])
+        await expect(write(join(folder, 'state', 'quarterdeck', 'audit.jsonl'), 'x')).rejects.toMatchObject({ code: 'refused.ownFile' });
+      expect(await readdir(outside)).toEqual([]);
+    } finally {
+      await rm(outside, { recursive: true });
+    }
   });
 });

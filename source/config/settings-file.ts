@@ -9,6 +9,7 @@ const key = z.string().min(1);
 const settingsSchema = z.strictObject({
   theme: z.enum(['auto', 'dark', 'light', 'mono']).optional(),
   ascii: z.boolean().optional(),
+  confirm: z.boolean().optional(),
   keys: z.record(z.string(), z.union([key, z.array(key).min(1)])).optional(),
   catalogFolder: z
     .string()

@@ -29,11 +29,12 @@ describe('loadSettings', () => {
 
   it('reads every setting and keeps the defaults of the others', async () => {
     const settings = await load(
-      'theme: light\nascii: true\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nbackups: {nas: "restic:/srv/restic"}\nhosts: {nas: {ssh: op@nas, sudo: true}}\nproductionHosts: [nas]\n',
+      'theme: light\nascii: true\nconfirm: false\nkeys: {quit: Q, down: [j, down]}\ncatalogFolder: ~/catalog\nprobeInterval: 2m\nbackups: {nas: "restic:/srv/restic"}\nhosts: {nas: {ssh: op@nas, sudo: true}}\nproductionHosts: [nas]\n',
     );
     expect(settings).toEqual({
       theme: 'light',
       ascii: true,
+      confirm: false,
       keys: { quit: ['Q'], down: ['j', 'down'] },
       catalogFolder: '/home/ann/catalog',
       probeIntervalMs: 120_000,

@@ -8,6 +8,8 @@ export interface Settings {
   theme: 'auto' | 'dark' | 'light' | 'mono';
   /** Plain ASCII instead of glyphs and lines; undefined lets the terminal decide. */
   ascii: boolean | undefined;
+  /** Whether the console asks before it stops, restarts or pauses a component. */
+  confirm: boolean;
   /** Own keys: name of the action to the keys that do it. Replaces the built-in keys of that action. */
   keys: Readonly<Record<string, readonly string[]>>;
   /** The operator's own catalog folder, absolute. Its entries win over built-in ones. */
@@ -37,6 +39,7 @@ export interface HostSettings {
 export const defaultSettings: Settings = {
   theme: 'auto',
   ascii: undefined,
+  confirm: true,
   keys: {},
   catalogFolder: undefined,
   probeIntervalMs: 15_000,

@@ -1,4 +1,5 @@
-import { type Document, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isMap, isPair, isScalar, isSeq, LineCounter, type Node } from 'yaml';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 import { aliasProblems, writeOutAliases } from './yaml-aliases.ts';
 import { sentence, yamlSlips } from './yaml-slips.ts';
 
@@ -44,7 +45,7 @@ export class YamlDocument {
 
   constructor(text: string) {
     this.#text = text;
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'error' });
+    this.#document = parseYamlDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'error' });
     const wrong = this.#document.errors.length > 0 || this.#document.warnings.length > 0;
     const problems = wrong ? yamlSlips(text) : [];
     // Of a text that could not be read whole nothing is known above.
@@ -142,7 +143,7 @@ export class YamlDocument {
 function olderValue(written: string): unknown {
   // y and n are booleans for the standard of 1.1 and for nobody who reads it.
   const perhaps = /^[-+.]?\d|^(?:yes|no|on|off)$/i.test(written);
-  return !perhaps ? written : parseDocument(written, { version: '1.1', logLevel: 'silent' }).toJS();
+  return !perhaps ? written : parseYamlDocument(written, { version: '1.1', logLevel: 'silent' }).toJS();
 }
 
 function startOf(node: unknown): number | undefined {

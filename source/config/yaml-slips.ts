@@ -1,5 +1,6 @@
-import { isCollection, isScalar, type Node, parseDocument, visit } from 'yaml';
+import { isCollection, isScalar, type Node, visit } from 'yaml';
 import { placeAt } from '../text/text-place.ts';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 import type { YamlProblem } from './yaml-document.ts';
 import {
   isEntry,
@@ -61,7 +62,7 @@ const told = ({ text: _, ...slip }: Repair): Partial<YamlSlip> => slip;
 
 /** What the parser says, in the order of the text; an open quote where it begins. */
 function errorsOf(text: string): ParserError[] {
-  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' });
+  const document = parseYamlDocument(text, { prettyErrors: false, logLevel: 'error' });
   const all = [...document.errors, ...document.warnings].sort((one, other) => one.pos[0] - other.pos[0]);
   const errors = all.map(({ code, message, pos }, index): ParserError => {
     if (index >= errorLimit) return { code, message, offset: pos[0], opener: undefined };

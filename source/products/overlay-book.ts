@@ -3,7 +3,7 @@ import { withFileLock } from '../config/file-lock.ts';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import { objectOf } from '../text/json-value.ts';
+import { objectOf, parseJson } from '../text/json-value.ts';
 
 /** A certificate that was signed from here, public as all certificates are. */
 export interface SignedNode {
@@ -24,6 +24,21 @@ export interface OverlayMesh {
   nodes: readonly SignedNode[];
 }
 
+const authorityTypes = { name: 'text', certificate: 'text', untilMs: 'number' } as const;
+const nodeTypes = { ...authorityTypes, signedAt: 'text', network: 'text', groups: 'texts', subnets: 'texts' } as const;
+
+function hasTypes(value: unknown, types: Readonly<Record<string, 'text' | 'texts' | 'number'>>): boolean {
+  const object = objectOf(value);
+  return (
+    object !== undefined &&
+    Object.entries(types).every(([name, type]) => {
+      const member = object[name];
+      if (type === 'texts') return Array.isArray(member) && member.every((one) => typeof one === 'string');
+      return typeof member === (type === 'text' ? 'string' : 'number');
+    })
+  );
+}
+
 /** The certificates of the mesh of one place. Private keys are in the vault. */
 export class OverlayBook {
   readonly #file: string;
@@ -37,12 +52,13 @@ export class OverlayBook {
     if (text === undefined) return undefined;
     let json: unknown;
     try {
-      json = JSON.parse(text);
+      json = parseJson(text);
     } catch {
       json = undefined;
     }
     const mesh = objectOf(json);
-    if (!mesh || !objectOf(mesh['authority']) || !Array.isArray(mesh['nodes']))
+    const nodes = mesh?.['nodes'];
+    if (!hasTypes(mesh?.['authority'], authorityTypes) || !Array.isArray(nodes) || !nodes.every((node) => hasTypes(node, nodeTypes)))
       throw new Fault({
         code: 'config.unreadable',
         message: `${this.#file} is not what Quarterdeck writes there.`,

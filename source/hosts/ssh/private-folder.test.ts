@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -43,5 +43,14 @@ describe('the folder for sockets', () => {
     await mkdir(join(folder, 'theirs'));
     await symlink(join(folder, 'theirs'), join(folder, 'run'));
     await expect(makeSocketFolder(join(folder, 'run'))).rejects.toMatchObject({ code: 'refused.socketFolder' });
+  });
+
+  // Whoever builds as an ordinary user cannot become another one.
+  test.runIf(process.geteuid?.() === 0)("is root's own when root uses another user's home", async () => {
+    await chown(folder, 65534, 65534);
+    const made = await makeSocketFolder(join(folder, 'run'));
+    expect(await readdir(folder)).toEqual([]);
+    expect((await lstat(join(made, '..'))).uid).toBe(0);
+    await rm(made, { recursive: true });
   });
 });

@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isInAnothersHome } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 
 /** `sun_path` holds 108 bytes with its NUL; ssh binds a control socket under its name with 17 characters more, then renames it. */
@@ -16,7 +17,9 @@ const longestNameBytes = 12;
 export async function makeSocketFolder(folder: string, { pid = process.pid }: { pid?: number } = {}): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const room = longestPathBytes - controlSuffixBytes - longestNameBytes - 2 - String(pid).length;
-  const base = Buffer.byteLength(folder) <= room ? folder : join('/tmp', `quarterdeck-${uid}`);
+  // Root leaves nothing in another user's home that this user could not remove.
+  const fits = Buffer.byteLength(folder) <= room && !(await isInAnothersHome(folder));
+  const base = fits ? folder : join('/tmp', `quarterdeck-${uid}`);
   await mkdir(base, { recursive: true, mode: 0o700 });
   const facts = await lstat(base);
   // Anybody may make a folder in /tmp under our name.

@@ -3,9 +3,9 @@ import { withFileLock } from '../../config/file-lock.ts';
 import { readOwnFile, writeOwnFile } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
-import { objectOf } from '../../text/json-value.ts';
+import { objectOf, parseJson } from '../../text/json-value.ts';
 import { byUrgency, type Decision, Decisions, type Known, type Triaged, triaged } from './triage.ts';
-import { keyOf, type ScanReport } from './vulnerability.ts';
+import { type Band, bands, keyOf, type ScanReport } from './vulnerability.ts';
 
 /** Some 100,000 entries take 40 MB. */
 const limitBytes = 512 * 1024 * 1024;
@@ -111,7 +111,9 @@ export class TriageBook {
     const text = await readOwnFile(file, { limitBytes });
     if (text === undefined) return { schema: 1, scans: {}, found: [] };
     const json = objectOf(parsed(text, file));
-    if (!json || !Array.isArray(json['found']) || !objectOf(json['scans']))
+    const { found, scans } = json ?? {};
+    const records = objectOf(scans);
+    if (!Array.isArray(found) || !found.every(isKnown) || !records || !Object.values(records).every(isScan))
       throw unreadable(file, 'it is not what Quarterdeck writes there');
     return json as unknown as FoundFile;
   }
@@ -147,6 +149,28 @@ function merged({ scans, found }: FoundFile, report: ScanReport, file: string, n
   };
 }
 
+function isKnown(value: unknown): value is Known {
+  const one = objectOf(value);
+  return (
+    one !== undefined &&
+    ['subject', 'package', 'id', 'version', 'fixedIn', 'band', 'severity', 'title', 'url'].every((name) => typeof one[name] === 'string') &&
+    bands.includes(one['band'] as Band) &&
+    ['firstMs', 'count'].every((name) => typeof one[name] === 'number') &&
+    (one['score'] === undefined || typeof one['score'] === 'number') &&
+    Array.isArray(one['aliases']) &&
+    one['aliases'].every((alias) => typeof alias === 'string')
+  );
+}
+
+function isScan(value: unknown): boolean {
+  const one = objectOf(value);
+  return (
+    one !== undefined &&
+    ['file', 'format', 'importedAt'].every((name) => typeof one[name] === 'string') &&
+    ['scannedAt', 'feedAt'].every((name) => one[name] === undefined || typeof one[name] === 'string')
+  );
+}
+
 function isDecision(value: unknown): value is Decision {
   const one = objectOf(value);
   const isText = (name: string) => typeof one?.[name] === 'string';
@@ -160,7 +184,7 @@ function isDecision(value: unknown): value is Decision {
 
 function parsed(text: string, file: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text) as unknown;
   } catch {
     throw unreadable(file, 'its JSON is broken');
   }
