@@ -2,6 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import type { SealStatus, SecretsManager } from '../products/secrets-manager.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { initialiseAbout } from './about-vault.ts';
 import type { Flow, FlowInput, FlowOutcome } from './flow.ts';
 import { handedOutStep, handOut } from './hand-out.ts';
@@ -70,14 +71,14 @@ function shareLabels({ shares }: ShareCounts, recovery: boolean): string[] {
 function initialisedAlready(session: Session, id: string): FlowOutcome {
   const [wanted] = session.noted(toHandOutStep);
   const handed = session.noted(handedOutStep);
-  const left = wanted === undefined ? [] : (JSON.parse(wanted) as string[]).filter((label) => !handed.includes(label));
+  const left = wanted === undefined ? [] : (parseJson(wanted) as string[]).filter((label) => !handed.includes(label));
   if (left.length === 0) return { message: `${id} is initialised already.` };
   const [folder] = session.noted(savedInStep);
   const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if it came so far.`;
   throw new Fault({
     code: 'failed.handout',
     message: `The run broke off while ${id} was initialised: nobody has ${left.join(', ')}. They are gone.${saved}`,
-    remedy: `It is new and empty: remove its data (quarterdeck remove ${id} --data), deploy and initialise it again. Have who wrote a share down throw it away.`,
+    remedy: `It is new and empty: remove its data (quarterdeck remove ${id} --data ${id}), deploy and initialise it again. Have who wrote a share down throw it away.`,
   });
 }
 
@@ -111,7 +112,7 @@ async function afterNoAnswer(session: Session, manager: SecretsManager, id: stri
     message: now
       ? `${id} was initialised, and its answer was lost on the way: nobody has its keys.`
       : `${id} was told to initialise itself and went away; if it did, nobody has its keys.`,
-    remedy: `Look whether it is initialised. If so, it is empty and its keys are gone: remove its data (quarterdeck remove ${id} --data), deploy and initialise it again.`,
+    remedy: `Look whether it is initialised. If so, it is empty and its keys are gone: remove its data (quarterdeck remove ${id} --data ${id}), deploy and initialise it again.`,
     cause: thrown,
   });
 }
@@ -120,7 +121,7 @@ function lost(left: readonly string[], id: string, cause: Fault): Fault {
   return new Fault({
     code: 'failed.handout',
     message: `${id} is initialised, and nobody has ${left.join(', ')}. They are gone.`,
-    remedy: `It is new and empty: remove its data (quarterdeck remove ${id} --data), deploy and initialise it again.`,
+    remedy: `It is new and empty: remove its data (quarterdeck remove ${id} --data ${id}), deploy and initialise it again.`,
     cause,
   });
 }

@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import type { ComponentView } from '../fleet/model.ts';
-import type { SealStatus, SecretsManager } from '../products/secrets-manager.ts';
+import type { SealStatus, SecretsManager, ShareOutcome } from '../products/secrets-manager.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
@@ -46,7 +46,7 @@ export async function chooseNodes(session: Session, input: FlowInput, world: Flo
       remedy:
         nodes.length === 0
           ? 'No other host has one.'
-          : `These have one: ${nodes.map(({ component }) => cleanLine(component.host === input.place ? component.key : component.host)).join(', ')}.`,
+          : `These have one: ${nodes.map(({ component }) => cleanLine(component.host === input.place ? component.id : component.host)).join(', ')}.`,
     });
   }
   if (named.length > 0) return nodes.filter(({ component }) => named.some((name) => isNamed(component, name)));
@@ -67,8 +67,8 @@ export async function chooseNodes(session: Session, input: FlowInput, world: Flo
 }
 
 /** `HOST`, or for one of several on a host `HOST/PROJECT/COMPONENT`. */
-function isNamed({ host, key }: ComponentView, name: string): boolean {
-  return name === host || name === key;
+function isNamed({ host, id, key }: ComponentView, name: string): boolean {
+  return name === host || name === id || name === key;
 }
 
 function nameOf({ id, host, project }: ComponentView, place: string): string {
@@ -127,6 +127,15 @@ export async function openNode(
   }
 }
 
+/** For the audit: why a share that was sent does not count. */
+export function shareFailure(outcome: ShareOutcome, before: Pick<SealStatus, 'progress' | 'threshold'>): string | undefined {
+  if (outcome.kind === 'refused') return `the server rejected the share: ${outcome.words}`;
+  if (outcome.kind === 'dropped') return `the server rejected all ${before.threshold} shares: ${outcome.words}`;
+  const { sealed, progress } = outcome.status;
+  const isLast = !sealed || (progress === 0 && before.progress + 1 >= before.threshold);
+  return !isLast && progress <= before.progress ? 'the share was sent before: it counts once' : undefined;
+}
+
 /** True where the server dropped them all. */
 async function round(session: Session, { component, manager }: SealedNode, shares: readonly string[], id: string): Promise<boolean> {
   for (const [at, share] of shares.entries()) {
@@ -138,6 +147,7 @@ async function round(session: Session, { component, manager }: SealedNode, share
       request: `PUT /v1/sys/unseal with a key share (${before.progress} of ${before.threshold} were given)`,
       target: { host: component.host, component: component.id },
       run: (grant) => manager.give(grant, share),
+      failure: (one) => shareFailure(one, before),
     });
     if (outcome?.kind === 'dropped') return true;
   }

@@ -107,6 +107,17 @@ describe('unsealing (R59, R75)', () => {
     expect(await sealStatus()).toMatchObject({ sealed: true, progress: 0 });
   });
 
+  test('shares that the server rejected are recorded as failed, with host, project and container', async () => {
+    const operator = new Holder([share(0), wrong(), share(1)], 'unattended');
+    await expect(stage.run('unseal', id, {}, { operator })).rejects.toMatchObject({ code: 'failed.shares' });
+    const ends = (await stage.audited()).filter(({ phase }) => phase === 'after').slice(-3);
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['done', 'done', 'failed']);
+    expect(ends.at(-1)?.message).toMatch(/^the server rejected all 3 shares: /);
+    const { project, services } = stage.component(id) ?? {};
+    expect(ends.at(-1)).toMatchObject({ host: 'practice', project, containers: services?.map(({ containerName }) => containerName) });
+    expect(JSON.stringify(ends)).not.toContain(share(0));
+  });
+
   test('unattended one share alone is a contribution, and no failure', async () => {
     const operator = new Holder([share(3)], 'unattended');
     const { message, data } = await stage.run('unseal', id, {}, { operator });

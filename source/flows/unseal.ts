@@ -7,7 +7,7 @@ import { countText } from '../text/quantities.ts';
 import { unsealAbout } from './about-vault.ts';
 import type { Flow, FlowOutcome } from './flow.ts';
 import { componentOf } from './service-targets.ts';
-import { chooseNodes, type NodeOutcome, openNode } from './unseal-nodes.ts';
+import { chooseNodes, type NodeOutcome, openNode, shareFailure } from './unseal-nodes.ts';
 import { chooseRecovery } from './unseal-recovery.ts';
 import { secretsManagerOf } from './vault-target.ts';
 
@@ -185,6 +185,7 @@ async function send(attempt: Attempt, share: string, { progress, threshold }: Se
       request: `PUT /v1/sys/unseal with a key share (${progress} of ${threshold} were given)`,
       target: { host, component },
       run: (grant) => manager.give(grant, share),
+      failure: (one) => shareFailure(one, { progress, threshold }),
     });
     if (!outcome) throw new Error('an act that is not rehearsed has an outcome');
     return outcome;

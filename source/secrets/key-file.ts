@@ -9,7 +9,8 @@ const howTo = (path: string) =>
 /** What the key file of `QUARTERDECK_SECRETS_KEY_FILE` holds. Throws `refused.sealed` for one that is missing, readable for others or too short. */
 export async function readKeyFile(path: string): Promise<string> {
   const refused = (message: string, remedy: string) => new Fault({ code: 'refused.sealed', message, remedy, where: { file: path } });
-  const text = await readOwnFile(path);
+  // Container engines and Kubernetes mount secrets as links.
+  const text = await readOwnFile(path, { followsLinks: true });
   if (text === undefined) throw refused(`The key file ${path} is missing.`, `Bring it back. Where there is none yet: ${howTo(path)}`);
   if (!(await isOwnFilePrivate(path))) throw refused(`The key file ${path} can be read by others.`, `chmod 600 ${path}`);
   const key = text.trim();

@@ -13,14 +13,16 @@ const limitMs = 3_000;
 const silenceMs = 60_000;
 let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
 
+const switchedOff = 'QUARTERDECK_KEYCHAIN is off';
 const startOne = 'Start a secret service (gnome-keyring, KWallet) in this session.';
 
 /** What libsecret and its providers write when they cannot, in words. Seen with gnome-keyring 42 and libsecret 0.20. */
-const reasons: readonly { pattern: RegExp; reason: string; remedy: string }[] = [
-  { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne },
+const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absent?: true }[] = [
+  { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne, absent: true },
   {
     pattern: /not provided by any \.service|ServiceUnknown|NameHasNoOwner|Failed to execute program/i,
     reason: 'no program here keeps secrets',
+    absent: true,
     remedy: `Install gnome-keyring or KWallet. ${startOne}`,
   },
   {
@@ -37,6 +39,7 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string }[] = 
   {
     pattern: /Failed to load keytar native addon|libsecret/i,
     reason: 'the library libsecret is missing',
+    absent: true,
     remedy: 'Install it: apt install libsecret-1-0, dnf install libsecret, pacman -S libsecret.',
   },
 ];
@@ -51,9 +54,15 @@ export function keychainFault(message: string, cause?: unknown): Fault {
   });
 }
 
+/** Does this session have no keychain at all? One that is locked or silent may hold something all the same. */
+export function isKeychainAbsent(thrown: unknown): boolean {
+  const absences = [switchedOff, ...reasons.flatMap(({ reason, absent }) => (absent ? [reason] : []))];
+  return thrown instanceof Fault && thrown.code === 'failed.keychain' && absences.some((reason) => thrown.message.endsWith(`${reason}.`));
+}
+
 /** Why there can be no keychain here, told without loading anything; undefined when it is worth asking. */
 export function keychainAbsence(env: Environment): string | undefined {
-  if (env.QUARTERDECK_KEYCHAIN === 'off') return 'QUARTERDECK_KEYCHAIN is off';
+  if (env.QUARTERDECK_KEYCHAIN === 'off') return switchedOff;
   if (process.platform !== 'linux') return undefined;
   // The three places where libsecret looks for a bus.
   return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';

@@ -1,4 +1,5 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { SecretVault } from './vault.ts';
 import { damagedFault } from './vault-place.ts';
 
@@ -12,13 +13,18 @@ export interface PlaceRecord {
   leaving?: { kind: SecretVault['kind']; atMs: number };
 }
 
+const isKind = (value: unknown) => value === 'keychain' || value === 'file';
+
 /** A damaged record is a fault: to guess would be to look for the secrets in the wrong place. */
 export async function readPlaceRecord(path: string): Promise<PlaceRecord | undefined> {
   const text = await readOwnFile(path);
   if (text === undefined) return undefined;
   try {
-    const record = JSON.parse(text) as PlaceRecord;
-    if (record.schema === 1 && (record.kind === 'keychain' || record.kind === 'file')) return record;
+    const record = parseJson(text) as PlaceRecord;
+    const { schema, kind, movingTo, leaving } = record;
+    const isMoveRight = movingTo === undefined || isKind(movingTo);
+    const isLeavingRight = leaving === undefined || (isKind(leaving.kind) && typeof leaving.atMs === 'number');
+    if (schema === 1 && isKind(kind) && isMoveRight && isLeavingRight) return record;
   } catch {}
   throw damagedFault(path, 'does not say where the secrets are: QUARTERDECK_SECRETS=keychain or =file says it instead');
 }

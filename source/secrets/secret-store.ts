@@ -1,5 +1,6 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
+import { objectOf, parseJson } from '../text/json-value.ts';
 import { askKeychain, checkUnlocked, type Environment, type Keytar } from './keychain.ts';
 
 /** Where secrets rest. Names are ours; values are text. */
@@ -49,15 +50,16 @@ export function auditKeyFile(path: string): SecretStore {
     const text = await readOwnFile(path);
     if (text === undefined) return {};
     try {
-      return JSON.parse(text) as Record<string, string>;
-    } catch (error) {
-      throw new Fault({
-        code: 'failed.auditKey',
-        message: `The audit's key file ${path} is damaged.`,
-        remedy: 'Restore it from a backup. Without it the audit log so far cannot be verified; to begin a new one, move both away.',
-        cause: error,
-      });
-    }
+      const stored: unknown = parseJson(text);
+      const values = objectOf(stored);
+      if (values && Object.values(values).every((value) => typeof value === 'string')) return values as Record<string, string>;
+    } catch {}
+    throw new Fault({
+      code: 'failed.auditKey',
+      message: `The audit's key file ${path} is damaged.`,
+      remedy: 'Restore it from a backup. Without it the audit log so far cannot be verified; to begin a new one, move both away.',
+      where: { file: path },
+    });
   }
   return {
     kind: 'file',

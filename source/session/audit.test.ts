@@ -156,6 +156,152 @@ describe('audit verify', () => {
   });
 });
 
+describe('an end without its newline', () => {
+  const beside = () => `${path}.damaged`;
+
+  test('the last entry without its newline stays, and the next follows it', async () => {
+    const lines = await written(3);
+    await writeFile(path, lines.join('\n'));
+    expect(await audit.verify()).toMatchObject({ entries: 3, problems: [] });
+    await audit.record(event('a4'));
+    expect(await audit.verify()).toMatchObject({ entries: 4, problems: [], damaged: undefined });
+  });
+
+  test('what is no entry is moved to a file of its own, for its owner alone, and reported', async () => {
+    const moved: string[] = [];
+    audit = openAudit({ path, stores: [store], identity, damageMoved: (to) => moved.push(to) });
+    await written(2);
+    const torn = Buffer.concat([Buffer.from('{"n":3,"at":"20'), Buffer.from([0, 0xff, 0xfe])]);
+    await appendFile(path, torn);
+    await audit.record(event('a3'));
+    expect(moved).toEqual([beside()]);
+    expect(await readFile(beside())).toEqual(Buffer.concat([torn, Buffer.from('\n')]));
+    expect((await stat(beside())).mode & 0o777).toBe(0o600);
+    expect(await audit.verify()).toMatchObject({ entries: 3, problems: [], damaged: beside() });
+    expect(await audit.damaged()).toBe(beside());
+  });
+
+  test('a log without any newline is kept whole beside it, and its entries are reported as missing', async () => {
+    const lines = await written(3);
+    await writeFile(path, lines.join(''));
+    await audit.record(event('a4'));
+    expect(await readFile(beside(), 'utf8')).toBe(`${lines.join('')}\n`);
+    expect(await audit.verify()).toMatchObject({ entries: 1, problems: [{ kind: 'removed' }] });
+  });
+
+  test('line separators in a text break no entry', async () => {
+    await audit.record({ ...event('a1'), message: 'one\u2028two\u2029three' });
+    expect(await audit.verify()).toMatchObject({ entries: 1, problems: [] });
+  });
+});
+
+describe('who has the account but not the keychain', () => {
+  const keyPath = () => join(folder, 'audit-key.json');
+  /** What such a person can do: write the log, and a key file of their own. */
+  const intruder = () => openAudit({ path, stores: [auditKeyFile(keyPath())], identity });
+  beforeEach(() => {
+    audit = openAudit({ path, stores: [store, auditKeyFile(keyPath())], identity });
+  });
+
+  test('cannot begin a chain of their own in its place', async () => {
+    await written(5);
+    await rm(path);
+    for (let number = 1; number <= 7; number++) await intruder().record(event(`forged-${number}`));
+    expect(await problems()).toEqual([{ line: 8, kind: 'changed' }]);
+    // The next honest entry does not make it honest.
+    await audit.record(event('a6'));
+    await audit.record(event('a7'));
+    expect(await problems()).toEqual([{ line: 8, kind: 'changed' }]);
+    expect((await audit.verify()).problems[0]?.message).toContain('written after entry 5');
+  });
+
+  test.each([true, false])(
+    'cannot go on with a chain of their own and cut off what was there (an honest entry in between: %s)',
+    async (between) => {
+      const lines = await written(5);
+      for (let number = 6; number <= 8; number++) await intruder().record(event(`forged-${number}`));
+      if (between) await audit.record(event('a9'));
+      const all = (await readFile(path, 'utf8')).trimEnd().split('\n');
+      await save(all.slice(lines.length));
+      expect(await problems()).toContainEqual({ line: 1, kind: 'removed' });
+      await audit.record(event('later'));
+      expect(await problems()).toContainEqual({ line: 1, kind: 'removed' });
+    },
+  );
+
+  test('cannot cut off the end and go on with a key of their own', async () => {
+    const lines = await written(5);
+    await save(lines.slice(0, 3));
+    const other = join(folder, 'other.json');
+    const forger = openAudit({ path, stores: [auditKeyFile(other)], identity });
+    for (let number = 4; number <= 8; number++) await forger.record(event(`forged-${number}`));
+    expect(await problems()).toEqual([{ line: 9, kind: 'changed' }]);
+    await audit.record(event('a6'));
+    expect((await problems()).length).toBeGreaterThan(0);
+    await audit.record(event('a7'));
+    expect((await problems()).length).toBeGreaterThan(0);
+  });
+
+  test('cannot replace entries of the keychain by others once an honest one stands behind them', async () => {
+    const lines = await written(3);
+    const forger = openAudit({ path, stores: [auditKeyFile(join(folder, 'other.json'))], identity });
+    await forger.record(event('forged-4'));
+    await audit.record(event('a5'));
+    expect(await audit.verify()).toMatchObject({ problems: [], unchecked: 1 });
+    const all = (await readFile(path, 'utf8')).trimEnd().split('\n');
+    // Entry 3 gives way to one of the forger's, and so does 4: their keys are unknown, only what entry 5 says of entry 3 tells.
+    await save(lines.slice(0, 2));
+    const again = openAudit({ path, stores: [auditKeyFile(join(folder, 'third.json'))], identity });
+    await again.record(event('forged-3'));
+    await save([...(await readFile(path, 'utf8')).trimEnd().split('\n'), ...all.slice(3)]);
+    expect(await problems()).toEqual([{ line: 5, kind: 'changed' }]);
+  });
+
+  test('can add entries, which are told apart: the key file alone vouches for them', async () => {
+    await written(2);
+    await intruder().record(event('forged-3'));
+    await audit.record(event('a4'));
+    expect(await audit.verify()).toMatchObject({ entries: 4, problems: [], unchecked: 0, byKeyFile: 1 });
+  });
+
+  test('cannot make counting impossible with a head of their own', async () => {
+    await written(2);
+    await intruder().record(event('a3'));
+    const stored = JSON.parse(await readFile(keyPath(), 'utf8')) as Record<string, string>;
+    const head = Object.keys(stored).find((name) => name.startsWith('audit-head')) ?? '';
+    await writeFile(keyPath(), JSON.stringify({ ...stored, [head]: `{"n":9007199254740991,"mac":"${'0'.repeat(64)}"}` }));
+    await audit.record(event('a4'));
+    expect(await audit.verify()).toMatchObject({ entries: 4, problems: [], away: [{ kind: 'file' }] });
+  });
+
+  test('a crash before the head was remembered is no alarm, also twice in a row', async () => {
+    await written(1);
+    const before = new Map(store.values);
+    for (const act of ['a2', 'a3']) {
+      await audit.record(event(act));
+      for (const [name, value] of before) store.values.set(name, value);
+    }
+    expect(await problems()).toEqual([]);
+    await audit.record(event('a4'));
+    expect(await audit.verify()).toMatchObject({ entries: 4, problems: [] });
+  });
+
+  test('two machines with a keychain each that share a home raise no alarm', async () => {
+    const second = openAudit({ path, stores: [new SecretStoreDouble()], identity: { user: 'ada', machine: 'desk' } });
+    for (const one of [audit, second, second, audit, second, audit]) await one.record(event('a'));
+    expect(await audit.verify()).toMatchObject({ entries: 6, problems: [], unchecked: 3 });
+    expect(await second.verify()).toMatchObject({ entries: 6, problems: [], unchecked: 3 });
+  });
+
+  test('a keychain that was set up anew vouches from then on, and the entries before cannot be checked', async () => {
+    await written(2);
+    const renewed = openAudit({ path, stores: [new SecretStoreDouble()], identity });
+    await renewed.record(event('a3'));
+    await renewed.record(event('a4'));
+    expect(await renewed.verify()).toMatchObject({ entries: 4, problems: [], unchecked: 2 });
+  });
+});
+
 describe('where the key rests', () => {
   test('two installations that share a keychain do not meet', async () => {
     await written(2);

@@ -1,17 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { withFileLock } from '../config/file-lock.ts';
-import { appendLine, dropPartialLine, readLines, readTail } from '../config/line-file.ts';
+import { appendLine, damagedBeside, mendLastLine, readLines, readTail } from '../config/line-file.ts';
+import { hasOwnFile } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
+import { isKeychainAbsent } from '../secrets/keychain.ts';
 import type { SecretStore } from '../secrets/secret-store.ts';
 import {
   type AuditEntry,
   type AuditEvent,
-  type ChainHead,
+  type ChainAnchor,
+  type ChainEnd,
   type ChainReport,
-  follows,
-  genesis,
-  keyIdOf,
+  findChainEnd,
+  parseHead,
   parseLine,
   sealEntry,
   verifyChain,
@@ -22,16 +24,20 @@ export interface AuditReport extends ChainReport {
   path: string;
   /** Where the key that vouches for new entries rests; undefined before the first entry. */
   keptIn: SecretStore['kind'] | undefined;
-  /** Secret stores that did not answer, and why. */
-  away: readonly { kind: SecretStore['kind']; reason: string }[];
+  /** Secret stores that did not answer, and why. `absent`: there is none in this session. */
+  away: readonly { kind: SecretStore['kind']; reason: string; absent: boolean }[];
+  /** Where damaged ends of the log are kept; undefined where there were none. */
+  damaged: string | undefined;
 }
 
 /** The log of everything that was changed, or was tried to be. One chain per installation. */
 export interface Audit {
   /** On the disk and linked into the chain when it returns. Throws `failed.audit`. */
   record(event: AuditEvent): Promise<void>;
-  /** Oldest first. Lines that are no entries are left out: `verify` tells of them. */
+  /** Oldest first. Lines that are no entries are left out: `verify` reports them. */
   entries(): AsyncIterable<AuditEntry>;
+  /** Where damaged ends of the log are kept; undefined where there were none. */
+  damaged(): Promise<string | undefined>;
   verify(): Promise<AuditReport>;
 }
 
@@ -41,20 +47,20 @@ export interface AuditOptions {
   /** Best first. The first that answers keeps key and head; a keychain that is locked today is passed over, not waited for. */
   stores: readonly SecretStore[];
   identity: Identity;
+  /** Called when a damaged end of the log was moved to a file beside it. */
+  damageMoved?: (to: string) => void;
   now?: () => Date;
 }
 
-interface Holder {
+interface Holder extends ChainAnchor {
   store: SecretStore;
-  key: Uint8Array;
-  head: ChainHead | undefined;
 }
 
 /** More than any entry takes: enough to find the last line. */
 const tailBytes = 256 * 1024;
 const textLimit = 2_000;
 
-export function openAudit({ path, stores, identity, now = () => new Date() }: AuditOptions): Audit {
+export function openAudit({ path, stores, identity, damageMoved, now = () => new Date() }: AuditOptions): Audit {
   // Two installations on one machine share a keychain.
   const installation = createHash('sha256').update(resolve(path)).digest('hex').slice(0, 12);
   const keyName = `audit-key ${installation}`;
@@ -65,29 +71,37 @@ export function openAudit({ path, stores, identity, now = () => new Date() }: Au
   async function holderOf(store: SecretStore): Promise<Holder | undefined> {
     const stored = await store.get(keyName);
     if (stored === undefined) return undefined;
-    const head = await store.get(headName);
-    return { store, key: Buffer.from(stored, 'base64'), head: head === undefined ? undefined : (JSON.parse(head) as ChainHead) };
+    const text = await store.get(headName);
+    const head = text === undefined ? undefined : parseHead(text);
+    // Without its head the end of the log could be cut off unnoticed.
+    if (text !== undefined && !head)
+      throw new Fault({
+        code: 'failed.auditKey',
+        message: `The ${store.kind === 'file' ? 'key file' : 'keychain'} remembers no readable end of ${path}.`,
+        remedy: 'Restore it from a backup. To begin a new log, move the log and what remembers it away.',
+      });
+    return { store, kind: store.kind, key: Buffer.from(stored, 'base64'), head };
   }
 
   /** Every store that holds a key now, and the ones that did not answer. */
   async function survey() {
     const holders: Holder[] = [];
     const empty: SecretStore[] = [];
-    const away: { kind: SecretStore['kind']; reason: string }[] = [];
+    const away: (AuditReport['away'][number] & { thrown: unknown })[] = [];
     for (const store of stores) {
       try {
         const holder = await holderOf(store);
         if (holder) holders.push(holder);
         else empty.push(store);
       } catch (error) {
-        away.push({ kind: store.kind, reason: messageOf(error) });
+        away.push({ kind: store.kind, reason: messageOf(error), absent: isKeychainAbsent(error), thrown: error });
       }
     }
     return { holders, empty, away };
   }
 
   /** The best store that answers and lets itself be written to; it gets a key when it has none. */
-  async function writerAmong(holders: Holder[], empty: readonly SecretStore[]): Promise<Holder> {
+  async function writerAmong({ holders, empty, away }: Awaited<ReturnType<typeof survey>>): Promise<Holder> {
     let refusal: unknown;
     for (const store of stores) {
       const holder = holders.find((candidate) => candidate.store === store);
@@ -96,37 +110,35 @@ export function openAudit({ path, stores, identity, now = () => new Date() }: Au
       try {
         const key = randomBytes(32);
         await store.set(keyName, key.toString('base64'));
-        const made = { store, key, head: undefined };
+        const made: Holder = { store, kind: store.kind, key, head: undefined };
         holders.push(made);
         return made;
       } catch (error) {
         refusal = error;
       }
     }
-    throw refusal ?? new Error('no secret store answers');
+    throw refusal ?? away.at(-1)?.thrown ?? new Error('no secret store answers');
+  }
+
+  /** Most often the last line is what the stores remember, and nothing else has to be read. */
+  async function endOfChain(holders: readonly Holder[], writer: Holder): Promise<ChainEnd> {
+    const { head } = writer;
+    const lastLine = head && (await readTail(path, tailBytes))?.trimEnd().split('\n').at(-1);
+    const last = lastLine === undefined ? undefined : parseLine(lastLine);
+    const isEnd =
+      head && last && last.entry.n === head.n && last.mac === head.mac && holders.every((holder) => (holder.head?.n ?? 0) <= head.n);
+    return isEnd ? { previous: head, after: undefined } : findChainEnd(readLines(path), holders, writer);
   }
 
   async function append(event: AuditEvent): Promise<void> {
-    await dropPartialLine(path);
-    const { holders, empty } = await survey();
-    const writer = await writerAmong(holders, empty);
-    const keys = new Map(holders.map(({ key }) => [keyIdOf(key), key]));
-    const remembered = holders.reduce<ChainHead>((highest, { head }) => (head && head.n > highest.n ? head : highest), genesis);
-    const lastLine = (await readTail(path, tailBytes))?.trimEnd().split('\n').at(-1);
-    const last = lastLine === undefined ? undefined : parseLine(lastLine);
-
-    // What the stores remember is the truth: a log that was tampered with goes on from there, so that the break stays visible. Two exceptions: an entry that
-    // was written right before a crash, and entries whose key is out of reach today.
-    let previous = remembered;
-    if (last && last.entry.n > remembered.n) {
-      const key = keys.get(last.entry.key);
-      const mac = { n: last.entry.n, mac: last.mac };
-      if (!key) previous = mac;
-      else if (last.entry.n === remembered.n + 1 && follows(last, key, remembered.mac)) previous = mac;
-    }
-
+    const moved = await mendLastLine(path, (text) => parseLine(text) !== undefined);
+    if (moved) damageMoved?.(moved);
+    const found = await survey();
+    const writer = await writerAmong(found);
+    const holders = found.holders.toSorted((one, other) => stores.indexOf(one.store) - stores.indexOf(other.store));
+    const { previous, after } = await endOfChain(holders, writer);
     const { line, mac } = sealEntry(
-      { n: previous.n + 1, at: now().toISOString(), ...shortened(event), who: identity },
+      { n: previous.n + 1, at: now().toISOString(), ...shortened(event), who: identity, ...(after && { after }) },
       writer.key,
       previous.mac,
     );
@@ -137,11 +149,15 @@ export function openAudit({ path, stores, identity, now = () => new Date() }: Au
     for (const { store } of holders) if (store !== writer.store) await store.set(headName, head).catch(() => {});
   }
 
+  const damaged = async () => ((await hasOwnFile(damagedBeside(path))) ? damagedBeside(path) : undefined);
+
   return {
     record(event) {
       const written = queue.then(() => withFileLock(path, () => append(event)));
       queue = written.catch(() => {});
       return written.catch((error: unknown) => {
+        // It names the file, and what can be done about it.
+        if (error instanceof Fault && error.where) throw error;
         throw new Fault({
           code: 'failed.audit',
           message: `The audit log ${path} cannot be written: ${messageOf(error)}`,
@@ -151,18 +167,17 @@ export function openAudit({ path, stores, identity, now = () => new Date() }: Au
       });
     },
     async *entries() {
-      for await (const { text, partial } of readLines(path)) {
-        const sealed = partial ? undefined : parseLine(text);
+      for await (const { text } of readLines(path)) {
+        const sealed = parseLine(text);
         if (sealed) yield sealed.entry;
       }
     },
+    damaged,
     verify: () =>
       withFileLock(path, async () => {
         const { holders, away } = await survey();
-        const keys = new Map(holders.map(({ key }) => [keyIdOf(key), key]));
-        const heads = holders.flatMap(({ head }) => (head ? [head] : []));
-        const report = await verifyChain(readLines(path), keys, heads);
-        return { ...report, path, keptIn: holders[0]?.store.kind, away };
+        const report = await verifyChain(readLines(path), holders);
+        return { ...report, path, keptIn: holders[0]?.kind, away: away.map(({ thrown: _, ...one }) => one), damaged: await damaged() };
       }),
   };
 }

@@ -1,6 +1,7 @@
 import { withFileLock } from '../config/file-lock.ts';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
+import { objectOf, parseJson } from '../text/json-value.ts';
 import type { Session } from './session.ts';
 
 export type ItemState = 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped';
@@ -64,13 +65,42 @@ export interface ChecklistOptions {
   now?: () => number;
 }
 
+const isText = (value: unknown) => typeof value === 'string';
+const isTextIfAny = (value: unknown) => value === undefined || isText(value);
+
+function isStored(value: unknown): value is StoredChecklist {
+  const stored = objectOf(value);
+  const [facts, notes] = [objectOf(stored?.['facts']), objectOf(stored?.['notes'])];
+  return (
+    stored?.['schema'] === 1 &&
+    ['title', 'begunAt', 'begunBy'].every((name) => isText(stored[name])) &&
+    isTextIfAny(stored['endedAt']) &&
+    facts !== undefined &&
+    Object.values(facts).every(isText) &&
+    notes !== undefined &&
+    Object.values(notes).every(isNote)
+  );
+}
+
+function isNote(value: unknown): boolean {
+  const note = objectOf(value);
+  const { evidence, data } = note ?? {};
+  return (
+    note !== undefined &&
+    ['kind', 'by', 'at'].every((name) => isText(note[name])) &&
+    ['state', 'title', 'section', 'reason', 'summary'].every((name) => isTextIfAny(note[name])) &&
+    (evidence === undefined || (Array.isArray(evidence) && evidence.every(isText))) &&
+    (data === undefined || objectOf(data) !== undefined)
+  );
+}
+
 /** What is stored under this name; undefined where there is nothing, or nothing that can be read as a checklist. */
 export async function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
   const text = await readOwnFile(file);
   if (text === undefined) return undefined;
   try {
-    const parsed = JSON.parse(text) as StoredChecklist;
-    if (parsed.schema === 1 && typeof parsed.notes === 'object' && typeof parsed.facts === 'object') return parsed;
+    const parsed: unknown = parseJson(text);
+    if (isStored(parsed)) return parsed;
   } catch {
     // Said below.
   }

@@ -72,6 +72,7 @@ function stage(options: { rehearsing?: boolean; earlier?: Record<string, string[
   const audit: Audit = {
     record: async (event) => void audited.push(event),
     async *entries() {},
+    damaged: async () => undefined,
     verify: () => Promise.reject(new Error('not here')),
   };
   const { session } = openSession({

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { appendLine, readLines } from '../config/line-file.ts';
-import { listOwnFolder, removeOwnFile } from '../config/own-files.ts';
+import { withFileLock } from '../config/file-lock.ts';
+import { appendLine, mendLastLine, readLines } from '../config/line-file.ts';
+import { hasOwnFile, listOwnFolder, removeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
+import { type JsonObject, objectOf, parsedJson } from '../text/json-value.ts';
 
 export type RunEnd = 'done' | 'failed' | 'cancelled';
 
@@ -10,7 +12,16 @@ export type RunEnd = 'done' | 'failed' | 'cancelled';
 type RunOptions = Readonly<Record<string, string | boolean | readonly string[]>>;
 
 type JournalEntry =
-  | { kind: 'run'; at: string; flow: string; place: string; component?: string; words?: readonly string[]; options?: RunOptions }
+  | {
+      kind: 'run';
+      at: string;
+      flow: string;
+      place: string;
+      component?: string;
+      key?: string;
+      words?: readonly string[];
+      options?: RunOptions;
+    }
   | { kind: 'answer'; at: string; step: string; value: string | readonly string[] }
   | { kind: 'note'; at: string; step: string; value: string }
   | { kind: 'begun'; at: string; act: string }
@@ -41,6 +52,8 @@ export interface OpenRun {
   flow: string;
   place: string;
   component: string | undefined;
+  /** Of the component, `host/project/name`: its id alone may be that of several. */
+  key: string | undefined;
   /** What it was about, where that was said in words. */
   words: readonly string[];
   options: RunOptions;
@@ -57,16 +70,85 @@ export function newRun(): string {
   return `${new Date().toISOString().replace(/[-:.Z]/g, '')}-${randomBytes(3).toString('hex')}`;
 }
 
-async function readRun(path: string): Promise<JournalEntry[]> {
+/** A journal that does not say what its run did. It stays where it is. */
+export interface DamagedRun {
+  run: string;
+  file: string;
+  /** A whole sentence. */
+  reason: string;
+  /** Where that can be read. */
+  flow?: string;
+}
+
+interface ReadRun {
+  entries: readonly JournalEntry[];
+  damage?: string;
+}
+
+async function readRun(path: string): Promise<ReadRun> {
   const entries: JournalEntry[] = [];
-  for await (const { text } of readLines(path)) {
-    try {
-      entries.push(JSON.parse(text) as JournalEntry);
-    } catch {
-      // A line that a crash cut off: what it told did not come to be.
+  let damage: string | undefined;
+  let line = 0;
+  try {
+    for await (const { text, partial } of readLines(path)) {
+      line++;
+      const entry = entryIn(text);
+      const fits = entry !== undefined && (entry.kind === 'run') === (line === 1);
+      if (fits) entries.push(entry);
+      // A crash cuts off the last line, and what it recorded did not happen.
+      else if (!partial || line === 1) damage ??= `Line ${line} of the journal ${path} is damaged.`;
     }
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    return { entries, damage: thrown.message };
   }
-  return entries;
+  if (line === 0) damage = `The journal ${path} is empty.`;
+  return { entries, ...(damage !== undefined && { damage }) };
+}
+
+/** Undefined for what we would not have written. */
+function entryIn(text: string): JournalEntry | undefined {
+  const entry = objectOf(parsedJson(text));
+  return entry && isEntry(entry) ? (entry as unknown as JournalEntry) : undefined;
+}
+
+function isEntry(entry: JsonObject): boolean {
+  const isText = (value: unknown) => typeof value === 'string';
+  const isOneOf = (value: unknown, ...words: readonly string[]) => isText(value) && words.includes(value as string);
+  const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
+  const { kind, at, flow, place, component, key, words, options, step, value, act, outcome } = entry;
+  if (!isText(at)) return false;
+  switch (kind) {
+    case 'run':
+      return (
+        [flow, place].every(isText) &&
+        [component, key].every((name) => name === undefined || isText(name)) &&
+        (words === undefined || isTexts(words)) &&
+        (options === undefined ||
+          Object.values(objectOf(options) ?? [undefined]).every((one) => typeof one === 'boolean' || isText(one) || isTexts(one)))
+      );
+    case 'answer':
+      return isText(step) && (isText(value) || isTexts(value));
+    case 'note':
+      return isText(step) && isText(value);
+    case 'begun':
+      return isText(act);
+    case 'act':
+      return isText(act) && isOneOf(outcome, 'done', 'already');
+    case 'end':
+      return isOneOf(outcome, 'done', 'failed', 'cancelled');
+    default:
+      return false;
+  }
+}
+
+export function damagedRunFault({ file, reason }: Pick<DamagedRun, 'file' | 'reason'>): Fault {
+  return new Fault({
+    code: 'failed.journal',
+    message: `${reason} The run cannot be resumed.`,
+    remedy: `Check what it did: quarterdeck audit. Then finish that by hand, and move the journal away: ${file}`,
+    where: { file },
+  });
 }
 
 export interface JournalOptions {
@@ -74,6 +156,8 @@ export interface JournalOptions {
   flow: string;
   place: string;
   component?: string;
+  /** `host/project/name` of the component. */
+  key?: string;
   /** Of the command line: no secrets. */
   words?: readonly string[];
   options?: RunOptions;
@@ -82,7 +166,7 @@ export interface JournalOptions {
 }
 
 /** The file appears with the first thing there is to tell: a flow that only reads leaves nothing behind. */
-export async function openJournal({ folder, flow, place, component, words, options, resume }: JournalOptions): Promise<Journal> {
+export async function openJournal({ folder, flow, place, component, key, words, options, resume }: JournalOptions): Promise<Journal> {
   const run = resume ?? newRun();
   if (!runName.test(run)) {
     throw new Fault({ code: 'usage.run', message: `${run} is no run.`, remedy: 'Take one from the list of runs that were not finished.' });
@@ -93,7 +177,9 @@ export async function openJournal({ folder, flow, place, component, words, optio
   const acts = new Set<string>();
   let begun = false;
   if (resume) {
-    const earlier = await readRun(path);
+    // A missing one is a wrong name, not a damaged file.
+    const { entries: earlier, damage } = await readRun(path);
+    if (damage !== undefined && (await hasOwnFile(path))) throw damagedRunFault({ file: path, reason: damage });
     const [first] = earlier;
     if (first?.kind !== 'run' || first.flow !== flow) {
       throw new Fault({
@@ -103,6 +189,8 @@ export async function openJournal({ folder, flow, place, component, words, optio
       });
     }
     begun = true;
+    // What it writes from here on begins on a line of its own.
+    await withFileLock(path, () => mendLastLine(path, (text) => entryIn(text) !== undefined));
     for (const [step, given] of answersIn(earlier)) answers.set(step, given);
     for (const entry of earlier) {
       if (entry.kind === 'note') notes.set(entry.step, [...(notes.get(entry.step) ?? []), entry.value]);
@@ -116,7 +204,7 @@ export async function openJournal({ folder, flow, place, component, words, optio
       await sweep(folder);
       await appendLine(
         path,
-        JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component, words, options } satisfies JournalEntry),
+        JSON.stringify({ kind: 'run', at: new Date().toISOString(), flow, place, component, key, words, options } satisfies JournalEntry),
       );
     }
     await appendLine(path, JSON.stringify(entry));
@@ -143,10 +231,13 @@ async function runFiles(folder: string): Promise<string[]> {
   return names.filter((name) => name.endsWith('.jsonl') && runName.test(name.slice(0, -6))).sort();
 }
 
-/** Runs that ended are kept for a while as evidence; the audit log is what stays. */
+/** Runs that ended are kept for a while as evidence; the audit log is what stays. Damaged journals are not removed: what they recorded is still to be checked. */
 async function sweep(folder: string): Promise<void> {
   const names = await runFiles(folder);
-  for (const name of names.slice(0, Math.max(0, names.length - keptRuns))) await removeOwnFile(join(folder, name));
+  for (const name of names.slice(0, Math.max(0, names.length - keptRuns))) {
+    const path = join(folder, name);
+    if ((await readRun(path)).damage === undefined) await removeOwnFile(path);
+  }
 }
 
 /** Done; or it said itself that its first act failed, and kept nothing that would spare anybody a question. */
@@ -181,8 +272,8 @@ function isSettled({ about, entries }: KeptRun, others: readonly KeptRun[]): boo
   });
 }
 
-function wishOf({ flow, place, component, words = [], options = {} }: KeptRun['about']): unknown {
-  return [flow, place, component ?? null, words, Object.entries(options).sort(([one], [other]) => (one < other ? -1 : 1))];
+function wishOf({ flow, place, component, key, words = [], options = {} }: KeptRun['about']): unknown {
+  return [flow, place, component ?? null, key ?? null, words, Object.entries(options).sort(([one], [other]) => (one < other ? -1 : 1))];
 }
 
 function answersIn(entries: readonly JournalEntry[]): Map<string, (string | readonly string[])[]> {
@@ -191,24 +282,37 @@ function answersIn(entries: readonly JournalEntry[]): Map<string, (string | read
   return answers;
 }
 
-/** Runs that began, were neither finished nor given up, and can be gone on with. Not those that another one has made needless. */
-export async function openRuns(folder: string): Promise<OpenRun[]> {
+export interface RunJournals {
+  /** They can be resumed. Newest first. */
+  open: readonly OpenRun[];
+  /** Whether they ended cannot be read. Newest first. */
+  damaged: readonly DamagedRun[];
+}
+
+/** Runs that began, and neither ended nor were made needless by another one. */
+export async function readRunJournals(folder: string): Promise<RunJournals> {
   const kept: KeptRun[] = [];
+  const damaged: DamagedRun[] = [];
   for (const name of (await runFiles(folder)).reverse()) {
-    const entries = await readRun(join(folder, name));
+    const [file, run] = [join(folder, name), name.slice(0, -6)];
+    const { entries, damage } = await readRun(file);
     const [about] = entries;
-    if (about?.kind === 'run') kept.push({ run: name.slice(0, -6), about, entries });
+    if (damage === undefined && about?.kind === 'run') kept.push({ run, about, entries });
+    else if (damage !== undefined && !entries.some((entry) => entry.kind === 'end' && entry.outcome === 'done'))
+      damaged.push({ run, file, reason: damage, ...(about?.kind === 'run' && { flow: about.flow }) });
   }
-  return kept
+  const open = kept
     .filter((one) => !isOver(one.entries) && !isSettled(one, kept))
     .map(({ run, about, entries }) => ({
       run,
       flow: about.flow,
       place: about.place,
       component: about.component,
+      key: about.key,
       words: about.words ?? [],
       options: about.options ?? {},
       at: about.at,
       acts: entries.flatMap((entry) => (entry.kind === 'act' ? [entry.act] : [])),
     }));
+  return { open, damaged };
 }

@@ -7,7 +7,7 @@ import { SecretStoreDouble } from '../../test/doubles/secret-store-double.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { type Audit, openAudit } from './audit.ts';
-import { openJournal, openRuns } from './journal.ts';
+import { openJournal, readRunJournals } from './journal.ts';
 import { openSession, type SessionPolicy } from './open-session.ts';
 import type { Act } from './session.ts';
 
@@ -42,6 +42,8 @@ async function sessionWith({
     resume,
   });
   const { session, end } = openSession({
+    about: { right: 'operate', host: 'local', component: 'local/media/server' },
+    subjectOf: () => ({ project: 'media', containers: ['media-server-1'] }),
     flow: 'stop',
     operator,
     policy: { readOnly: false, rehearsing: false, productionHosts: new Set(), ...policy },
@@ -132,6 +134,43 @@ describe('the door for changes', () => {
     expect(await audited()).toMatchObject([{ phase: 'before' }, { phase: 'after', outcome: 'failed', message: 'The engine said no.' }]);
   });
 
+  test('what came of it can be a failure although nothing was thrown', async () => {
+    const { session, journal } = await sessionWith();
+    const act = actOf(async () => 3, { failure: (code) => (code === 0 ? undefined : `exit code ${code}`) });
+    expect(await session.act(act)).toBe(3);
+    expect(await session.act({ ...act, id: 'again', run: async () => 0 })).toBe(0);
+    expect((await audited()).filter(({ phase }) => phase === 'after')).toMatchObject([
+      { act: 'stop', outcome: 'failed', message: 'exit code 3' },
+      { act: 'again', outcome: 'done' },
+    ]);
+    expect([journal.finished('stop'), (await readRunJournals(join(folder, 'runs'))).open[0]?.acts]).toEqual([false, ['again']]);
+  });
+
+  test('each entry names project and container', async () => {
+    const { session } = await sessionWith();
+    await session.act(actOf(async () => {}));
+    for (const entry of await audited()) expect(entry).toMatchObject({ host: 'local', project: 'media', containers: ['media-server-1'] });
+  });
+
+  test('what a flow refuses before its first act is recorded, once, and what it only failed in is not', async () => {
+    const refusal = new Fault({ code: 'refused.lockOut', message: 'That is your own address.', remedy: 'Ban another one.' });
+    const { end } = await sessionWith();
+    await end('failed', refusal);
+    const other = await sessionWith();
+    await other.end('failed', new Fault({ code: 'failed.ban', message: 'No.', remedy: 'Again.' }));
+    const readOnly = await sessionWith({ policy: { readOnly: true } });
+    const thrown = await faultOf(readOnly.session.act(actOf(async () => {})));
+    await readOnly.end('failed', thrown);
+    const declined = await sessionWith();
+    declined.operator.confirms = false;
+    await declined.end('failed', await faultOf(declined.session.act(actOf(async () => {}, { right: 'destroy', consequences: ['all'] }))));
+    expect(await audited()).toMatchObject([
+      { phase: 'after', outcome: 'refused', component: 'local/media/server', message: 'That is your own address.', project: 'media' },
+      { outcome: 'refused', message: expect.stringContaining('Read-only') },
+      { outcome: 'refused', message: 'not confirmed' },
+    ]);
+  });
+
   test('a bug inside an act is written down as well', async () => {
     const { session } = await sessionWith();
     await expect(session.act(actOf(() => Promise.reject(new TypeError('x is undefined'))))).rejects.toThrow('x is undefined');
@@ -192,6 +231,17 @@ describe('the door for changes', () => {
     const { session, operator } = await sessionWith({ policy: { productionHosts: new Set(['local']) } });
     await session.act(actOf(async () => {}, { right: 'destroy', consequences: ['its files'] }));
     expect(operator.confirmations[0]?.typed).toBe('local');
+  });
+
+  test('what an operator typed is confirmed on a production host alone, with its name', async () => {
+    const typed = actOf(async () => {}, { confirmOnProduction: true });
+    const elsewhere = await sessionWith();
+    await elsewhere.session.act(typed);
+    expect(elsewhere.operator.confirmations).toEqual([]);
+    const { session, operator } = await sessionWith({ policy: { productionHosts: new Set(['local']) } });
+    operator.confirms = false;
+    await expect(session.act(typed)).rejects.toMatchObject({ code: 'refused.notConfirmed' });
+    expect(operator.confirmations).toMatchObject([{ typed: 'local', consequences: [expect.stringContaining('not known')] }]);
   });
 
   test('operate asks for no confirmation', async () => {
@@ -307,7 +357,7 @@ describe('questions', () => {
     await earlier.session.ask.text({ id: 'name', label: 'Name' });
     await earlier.session.ask.secret({ id: 'pass', label: 'Password' });
     await earlier.session.act(actOf(async () => {}));
-    const [open] = await openRuns(join(folder, 'runs'));
+    const [open] = (await readRunJournals(join(folder, 'runs'))).open;
     expect(open).toMatchObject({ run: earlier.journal.run, flow: 'stop', component: 'local/media/server', acts: ['stop'] });
 
     const second = new OperatorDouble();
@@ -319,7 +369,7 @@ describe('questions', () => {
     expect(await later.session.ask.text({ id: 'name', label: 'Name' })).toBe('c');
     expect(second.asked.map(({ id }) => id)).toEqual(['pass', 'name']);
     await later.end('done');
-    expect(await openRuns(join(folder, 'runs'))).toEqual([]);
+    expect((await readRunJournals(join(folder, 'runs'))).open).toEqual([]);
   });
 
   test('an answer that does not pass is refused, whoever gave it', async () => {

@@ -1,9 +1,10 @@
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import type { Right } from '../grants/grant.ts';
 import { mintGrant } from '../grants/mint.ts';
 import { cleanLine } from '../text/clean.ts';
 import { addressProblem, durationProblem, numberProblem, parseDuration } from './answer-checks.ts';
 import type { Audit } from './audit.ts';
-import type { AuditOutcome } from './audit-chain.ts';
+import type { AuditOutcome, AuditSubject } from './audit-chain.ts';
 import { askReview, fillForm } from './forms.ts';
 import type { Journal, RunEnd } from './journal.ts';
 import { createMasking, hiddenMark } from './masking.ts';
@@ -13,7 +14,7 @@ import type { Act, Operator, Question, Session } from './session.ts';
 export interface SessionPolicy {
   readOnly: boolean;
   rehearsing: boolean;
-  /** Hosts whose name must be typed before anything is destroyed there. */
+  /** Hosts whose name must be typed before anything is destroyed there, or a command of unknown effect is run. */
   productionHosts: ReadonlySet<string>;
 }
 
@@ -24,6 +25,10 @@ export interface SessionOptions {
   policy: SessionPolicy;
   journal: Journal;
   audit: Audit;
+  /** What the run is about: a refusal before its first act is recorded with it. */
+  about?: { right: Right; host: string; component?: string };
+  /** Tells what an act is about apart from others of the same name. */
+  subjectOf?: (target: Act<unknown>['target']) => AuditSubject;
   signal: AbortSignal;
 }
 
@@ -31,18 +36,20 @@ export interface OpenSession {
   session: Session;
   /** What was thrown, without the secrets of this run. Of no use after `end`. */
   withoutSecrets(thrown: unknown): unknown;
-  /** To be called once, when the flow has ended. */
-  end(outcome: RunEnd): Promise<void>;
+  /** To be called once, when the flow has ended, with what it threw. */
+  end(outcome: RunEnd, thrown?: unknown): Promise<void>;
 }
 
 const defaultLimitMs = 120_000;
 const afterwardsLimitMs = 60_000;
 
-export function openSession({ flow, operator, policy, journal, audit, signal }: SessionOptions): OpenSession {
+export function openSession({ flow, operator, policy, journal, audit, about, subjectOf, signal }: SessionOptions): OpenSession {
   const answers = new Map<string, string[]>();
   const masking = createMasking();
   const masked = masking.line;
   const acts = new Set<string>();
+  /** Faults that are in the audit log. */
+  const recorded = new WeakSet<object>();
 
   async function ask(question: Question): Promise<string | readonly string[]> {
     signal.throwIfAborted();
@@ -96,6 +103,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       request: masked(request.request),
       host: target.host,
       ...(target.component !== undefined && { component: target.component }),
+      ...subjectOf?.(target),
       ...(answers.size > 0 && { answers: Object.fromEntries([...answers].map(([step, given]) => [step, given.map(masked)])) }),
     });
     const record = (outcome: AuditOutcome, message?: string) =>
@@ -109,6 +117,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       });
       // A refusal stands, whether or not it can be written down.
       await record('refused', refusal.message).catch(() => {});
+      recorded.add(refusal);
       throw refusal;
     }
 
@@ -130,7 +139,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       return undefined;
     }
 
-    if (right === 'destroy') await confirm(request, record);
+    if (right === 'destroy' || (request.confirmOnProduction && policy.productionHosts.has(target.host))) await confirm(request, record);
 
     await journal.begins(id);
     await audit.record({ ...event(), phase: 'before' });
@@ -141,10 +150,13 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
       const fault = stopped ? interrupted(request, thrown) : isAbort(thrown) ? overdue(request, limitMs, thrown) : thrown;
       // Why it failed matters more than that this could not be written down.
       await record(stopped ? 'cancelled' : 'failed', messageOf(masking.told(fault))).catch(() => {});
-      throw masking.thrown(fault);
+      const told = masking.thrown(fault);
+      for (const one of [fault, told]) if (one instanceof Fault) recorded.add(one);
+      throw told;
     }
-    await record('done');
-    await journal.acted(id, 'done');
+    const failure = request.failure?.(outcome.result);
+    await record(failure === undefined ? 'done' : 'failed', failure);
+    if (failure === undefined) await journal.acted(id, 'done');
     return outcome.result;
   }
 
@@ -174,6 +186,7 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
 
   async function confirm<T>(request: Act<T>, record: (outcome: AuditOutcome, message?: string) => Promise<void>): Promise<void> {
     const { id, target, consequences = [] } = request;
+    const lost = consequences.length > 0 ? consequences : ['What it changes is not known beforehand, and cannot be undone from here.'];
     const production = policy.productionHosts.has(target.host);
     let confirmed: boolean;
     try {
@@ -182,21 +195,36 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
           id,
           title: masked(request.title ?? request.request),
           ...(request.title !== undefined && { request: masked(request.request) }),
-          consequences: consequences.map(masked),
+          consequences: lost.map(masked),
           ...(production && { typed: target.host }),
         },
         signal,
       );
     } catch (thrown) {
       await record(thrown instanceof Fault && thrown.kind === 'refused' ? 'refused' : 'cancelled', messageOf(thrown));
+      if (thrown instanceof Fault) recorded.add(thrown);
       throw thrown;
     }
     if (confirmed) return;
     await record('refused', 'not confirmed');
-    throw new Fault({
+    const refusal = new Fault({
       code: 'refused.notConfirmed',
       message: `Not confirmed, nothing was changed: ${masked(request.title ?? request.request)}`,
       remedy: 'Run it again and confirm.',
+    });
+    recorded.add(refusal);
+    throw refusal;
+  }
+
+  /** What a flow refuses by itself, before any act: a ban of the operator's own address, a lock-out. */
+  async function recordRefusal(thrown: unknown): Promise<void> {
+    if (!about || about.right === 'read' || policy.rehearsing) return;
+    if (!(thrown instanceof Fault) || thrown.kind !== 'refused' || recorded.has(thrown)) return;
+    const { right, ...target } = about;
+    await audit.record({
+      ...{ run: journal.run, flow, act: flow, phase: 'after', outcome: 'refused', right, request: flow, ...target },
+      ...subjectOf?.(target),
+      message: masked(thrown.message),
     });
   }
 
@@ -254,7 +282,9 @@ export function openSession({ flow, operator, policy, journal, audit, signal }: 
   return {
     session,
     withoutSecrets: masking.told,
-    end: async (outcome) => {
+    end: async (outcome, thrown) => {
+      // A refusal stands, whether or not it can be written down.
+      await recordRefusal(thrown).catch(() => {});
       masking.clear();
       await journal.end(outcome);
     },
@@ -285,7 +315,7 @@ async function untilAborted<T>(started: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-function interrupted(request: Act<unknown>, cause: unknown): Fault {
+function interrupted(request: Pick<Act<never>, 'request'>, cause: unknown): Fault {
   return new Fault({
     code: 'interrupted.act',
     message: `Interrupted during: ${cleanLine(request.request)}`,
@@ -294,7 +324,7 @@ function interrupted(request: Act<unknown>, cause: unknown): Fault {
   });
 }
 
-function overdue(request: Act<unknown>, limitMs: number, cause: unknown): Fault {
+function overdue(request: Pick<Act<never>, 'request'>, limitMs: number, cause: unknown): Fault {
   return new Fault({
     code: 'failed.overdue',
     message: `Not finished within ${Math.round(limitMs / 1000)} seconds: ${cleanLine(request.request)}`,

@@ -105,6 +105,8 @@ export interface Confirmation {
   /** What will be lost, a line each. */
   consequences: readonly string[];
   typed?: string;
+  /** Enter confirms: what it does can be undone. */
+  lenient?: true;
 }
 
 export type Shown =
@@ -187,11 +189,15 @@ export interface Act<T> {
   target: { host: string; component?: string };
   /** What is lost; `destroy` must have it, and is confirmed with it. */
   consequences?: readonly string[];
+  /** Runs what the operator typed, so its effect is not known: on a production host it is confirmed like `destroy`. */
+  confirmOnProduction?: true;
   /** Asks the world whether this already happened. */
   done?: () => Promise<boolean>;
   /** Default two minutes; `Infinity` for what lasts as long as the operator wants. */
   limitMs?: number;
   run: (grant: Grant) => Promise<T>;
+  /** Why what came of it is a failure although nothing was thrown: a program that ended badly, a share that the server rejected. Undefined where it is none. */
+  failure?: (result: T) => string | undefined;
   /** Puts back what was only borrowed (a service that was stopped for a copy), once `run` has ended, however it ended: after a cancel too. Has a minute of its own. */
   afterwards?: (grant: Grant) => Promise<void>;
 }

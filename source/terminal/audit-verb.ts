@@ -30,7 +30,8 @@ export async function runAuditVerb(
         entries.push(entry);
         if (!all && entries.length > shownEntries) entries.shift();
       }
-      output.json({ schema: 1, entries });
+      const damaged = await audit.damaged();
+      output.json({ schema: 1, entries, ...(damaged !== undefined && { damaged }) });
       return 0;
     }
     const ends: AuditEntry[] = [];
@@ -50,6 +51,8 @@ export async function runAuditVerb(
     // What has a beginning and no end is under way, or its process died.
     ends.push(...open.values());
     printEntries(ends, total, output);
+    const damaged = await audit.damaged();
+    if (damaged !== undefined) output.note(damagedText(damaged));
     return 0;
   }
   if (action !== 'verify') {
@@ -60,7 +63,8 @@ export async function runAuditVerb(
     });
   }
   const report = await audit.verify();
-  if (options.json) output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 });
+  if (options.json)
+    output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 && !lockedOf(report) });
   else printReport(report, output);
   if (report.problems.length > 0) {
     throw new Fault({
@@ -78,7 +82,20 @@ export async function runAuditVerb(
         'Unlock the keychain that holds the key. If the key is gone, compare the log with a backup: from now on nothing vouches for these entries.',
     });
   }
+  const locked = lockedOf(report);
+  if (locked) {
+    throw new Fault({
+      code: 'failed.auditUnchecked',
+      message: `The log was checked against its key file alone. ${cleanLine(locked.reason)}`,
+      remedy: 'Unlock the keychain, and verify again.',
+    });
+  }
   return 0;
+}
+
+/** A keychain that did not answer may hold the key: without it, the log can be the work of anyone who has the account. */
+function lockedOf({ entries, away }: AuditReport): AuditReport['away'][number] | undefined {
+  return entries > 0 ? away.find(({ kind, absent }) => kind === 'keychain' && !absent) : undefined;
 }
 
 function printEntries(entries: readonly AuditEntry[], total: number, output: Output): void {
@@ -90,10 +107,7 @@ function printEntries(entries: readonly AuditEntry[], total: number, output: Out
     entry.at.slice(0, 19).replace('T', ' '),
     entry.outcome ?? 'begun',
     entry.flow,
-    [entry.host, entry.component === undefined ? undefined : shortKey(entry.component, entry.host)]
-      .filter(Boolean)
-      .map((part) => cleanLine(part ?? ''))
-      .join(' '),
+    cleanLine(`${entry.host} ${subjectText(entry)}`.trimEnd()),
     cleanLine(entry.who.sudoUser ? `${entry.who.sudoUser} as ${entry.who.user}` : entry.who.user) +
       (entry.who.from ? ` from ${cleanLine(entry.who.from)}` : ''),
     cleanLine(entry.message ?? entry.request),
@@ -112,11 +126,21 @@ function printEntries(entries: readonly AuditEntry[], total: number, output: Out
   if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total}; --all shows all of them.`));
 }
 
-function shortKey(key: string, host: string): string {
-  return key.startsWith(`${host}/`) ? key.slice(host.length + 1).replace(/^\//, '') : key;
+/** `project/component`, and the service or the lone container where the name alone leaves open which it was. */
+function subjectText({ component, host, project, service, containers }: AuditEntry): string {
+  if (component === undefined) return '';
+  const short = component.startsWith(`${host}/`) ? component.slice(host.length + 1).replace(/^\//, '') : component;
+  const name = project !== undefined && !short.includes('/') ? `${project}/${short}` : short;
+  const [container, ...others] = project === undefined ? (containers ?? []) : [];
+  const which = service ?? (others.length === 0 && container !== short ? container : undefined);
+  return which === undefined ? name : `${name} (${which})`;
 }
 
-function printReport({ path, entries, problems, unchecked, keptIn, away }: AuditReport, output: Output): void {
+function damagedText(path: string): string {
+  return `Damaged ends of the audit log are kept in ${cleanLine(path)}. Check them, then remove that file.`;
+}
+
+function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, away, damaged }: AuditReport, output: Output): void {
   const prose = (text: string) => wrap(text, output.proseColumns);
   for (const { line, kind, message } of problems)
     output.line(`${output.paint('bad', `${output.glyph('bad')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
@@ -129,6 +153,13 @@ function printReport({ path, entries, problems, unchecked, keptIn, away }: Audit
       `${output.paint('good', output.glyph('good'))} ${entries === 0 ? 'There are no entries yet' : `${countText(entries, 'entry', 'entries')}, none changed, removed or inserted`}. ${cleanLine(path)}`,
     );
   }
+  const notes = [
+    byKeyFile > 0
+      ? `${countText(byKeyFile, 'entry was', 'entries were')} written while the keychain did not answer: the key file alone vouches for them, and any program under this account can read it.`
+      : undefined,
+    damaged === undefined ? undefined : damagedText(damaged),
+  ];
+  for (const note of notes) if (note !== undefined) for (const text of prose(note)) output.line(output.paint('warn', text));
   for (const { kind, reason } of away)
     for (const text of prose(`The ${kind === 'keychain' ? 'keychain' : 'key file'} was not asked: ${cleanLine(reason)}`))
       output.line(output.paint('faint', text));

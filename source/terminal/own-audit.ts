@@ -5,10 +5,15 @@ import { type Audit, openAudit } from '../session/audit.ts';
 import { identityOf } from '../session/identity.ts';
 
 /** The audit log of this installation: key and head in the keychain, or beside the log where there is none. */
-export function openOwnAudit(paths: OwnPaths, env: Readonly<Record<string, string | undefined>>): Audit {
+export function openOwnAudit(
+  paths: OwnPaths,
+  env: Readonly<Record<string, string | undefined>>,
+  damageMoved?: (to: string) => void,
+): Audit {
   return openAudit({
     path: join(paths.state, 'audit.jsonl'),
     stores: [keychainStore(env), auditKeyFile(join(paths.state, 'audit-key.json'))],
     identity: identityOf(env),
+    ...(damageMoved && { damageMoved }),
   });
 }

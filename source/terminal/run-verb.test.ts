@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { FleetDouble } from '../../test/doubles/fleet-double.ts';
+import { componentView, FleetDouble } from '../../test/doubles/fleet-double.ts';
 import { inputStream, OutputStream } from '../../test/doubles/streams.ts';
 import { ownPaths } from '../config/paths.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
 import { type JournalOptions, openJournal, type RunEnd } from '../session/journal.ts';
 import { Output } from './output.ts';
@@ -21,9 +22,9 @@ const flow = (id: string, more: Partial<Flow> = {}): Flow => ({
   run: async () => ({ message: `${id} is done.` }),
   ...more,
 });
-const flows = [flow('walk', { resumes: true }), flow('deploy')];
+const flows = [flow('walk', { resumes: true }), flow('unseal', { resumes: true, about: 'component' }), flow('deploy')];
 
-async function stage() {
+async function stage(components: readonly ComponentView[] = []) {
   const home = await mkdtemp(join(tmpdir(), 'quarterdeck-run-'));
   onTestFinished(() => rm(home, { recursive: true }));
   const paths = ownPaths({ QUARTERDECK_HOME: home }, home);
@@ -46,7 +47,7 @@ async function stage() {
       options: { json, practice: false, readOnly: false, colour: false, verbose: false, rehearse: false, yes: false },
       signal: new AbortController().signal,
       deck: async () => ({
-        fleet: new FleetDouble({}),
+        fleet: new FleetDouble({ components }),
         catalog: { entries: [], get: () => undefined, problems: [] },
         run: async (one: Flow, ...more: unknown[]) => {
           resumed.push(more[3] as string | undefined);
@@ -55,7 +56,7 @@ async function stage() {
         },
       }),
     }) as unknown as VerbContext;
-  return { begin, context, resumed, inputs, stdout };
+  return { begin, context, resumed, inputs, stdout, stderr, journal: join(paths.state, 'journal') };
 }
 
 test('what was left in the middle is listed; what ended, and what nobody can go on with, is not', async () => {
@@ -77,12 +78,36 @@ test('nothing left: a sentence; and an unknown run is refused', async () => {
   await expect(runRunVerb(context(), flows, '20260101T000000000-abcdef')).rejects.toMatchObject({ code: 'usage.run' });
 });
 
+test('a journal that cannot be read is named, and not called "nothing"', async () => {
+  const { context, stdout, stderr, journal } = await stage();
+  const run = '20260101T000000000-abcdef';
+  const file = join(journal, `${run}.jsonl`);
+  await mkdir(journal, { recursive: true });
+  await writeFile(file, 'null\n');
+  expect(await runRunVerb(context(), flows, undefined)).toBe(0);
+  expect(stdout.text).toBe('No run can be resumed.\n');
+  expect(stderr.text.replaceAll(/\s+/g, ' ')).toContain(`Line 1 of the journal ${file} is damaged. Its run may have been interrupted.`);
+  expect(await runRunVerb(context(true), flows, undefined)).toBe(0);
+  expect(JSON.parse(stdout.text.slice(stdout.text.indexOf('{')))).toMatchObject({ runs: [], damaged: [{ run, file }] });
+  await expect(runRunVerb(context(), flows, run)).rejects.toMatchObject({ code: 'failed.journal', where: { file } });
+});
+
 test('a run that was left is gone on with, under its own name', async () => {
   const { begin, context, resumed, stdout } = await stage();
   const left = await begin('walk');
   expect(await runRunVerb(context(), flows, left)).toBe(0);
   expect(resumed).toEqual([left]);
   expect(stdout.text).toContain('walk is done.');
+});
+
+test('with two instances of one product it goes on with the one that it was about', async () => {
+  const components = ['bao-a', 'bao-b'].map((project) => componentView('vault', { project, key: `local/${project}/vault` }));
+  const { begin, context, inputs, stdout } = await stage(components);
+  const left = await begin('unseal', undefined, { component: 'vault', key: 'local/bao-b/vault' });
+  await runRunVerb(context(), flows, undefined);
+  expect(stdout.text).toContain('unseal bao-b/vault');
+  expect(await runRunVerb(context(), flows, left)).toBe(0);
+  expect(inputs.map(({ component }) => component?.key)).toEqual(['local/bao-b/vault']);
 });
 
 test('it is about what it was about before: words and flags of the command line', async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { Flow } from '../flows/flow.ts';
-import type { OpenRun } from '../session/journal.ts';
+import type { DamagedRun, OpenRun, RunJournals } from '../session/journal.ts';
 import { cleanLine } from '../text/clean.ts';
 import { runFlowVerb } from './flow-verb.ts';
 import { tableLines } from './table.ts';
@@ -9,43 +9,61 @@ import type { VerbContext } from './verb.ts';
 
 /** `run` alone: what was begun and can be gone on with. `--resume RUN` goes on with it. */
 export async function runRunVerb(context: VerbContext, flows: readonly Flow[], resume: string | undefined): Promise<number> {
-  const { openRuns } = await import('../session/journal.ts');
+  const { damagedRunFault, readRunJournals } = await import('../session/journal.ts');
   const resumable = new Map(flows.filter(({ resumes }) => resumes).map((flow) => [flow.id, flow]));
-  const runs = (await openRuns(join(context.paths.state, 'journal'))).filter(({ flow }) => resumable.has(flow));
-  if (resume === undefined) return list(context, runs, resumable);
-  const run = runs.find((each) => each.run === resume);
+  const found = await readRunJournals(join(context.paths.state, 'journal'));
+  const open = found.open.filter(({ flow }) => resumable.has(flow));
+  const damaged = found.damaged.filter(({ flow }) => flow === undefined || resumable.has(flow));
+  if (resume === undefined) return list(context, { open, damaged }, resumable);
+  const broken = damaged.find((each) => each.run === resume);
+  if (broken) throw damagedRunFault(broken);
+  const run = open.find((each) => each.run === resume);
   const flow = run && resumable.get(run.flow);
   if (!run || !flow) {
     throw new Fault({
       code: 'usage.run',
       message: `There is no run "${cleanLine(resume)}" that can be gone on with.`,
-      remedy: 'quarterdeck run lists them.',
+      remedy: 'To list them: quarterdeck run',
     });
   }
   const { options } = context;
   const there = { ...context, options: { ...options, ...(options.host === undefined && run.place !== 'local' && { host: run.place }) } };
-  const words = run.component === undefined ? run.words : [run.component, ...run.words];
+  const name = await nameOf(there, flow, run);
+  const words = name === undefined ? run.words : [name, ...run.words];
   return runFlowVerb(there, flow, words, run.options, run.run);
 }
 
-function list({ output, options }: VerbContext, runs: readonly OpenRun[], flows: ReadonlyMap<string, Flow>): number {
+/** What it was about then, also where others have the same name. */
+async function nameOf({ deck, signal }: VerbContext, flow: Flow, { component, key }: OpenRun): Promise<string | undefined> {
+  if (flow.about !== 'component' || key === undefined) return component;
+  const { components } = await (await deck()).fleet.settle(signal);
+  return components.some((one) => one.key === key) ? key : component;
+}
+
+function list({ output, options }: VerbContext, { open: runs, damaged }: RunJournals, flows: ReadonlyMap<string, Flow>): number {
   if (options.json) {
     output.json({
       schema: 1,
-      runs: runs.map(({ run, flow, place, component, words, at, acts }) => ({
+      runs: runs.map(({ run, flow, place, component, key, words, at, acts }) => ({
         run,
         flow,
         host: place,
         ...(component !== undefined && { component }),
+        ...(key !== undefined && { key }),
         ...(words.length > 0 && { words }),
         begun: at,
         acts: acts.length,
       })),
+      ...(damaged.length > 0 && { damaged: damaged.map(({ run, file, reason }) => ({ run, file, reason })) }),
     });
     return 0;
   }
+  const noteDamage = () => {
+    for (const one of damaged) output.note(damageText(one));
+  };
   if (runs.length === 0) {
-    output.line('Nothing was left in the middle.');
+    output.line(damaged.length === 0 ? 'Nothing was left in the middle.' : 'No run can be resumed.');
+    noteDamage();
     return 0;
   }
   const columns = [
@@ -55,9 +73,9 @@ function list({ output, options }: VerbContext, runs: readonly OpenRun[], flows:
     { heading: 'BEGUN' },
     { heading: 'DONE', align: 'right' as const },
   ];
-  const rows = runs.map(({ run, flow, place, component, words, at, acts }) => [
+  const rows = runs.map(({ run, flow, place, component, key, words, at, acts }) => [
     run,
-    [flows.get(flow)?.verb ?? flow, ...(component === undefined ? [] : [component]), ...words].join(' '),
+    [flows.get(flow)?.verb ?? flow, ...(component === undefined ? [] : [shownName(component, key)]), ...words].join(' '),
     place,
     at.slice(0, 16).replace('T', ' '),
     String(acts.length),
@@ -65,5 +83,18 @@ function list({ output, options }: VerbContext, runs: readonly OpenRun[], flows:
   for (const line of tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) }))
     output.line(line);
   output.note('Go on with one: quarterdeck run --resume RUN');
+  noteDamage();
   return 0;
+}
+
+/** `project/id`, where it belongs to a project. */
+function shownName(component: string, key: string | undefined): string {
+  const project = key?.split('/').at(-2);
+  return cleanLine(project ? `${project}/${component}` : component);
+}
+
+function damageText({ file, reason }: DamagedRun): string {
+  return cleanLine(
+    `${reason} Its run may have been interrupted. Check what it did: quarterdeck audit. Then move the journal away: ${file}`,
+  );
 }

@@ -16,20 +16,30 @@ const limitMs = 5_000;
 
 /** What broke off in the stacks of these places, oldest first. A stack that cannot be read says nothing: this is a remark and no verb. */
 export async function unfinishedChanges(world: FlowWorld, places: readonly string[], signal: AbortSignal): Promise<UnfinishedChange[]> {
-  const { readUnfinishedRuns } = await import('../stack/run-journal.ts');
+  const [{ readUnfinishedRuns }, { readOpenRestores, restoreSentence }] = await Promise.all([
+    import('../stack/run-journal.ts'),
+    import('../stack/restore-journal.ts'),
+  ]);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   const found = await Promise.all(
     places.map(async (place): Promise<UnfinishedChange[]> => {
       try {
-        const runs = await readUnfinishedRuns(world.hostOf(place), await world.stackFolderOf(place, limit), limit);
-        return runs.map(({ transaction: { run, by, startedAt, plans }, sentence }) => ({
-          place,
-          run,
-          by,
-          startedAt,
-          components: plans.map(({ component }) => component),
-          sentence,
-        }));
+        const [host, stackFolder] = [world.hostOf(place), await world.stackFolderOf(place, limit)];
+        const [runs, restores] = await Promise.all([
+          readUnfinishedRuns(host, stackFolder, limit),
+          readOpenRestores(host, stackFolder, limit),
+        ]);
+        return [
+          ...runs.map(({ transaction: { run, by, startedAt, plans }, sentence }) => ({
+            ...{ place, run, by, startedAt, sentence },
+            components: plans.map(({ component }) => component),
+          })),
+          ...restores.map((record) => ({
+            ...{ place, run: record.run, by: record.by, startedAt: record.startedAt },
+            components: [record.component],
+            sentence: restoreSentence(record),
+          })),
+        ];
       } catch {
         return [];
       }
