@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { notBack, providersFirst } from './come-back.ts';
+import { notBack, providersFirst, toBringUp } from './come-back.ts';
+import type { ComponentView, ServiceView } from './model.ts';
 
 test('a gateway comes before who is in its network, whatever their names (R15)', () => {
   const gateways = (id: string) => (id === 'client' ? ['vpn'] : []);
@@ -18,6 +19,21 @@ test('components that depend on each other in a circle have an order all the sam
       entryOf,
     ).map(({ id }) => id),
   ).toEqual(['c', 'b', 'a', 'd']);
+});
+
+test('what was removed, created only in part, or is to be created by an interrupted change is not waited for; what is gone or was killed is', () => {
+  const one = (id: string, more: Partial<ServiceView>) => componentView(id, { deployed: true, services: [serviceView(id, more)] });
+  const all = [
+    one('removed', { state: 'missing', absence: 'removed' }),
+    one('partly', { state: 'missing', absence: 'not created' }),
+    one('changing', { state: 'missing' }),
+    one('gone', { state: 'missing' }),
+    one('killed', { state: 'killed', kept: true }),
+    one('stopped', { state: 'stopped', kept: true }),
+  ];
+  const ids = (list: readonly ComponentView[]) => list.map(({ id }) => id);
+  expect(ids(notBack(all, [{ place: 'local', components: ['changing'] }]))).toEqual(['gone', 'killed']);
+  expect(ids(toBringUp(all))).toEqual(['removed', 'partly', 'changing', 'gone', 'killed']);
 });
 
 test('what runs in a network that is gone did not come back; what waits for its gateway is not counted', () => {

@@ -6,11 +6,23 @@ import type { ComponentView, ServiceView } from './model.ts';
  * started again. What has no container at all counts too.
  */
 export function isMissed({ state, kept }: Pick<ServiceView, 'state' | 'kept'>): boolean {
-  return state === 'missing' || (kept === true && (state === 'failed' || state === 'created'));
+  return state === 'missing' || (kept === true && (state === 'failed' || state === 'killed' || state === 'created'));
 }
 
-/** Components that were deployed from here, and did not come back: also those that run in a network that is gone. */
-export function notBack(components: readonly ComponentView[]): readonly ComponentView[] {
+/** Components that were deployed from here, and did not come back: also those that run in a network that is gone. What was removed is not waited for, nor what `recover` is to create. */
+export function notBack(
+  components: readonly ComponentView[],
+  unfinished: readonly { place: string; components: readonly string[] }[] = [],
+): readonly ComponentView[] {
+  return toBringUp(components).filter(({ id, host, services }) => {
+    const isChanging = unfinished.some((change) => change.place === host && change.components.includes(id));
+    const isExpected = ({ state, absence }: ServiceView) => absence !== undefined || (isChanging && state === 'missing');
+    return services.some((service) => (isMissed(service) && !isExpected(service)) || isStale(service));
+  });
+}
+
+/** The same, and what was removed or created only in part: `up` creates it again. */
+export function toBringUp(components: readonly ComponentView[]): readonly ComponentView[] {
   return components.filter(({ deployed, services }) => deployed && services.some((service) => isMissed(service) || isStale(service)));
 }
 

@@ -177,6 +177,14 @@ test('a port published on IPv4 and IPv6 is one port', () => {
       { ...port, address: '::' },
     ]),
   ).toEqual([{ ...port, address: '0.0.0.0', ipv6: true }]);
+  expect(
+    distinctPorts([
+      { ...port, address: '::' },
+      { ...port, address: '0.0.0.0' },
+    ]),
+  ).toEqual([{ ...port, address: '0.0.0.0', ipv6: true }]);
+  expect(distinctPorts([{ ...port, address: '::' }]), 'IPv6 alone').toEqual([{ ...port, address: '::', ipv6: true }]);
+  expect(distinctPorts([{ ...port, address: '::1' }])).toEqual([{ ...port, address: '::1' }]);
 });
 
 test('components are shown in the order of the seven groups, the rest last (R1)', () => {

@@ -4,6 +4,7 @@ import { listeningOf } from '../catalog/listening-port.ts';
 import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
+import { agoText } from '../text/quantities.ts';
 import type { Deployed } from './deployed-components.ts';
 import { dutiesOf } from './duties.ts';
 import { type ContainerGroup, composeLabel, dependenciesOf } from './grouping.ts';
@@ -20,6 +21,8 @@ export type NetworkOwner = Pick<ContainerDetail, 'name' | 'state' | 'startedMs'>
 
 export interface ViewContext {
   host: string;
+  /** What it is called, where that is more than its group's name. */
+  id?: string;
   nowMs: number;
   /** False while the engine is away: then every state is `unknown`, and what was seen last is told. */
   engineReachable: boolean;
@@ -30,6 +33,10 @@ export interface ViewContext {
   findings: readonly FindingView[];
   /** Services that compose files declare and that have no container. */
   missing: readonly string[];
+  /** When the container of a service was seen to be removed. */
+  removedMs?: (service: string) => number | undefined;
+  /** Whether other containers of its project were created, and none of them was ever started. */
+  isPartlyCreated?: boolean;
   /** By duty: what the probe's calls tell about it. */
   observed: ReadonlyMap<string, boolean>;
   /** Undefined where it was not deployed from here. */
@@ -49,13 +56,15 @@ export function worseTone(one: Tone, other: Tone): Tone {
   return toneRank[one] >= toneRank[other] ? one : other;
 }
 
-/** A published port once: engines list IPv4 and IPv6 apart. */
+/** A published port once: engines list IPv4 and IPv6 apart. One of IPv6 alone keeps its address. */
 export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] {
   const seen = new Map<string, PublishedPort>();
   for (const port of ports) {
-    const address = port.address === '::' ? '0.0.0.0' : port.address;
-    const key = `${address ?? ''}/${port.hostPort ?? ''}/${port.containerPort}/${port.protocol}`;
-    const ipv6 = port.address === '::' || seen.get(key)?.ipv6;
+    const everywhere = port.address === '::' ? '0.0.0.0' : port.address;
+    const key = `${everywhere ?? ''}/${port.hostPort ?? ''}/${port.containerPort}/${port.protocol}`;
+    const other = seen.get(key);
+    const address = other?.address === '0.0.0.0' ? other.address : port.address;
+    const ipv6 = port.address === '::' || other?.ipv6;
     seen.set(key, { ...port, address, ...(ipv6 && { ipv6 }) });
   }
   return [...seen.values()].sort((one, other) => one.containerPort - other.containerPort || inNaturalOrder(one.protocol, other.protocol));
@@ -97,6 +106,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       restarts: state.restarts,
       ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
       tty: detail?.tty ?? false,
+      ...(state.causeUnknown && context.engineReachable && { causeUnknown: true }),
       ...(detail && { kept: (detail.restartPolicy === 'always' || detail.restartPolicy === 'unless-stopped') && !known?.oneShot }),
       ...(cutOff && { cutOff }),
       dependsOn: dependenciesIn(container, known, names),
@@ -106,6 +116,8 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
   });
   for (const name of context.missing) {
     const known = entry?.services.find((service) => service.name === name);
+    const removedMs = context.removedMs?.(name);
+    const absence = removedMs !== undefined ? 'removed' : context.isPartlyCreated ? 'not created' : undefined;
     services.push({
       key: serviceKey(context.host, group, name),
       name: cleanLine(name),
@@ -113,10 +125,16 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       containerName: '',
       image: known?.image ?? '',
       state: 'missing',
-      tone: toneOfState('missing'),
-      detail: 'its compose file declares it, but there is no container',
+      tone: absence === 'removed' ? 'idle' : toneOfState('missing'),
+      detail:
+        removedMs !== undefined
+          ? `its container was removed, ${agoText(context.nowMs - removedMs)}`
+          : absence
+            ? 'not created yet: its project was created only in part, and never started'
+            : 'its compose file declares it, but there is no container',
+      ...(absence && { absence }),
       health: 'none',
-      sinceMs: undefined,
+      sinceMs: removedMs,
       exitCode: undefined,
       restarts: 0,
       ports: [],
@@ -144,7 +162,8 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     key: `${context.host}/${group.project}/${group.name}`,
     host: context.host,
     project: group.project,
-    id: cleanLine(group.name),
+    id: context.id ?? cleanLine(group.name),
+    ...(entry && { entry: entry.id }),
     known: entry !== undefined,
     group: entry?.group ?? 'other',
     kind: entry?.kind ?? '',
@@ -223,8 +242,19 @@ interface Summary {
 /** A component is as well as its main service, unless one that serves it is worse (R56). Jobs that ended well and optional ones do not count. */
 function summarise(main: ServiceView, services: readonly ServiceView[], group: ContainerGroup): Summary {
   const optional = new Set(group.entry?.services.filter((service) => service.optional).map((service) => service.name));
-  const others = services.filter((service) => !service.main && !optional.has(service.name) && service.state !== 'finished');
+  const others = services.filter(
+    (service) => !service.main && !optional.has(service.name) && service.state !== 'finished' && !mayBeFinished(service),
+  );
   const mainUp = isUpState(main.state);
+  const notCreated = services.filter(({ absence }) => absence === 'not created');
+  if (notCreated.length > 0) {
+    const created = services.length - notCreated.length;
+    const detail =
+      created === 0
+        ? main.detail
+        : `${created} of ${services.length} containers were created, and none was started; ${notCreated.map(({ name }) => name).join(', ')} not created yet`;
+    return { state: 'created', tone: 'warn', word: 'partly created', detail, main: true };
+  }
   const worst = others
     .filter(
       (service) =>
@@ -247,10 +277,17 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
       ? `restarting ${main.restarts}x`
       : main.state === 'failed' && main.exitCode !== undefined && main.exitCode !== 0
         ? `failed (${main.exitCode})`
-        : main.state;
+        : main.absence === 'removed'
+          ? 'removed'
+          : main.state;
   // What it needs and has not got is the likely cause.
   const detail = worst && main.tone === 'bad' ? `${main.detail}; ${worst.name} is ${worst.state}` : main.detail;
   return { state: main.state, tone: main.tone, word, detail, main: true };
+}
+
+/** A job that ended well while nobody was watching looks like a service that was stopped. */
+function mayBeFinished({ causeUnknown, exitCode, kept }: ServiceView): boolean {
+  return causeUnknown === true && exitCode === 0 && !kept;
 }
 
 function originOf(group: ContainerGroup): string {
@@ -293,7 +330,7 @@ function urlOf(
 }
 
 function authorityOf(listening: string, port: number): string {
-  const address = listening === '' || listening === '0.0.0.0' ? '127.0.0.1' : listening;
+  const address = listening === '' || listening === '0.0.0.0' ? '127.0.0.1' : listening === '::' ? '::1' : listening;
   return `${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 

@@ -6,7 +6,8 @@ export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown';
 
 /**
  * The states of the container layer (issue and R5). What a probe says stands above them in `word`.
- * `restarting`: in a loop. `stopped`: by an operator. `failed`: ended by itself, badly. `finished`: a job that ended well.
+ * `restarting`: in a loop. `stopped`: by an operator, or there is no record of why. `failed`: ended by itself, badly, or went down with its engine or host.
+ * `killed`: by a signal that did not come through the engine, or because memory ran out. `finished`: a job that ended well.
  * `missing`: declared, but no container. `unknown`: the engine is away, this is what was seen last.
  */
 export type StateName =
@@ -17,6 +18,7 @@ export type StateName =
   | 'restarting'
   | 'stopped'
   | 'failed'
+  | 'killed'
   | 'finished'
   | 'paused'
   | 'created'
@@ -43,6 +45,10 @@ export interface ServiceView {
   restarts: number;
   ports: readonly PublishedPort[];
   tty: boolean;
+  /** Why it has no container, where that is known: it was seen to be removed, or its project was created only in part. */
+  absence?: 'removed' | 'not created';
+  /** It ended, and there is no record of why. */
+  causeUnknown?: true;
   /** Its restart policy keeps it running unless somebody stops it. Undefined while that is not known. */
   kept?: boolean;
   /** Why it has no network though it runs: the container whose network it is in (R15) is gone, down, or was started after it. */
@@ -111,8 +117,13 @@ export interface ComponentView {
   host: string;
   /** Compose project, empty for a lone container. */
   project: string;
-  /** Catalog id where known, otherwise the name of its main service or container. Cleaned. */
+  /**
+   * What it is called, on screens and in commands, unique on its engine: the catalog's id where known, otherwise the name of its main service or container. Where
+   * several are called so, `secrets-manager@lab`. Cleaned.
+   */
   id: string;
+  /** Id of its catalog entry, where it has one. */
+  entry?: string;
   /** In the catalog? */
   known: boolean;
   /** One of the seven groups, or `other`. */
@@ -149,7 +160,8 @@ export interface PortView {
   address: string;
   port: number;
   protocol: 'tcp' | 'udp' | 'sctp';
-  exposure: 'loopback' | 'lan' | 'public';
+  /** `unknown` while the addresses of its host are. */
+  exposure: 'loopback' | 'lan' | 'public' | 'unknown';
   /** Component id, container or program that listens; `unknown` when it cannot be seen. */
   owner: string;
   /** Key of the component, when a container owns it. */

@@ -1,8 +1,12 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
 import { hostDouble, LiveEngine, placeOf } from '../../test/doubles/live-engine.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { Host } from '../hosts/host.ts';
+import { notBack, toBringUp } from './come-back.ts';
 import type { BackupAgesSeen, ReadBackupAges } from './deployed-components.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 import { placeLimits } from './place-watch.ts';
@@ -22,14 +26,18 @@ function catalogOf(list: CatalogEntry[]): Catalog {
 
 async function fleetOn(
   engine: LiveEngine,
-  { host = hostDouble(), catalog = entries, backupAges }: { host?: Host; catalog?: CatalogEntry[]; backupAges?: ReadBackupAges } = {},
+  {
+    host = hostDouble(),
+    catalog = entries,
+    ...more
+  }: { host?: Host; catalog?: CatalogEntry[]; backupAges?: ReadBackupAges; observationsFile?: string } = {},
 ): Promise<OpenFleet> {
   const fleet = openFleet({
     places: [placeOf(engine, host)],
     catalog: catalogOf(catalog),
     stackFolder: '~/stack',
     execAllowed: true,
-    ...(backupAges && { backupAges }),
+    ...more,
     limits: { ...placeLimits, retryMs: [10, 20], connectMs: 500 },
   });
   open.push(fleet);
@@ -217,6 +225,51 @@ describe('the fleet', () => {
     await vi.waitFor(() =>
       expect(fleet.snapshot().components.map(({ id, state }) => `${id}: ${state}`)).toEqual(['reverse-proxy: missing']),
     );
+  });
+
+  test('a project that was created only in part says so, and is not waited for (R5)', async () => {
+    const engine = new LiveEngine();
+    engine.add('news-db-1', { image: 'postgres:16-alpine', labels: composeLabels('news', 'db'), state: 'created' });
+    const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [db]}\n  db: {image: postgres}\n';
+    const fleet = await fleetOn(engine, {
+      host: hostDouble({ files: { '/srv/news/compose.yaml': file, '/home/op/stack/.quarterdeck/components/rss-reader.json': '{}' } }),
+    });
+    await sees(fleet, 'rss-reader', { state: 'created', word: 'partly created', tone: 'warn', project: 'news' });
+    expect(notBack(fleet.snapshot().components)).toEqual([]);
+  });
+
+  test('what was removed says so and is not waited for, also in the next process; files that stay behind declare nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'quarterdeck-fleet-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const observationsFile = join(folder, 'observations.json');
+    const service = 'services:\n  caddy: {image: "caddy:latest"}\n';
+    const files = {
+      '/home/op/stack/reverse-proxy/compose.yaml': service,
+      '/home/op/stack/left-behind/compose.yaml': service,
+      '/home/op/stack/.quarterdeck/components/reverse-proxy.json': '{}',
+    };
+    const engine = new LiveEngine();
+    for (const project of ['reverse-proxy', 'left-behind'])
+      engine.add(`${project}-caddy-1`, { image: 'caddy', labels: composeLabels(project, 'caddy') });
+    const host = hostDouble({ files });
+    const first = await fleetOn(engine, { host, observationsFile });
+    await first.settle(AbortSignal.timeout(5_000), { complete: true });
+    for (const project of ['reverse-proxy', 'left-behind']) engine.happen(`${project}-caddy-1`, 'remove');
+    const gone = { state: 'missing', word: 'removed', tone: 'idle', deployed: true, detail: 'its container was removed, just now' };
+    await sees(first, 'reverse-proxy', gone);
+    await first.keepObservations();
+    const next = await fleetOn(engine, { host, observationsFile });
+    const { components } = await next.settle(AbortSignal.timeout(5_000), { complete: true });
+    expect(components).toMatchObject([{ id: 'reverse-proxy', ...gone }]);
+    expect(notBack(components)).toEqual([]);
+    expect(toBringUp(components).map(({ id }) => id)).toEqual(['reverse-proxy']);
+    // Created again and gone without a trace, it is missing.
+    engine.add('reverse-proxy-caddy-1', { image: 'caddy', labels: composeLabels('reverse-proxy', 'caddy') });
+    engine.happen('reverse-proxy-caddy-1', 'create');
+    await sees(next, 'reverse-proxy', { state: 'running' });
+    engine.containers.clear();
+    next.refresh();
+    await sees(next, 'reverse-proxy', { state: 'missing', word: 'missing', tone: 'warn' });
   });
 
   test('nothing of a compose file is printed, whatever it holds', async () => {

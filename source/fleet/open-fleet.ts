@@ -6,14 +6,14 @@ import type { Host } from '../hosts/host.ts';
 import { buildComponentView, type ContainerKnowledge, compareComponents, type NetworkOwner, serviceKey } from './component-view.ts';
 import { DeclaredServices } from './declared-services.ts';
 import { DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
-import { CatalogIndex, type ContainerGroup, groupContainers } from './grouping.ts';
+import { CatalogIndex, type ContainerGroup, componentIds, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
+import { Observations } from './observations.ts';
 import { viewOfPlace } from './place-view.ts';
 import { type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
 import { portViews } from './ports.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
-import { StopMemory } from './stop-memory.ts';
 import { WayWatch } from './way-watch.ts';
 
 export interface FleetOptions {
@@ -25,8 +25,10 @@ export interface FleetOptions {
   execAllowed: boolean;
   /** How often a probe is asked whose entry does not say, milliseconds (R81). */
   probeIntervalMs?: number;
-  /** Where stops are remembered beyond this process. */
-  stopsFile?: string;
+  /** Where observations are kept beyond this process. */
+  observationsFile?: string;
+  /** False in read-only mode: then the file is read alone. */
+  observationsKept?: boolean;
   /** When components were last backed up; asked from time to time, never on the way to the first frame. */
   backupAges?: ReadBackupAges;
   limits?: PlaceLimits;
@@ -52,6 +54,8 @@ export interface OpenFleet extends Fleet {
   /** No longer follows the places of a host, which stays open. Answers what they were called. */
   drop(host: Host): string[];
   isEmpty(): boolean;
+  /** Writes down what was seen of containers, for other processes. Never rejects. */
+  keepObservations(): Promise<void>;
 }
 
 /** Starts following every place. One writer: all that is learnt ends in `commit`, once per frame. */
@@ -61,14 +65,15 @@ export function openFleet({
   stackFolder,
   execAllowed,
   probeIntervalMs,
-  stopsFile,
+  observationsFile,
+  observationsKept = true,
   backupAges,
   limits,
 }: FleetOptions): OpenFleet {
   const index = new CatalogIndex(catalog.entries);
   const listeners = new Set<() => void>();
-  const stops = new StopMemory(stopsFile);
-  const watchOf = (source: PlaceSource) => new PlaceWatch(source, changed, { stops, ...(limits && { limits }) });
+  const observations = new Observations(observationsFile, { isWritable: observationsKept });
+  const watchOf = (source: PlaceSource) => new PlaceWatch(source, changed, { observations, ...(limits && { limits }) });
   const watches = places.map(watchOf);
   const probes = new ProbeWatch(changed, { execAllowed, ...(probeIntervalMs !== undefined && { defaultIntervalMs: probeIntervalMs }) });
   const stats = new StatsWatch(sampled);
@@ -111,13 +116,18 @@ export function openFleet({
     for (const watch of watches) {
       const reachable = watch.link.state === 'connected';
       const groups = declared.complete(watch, groupContainers([...watch.containers.values()], index), index);
+      const ids = componentIds(groups.map(({ group }) => group));
       const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
-      for (const { group, missing } of groups) {
+      for (const { group, missing, project } of groups) {
         const key = `${watch.name}/${group.project}/${group.name}`;
         // A project of another name is somebody else's, whatever it is made of.
         const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
+        const removedMs = (service: string) => watch.removedMs(group.project, service);
+        // Files that stay behind after a removal declare nothing that should run.
+        if (!ours && project === 'gone' && missing.every((service) => removedMs(service) !== undefined)) continue;
         const built = buildComponentView(group, {
           host: watch.name,
+          id: ids.get(group) ?? group.name,
           // Its containers' times are by its own clock.
           nowMs: nowMs + watch.clockAheadMs,
           engineReachable: reachable,
@@ -126,6 +136,8 @@ export function openFleet({
           probe: probes.probe(key),
           findings: probes.findings(key),
           missing,
+          removedMs,
+          isPartlyCreated: project === 'created',
           observed: probes.duties(key),
           deployed: ours,
           backup: ours && deployed.backup(watch, group.name),
@@ -210,7 +222,7 @@ export function openFleet({
     });
   }
 
-  void stops.ready().then(changed);
+  void observations.ready().then(changed);
   for (const watch of watches) void watch.run();
 
   const fleet: OpenFleet = {
@@ -222,6 +234,7 @@ export function openFleet({
     async settle(signal, how) {
       await until(() => (how?.complete ? complete : how?.listed ? listed : snapshot.settled), signal);
       if (how?.complete) {
+        await observations.flush();
         // A folder on a network that does not answer keeps nobody.
         await limited(signal, declaredLimitMs, () => Promise.all([declared.read(), deployed.read()])).catch(() => signal.throwIfAborted());
         clearTimeout(frame);
@@ -245,7 +258,10 @@ export function openFleet({
     retry(name) {
       for (const watch of watches) if (watch.name === name) again(watch);
     },
-    whileStopping: (containerId, stop) => stops.around(containerId, stop),
+    whileStopping(containerId, stop) {
+      const watch = watches.find(({ containers }) => containers.has(containerId));
+      return watch ? watch.whileStopping(containerId, stop) : stop();
+    },
     runtime: (key) => runtimes.get(key),
     place: (name) => watches.find((watch) => watch.name === name),
     add(further) {
@@ -269,6 +285,7 @@ export function openFleet({
       return dropped.map(({ name }) => name);
     },
     isEmpty: () => watches.length === 0,
+    keepObservations: () => observations.flush(),
     close() {
       closed = true;
       ways.close();
@@ -278,6 +295,7 @@ export function openFleet({
       stats.close();
       declared.close();
       deployed.close();
+      observations.close();
       for (const watch of watches) watch.close();
     },
   };

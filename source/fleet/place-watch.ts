@@ -3,10 +3,10 @@ import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { limited, pauseFor } from '../faults/waits.ts';
 import type { Host, Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
-import { ContainerHistories } from './container-histories.ts';
+import { composeLabel } from './grouping.ts';
 import type { LinkView } from './model.ts';
+import { type HostObservations, Observations } from './observations.ts';
 import type { ContainerHistory } from './service-state.ts';
-import { StopMemory } from './stop-memory.ts';
 
 /** An engine on a host, and how to open it. Opening may fail, and is tried again. */
 export interface PlaceSource {
@@ -38,6 +38,10 @@ export const placeLimits: PlaceLimits = {
 
 /** Events from before we came tell who stopped what, and what is in a loop. Docker keeps the last 256. */
 const lookBackMs = 60 * 60_000;
+/** Docker gives what a crash left running ten seconds to end, before it accepts requests. */
+const tidyingUpMs = 10_000;
+const quietMs = 50;
+const catchUpLimitMs = 1_000;
 const inspectsAtOnce = 6;
 const touchDelayMs = 30;
 /** What an engine is beyond its containers can be known a moment later than they are; an engine that is slow to list them is asked beside it. */
@@ -66,22 +70,24 @@ export class PlaceWatch {
   complete = false;
 
   readonly #source: PlaceSource;
-  readonly #stops: StopMemory;
+  readonly #observations: Observations;
   readonly #limits: PlaceLimits;
   readonly #changed: () => void;
   readonly #closing = new AbortController();
   readonly #details = new Map<string, ContainerDetail>();
-  readonly #histories = new ContainerHistories();
+  #seen: HostObservations;
   /** Removed since the last list: answers about them can still be on their way. Ids are never used again. */
   readonly #removed = new Set<string>();
   readonly #touched = new Set<string>();
   #touchTimer: NodeJS.Timeout | undefined;
-  #outages: readonly (readonly [number, number])[] = [];
   readonly #lookFromMs = Date.now() - lookBackMs;
   /** By the machine's clock. */
   #lastEventMs = Number.NEGATIVE_INFINITY;
+  /** When an event came last, or the engine began to be queried for them, by our clock. */
+  #lastNewsMs = 0;
   #wake: (() => void) | undefined;
   #bootedMs: number | undefined;
+  #engineStartedMs: number | undefined;
   readonly #answered = Promise.withResolvers<void>();
   readonly #asked = Promise.withResolvers<void>();
   /** Reading them goes through the open files of all programs: what the engine tells is shown before. */
@@ -90,10 +96,11 @@ export class PlaceWatch {
   constructor(
     source: PlaceSource,
     changed: () => void,
-    { stops = new StopMemory(), limits = placeLimits }: { stops?: StopMemory; limits?: PlaceLimits } = {},
+    { observations = new Observations(), limits = placeLimits }: { observations?: Observations; limits?: PlaceLimits } = {},
   ) {
     this.#source = source;
-    this.#stops = stops;
+    this.#observations = observations;
+    this.#seen = observations.host(source.name);
     this.name = source.name;
     this.host = source.host;
     this.stackFolder = source.stackFolder;
@@ -116,17 +123,36 @@ export class PlaceWatch {
   }
 
   history(id: string): ContainerHistory {
-    const { diedMs, stopAskedMs } = this.#histories.of(id);
-    const stoppedMs = this.#stops.at(id);
-    // Events are by the machine's clock, what we saw ourselves is by ours.
-    const there = (ms: number) => ms + this.clockAheadMs;
+    const podman = this.facts?.kind === 'podman';
     return {
-      diedMs,
-      stopAskedMs: Math.max(stopAskedMs ?? 0, stoppedMs === undefined ? 0 : there(stoppedMs)) || undefined,
-      outagesMs: this.clockAheadMs === 0 ? this.#outages : this.#outages.map(([from, to]) => [there(from), there(to)] as const),
+      ...this.#seen.of(id),
+      outages: this.#seen.outages,
+      ...(this.#engineStartedMs !== undefined && { engineStartedMs: this.#engineStartedMs }),
       // Docker starts again what it is to keep; Podman leaves that to a service which may not be there.
-      ...(this.facts?.kind === 'podman' && this.#bootedMs !== undefined && { bootedMs: this.#bootedMs }),
+      ...(podman && this.#bootedMs !== undefined && { bootedMs: this.#bootedMs }),
+      reportsStops: this.facts?.kind === 'docker' || (podman && Number.parseInt(this.facts?.version ?? '', 10) >= 5),
     };
+  }
+
+  /** When the container of a service was seen to be removed, by the machine's clock. */
+  removedMs(project: string, service: string): number | undefined {
+    return this.#seen.removed.get(`${project}/${service}`);
+  }
+
+  /** Records a stop by Quarterdeck before it is made: the container's end is seen before the engine reports that it is done. A refused stop is none. */
+  async whileStopping<T>(id: string, stop: () => Promise<T>): Promise<T> {
+    const before = this.#seen.of(id).ownStop;
+    const startedMs = this.detail(id)?.startedMs;
+    const atMs = Date.now() + this.clockAheadMs;
+    this.#seen.noteOwnStop(id, { notedMs: Date.now(), atMs, ...(startedMs !== undefined && { startedMs }) });
+    await this.#observations.flush();
+    try {
+      return await stop();
+    } catch (thrown) {
+      this.#seen.noteOwnStop(id, { atMs: 0, ...before, notedMs: Date.now() + 1 });
+      await this.#observations.flush();
+      throw thrown;
+    }
   }
 
   /** Runs until closed; never rejects. */
@@ -171,6 +197,8 @@ export class PlaceWatch {
       const startedMs = Date.now();
       const engine = await limited(signal, this.#limits.connectMs, (limit) => this.#source.open(limit));
       this.engine = engine;
+      // Another engine under the same name is another host.
+      this.#seen = this.#observations.host(`${this.name} ${engine.address.url}`);
       const connecting = limited(signal, this.#limits.connectMs, (limit) =>
         engine.connect(limit, async () => {
           void turns(2).then(this.#asked.resolve);
@@ -184,12 +212,14 @@ export class PlaceWatch {
       await listing;
       await clock;
       connected();
-      if (this.link.state === 'away') this.#outages = [...this.#outages.slice(-9), [this.link.sinceMs, Date.now()]];
+      const awaySinceMs = this.link.state === 'away' ? this.link.sinceMs : undefined;
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
       this.#changed();
       void shownFirst(factsAfterMs).then(shown.resolve);
       this.facts = await connecting;
+      this.#noteEngineStart(this.facts, awaySinceMs);
       // Events from before we came too: none between the list and this is missed.
+      this.#lastNewsMs = Date.now();
       const eventsEnd = this.#consume(engine, signal);
       eventsEnd.catch(() => undefined);
       this.#settle();
@@ -197,6 +227,7 @@ export class PlaceWatch {
       await shownFirst();
       await this.#inspectAll(engine, signal);
       await this.#firstListeners;
+      await this.#caughtUp(signal);
       this.complete = true;
       this.#changed();
       await Promise.race([eventsEnd, this.#reconcile(engine, signal)]);
@@ -204,6 +235,16 @@ export class PlaceWatch {
       ending.abort();
       this.engine?.close();
     }
+  }
+
+  /** Containers went down with the engine if that was started anew. Podman's run without one, and a connection can break by itself. */
+  #noteEngineStart({ kind, startedMs }: EngineFacts, awaySinceMs: number | undefined): void {
+    if (kind === 'podman') return;
+    this.#engineStartedMs = startedMs;
+    const awayMs = awaySinceMs === undefined ? undefined : awaySinceMs + this.clockAheadMs;
+    if (startedMs !== undefined) this.#seen.noteOutage({ kind: 'start', fromMs: startedMs - tidyingUpMs, untilMs: startedMs });
+    if (awayMs !== undefined && (startedMs === undefined || startedMs > awayMs))
+      this.#seen.noteOutage({ kind: 'away', fromMs: awayMs, untilMs: Date.now() + this.clockAheadMs });
   }
 
   #goAway(thrown: unknown, attempt: number): void {
@@ -221,6 +262,7 @@ export class PlaceWatch {
       retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
       ...(fault?.cause !== undefined && { cause: fault.cause }),
     };
+    this.#engineStartedMs = undefined;
     this.complete = true;
     this.#settle();
   }
@@ -275,7 +317,24 @@ export class PlaceWatch {
     for (const id of removedBefore) this.#removed.delete(id);
     this.containers = listed;
     for (const id of this.#details.keys()) if (!this.containers.has(id)) this.#details.delete(id);
-    this.#histories.keepOnly(this.containers);
+    this.#seen.keepOnly(this.containers);
+    for (const container of this.containers.values()) this.#noteCreated(container);
+  }
+
+  #noteCreated({ labels }: Pick<ContainerFacts, 'labels'>): void {
+    const [project, service] = serviceIn(labels);
+    if (project && service) this.#seen.noteCreated(project, service);
+  }
+
+  /** A service that has another container by now was recreated. */
+  #noteRemoved({ timeMs, attributes }: EngineEvent, gone: ContainerFacts | undefined): void {
+    const [project, service] = serviceIn(gone?.labels ?? attributes);
+    if (!project || !service || composeLabel(gone ?? { labels: attributes }, 'oneoff') === 'True') return;
+    for (const { labels } of this.containers.values()) {
+      const [otherProject, otherService] = serviceIn(labels);
+      if (otherProject === project && otherService === service) return;
+    }
+    this.#seen.noteRemoved(project, service, timeMs);
   }
 
   /** Of a machine behind a link, before anything of its engine is shown: all times that the engine tells are by that clock. */
@@ -309,6 +368,7 @@ export class PlaceWatch {
     const containers = new Map(this.containers);
     if (detail) {
       this.#details.set(id, detail);
+      this.#noteCreated(detail);
       containers.set(id, detail);
     } else {
       this.#forget(id);
@@ -319,13 +379,14 @@ export class PlaceWatch {
 
   #forget(id: string): void {
     this.#details.delete(id);
-    this.#histories.forget(id);
+    this.#seen.forget(id);
   }
 
   async #reconcile(engine: Engine, signal: AbortSignal): Promise<never> {
     for (;;) {
       await pauseFor(this.#limits.reconcileMs, signal);
       const before = this.containers;
+      await this.#observations.reload();
       await this.#list(engine, signal);
       for (const [id, now] of this.containers) {
         const then = before.get(id);
@@ -347,12 +408,25 @@ export class PlaceWatch {
     });
   }
 
+  /** Past events come at once, one behind the other, and no engine marks where they end. */
+  async #caughtUp(signal: AbortSignal): Promise<void> {
+    const untilMs = Date.now() + catchUpLimitMs;
+    for (
+      let restMs = this.#lastNewsMs + quietMs - Date.now();
+      restMs > 0;
+      restMs = Math.min(this.#lastNewsMs + quietMs, untilMs) - Date.now()
+    )
+      await pauseFor(restMs, signal);
+  }
+
   #take(event: EngineEvent): void {
+    this.#lastNewsMs = Date.now();
     this.#lastEventMs = Math.max(this.#lastEventMs, event.timeMs);
     // It got or lost an address there.
     if (event.kind === 'network' && this.containers.has(event.attributes.container ?? '')) this.#touch(event.attributes.container ?? '');
     if (event.kind !== 'container') return;
     if (event.action === 'remove') {
+      const gone = this.containers.get(event.id);
       this.#forget(event.id);
       this.#removed.add(event.id);
       if (this.containers.has(event.id)) {
@@ -361,9 +435,12 @@ export class PlaceWatch {
         this.containers = containers;
         this.#changed();
       }
+      this.#noteRemoved(event, gone);
       return;
     }
-    this.#histories.take(event, this.facts?.kind);
+    this.#seen.take(event, this.facts?.kind, this.#engineStartedMs);
+    // Who stopped it may be another process of ours.
+    if (event.action === 'die') void this.#observations.reload().then(this.#changed);
     this.#touch(event.id);
   }
 
@@ -430,6 +507,10 @@ export class PlaceWatch {
       });
     return this.#readingListeners;
   }
+}
+
+function serviceIn(labels: Readonly<Record<string, string>>): [project: string | undefined, service: string | undefined] {
+  return [composeLabel({ labels }, 'project'), composeLabel({ labels }, 'service')];
 }
 
 /** Of the event loop: a connection is made in one, and the question written in the next. */

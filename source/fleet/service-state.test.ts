@@ -67,11 +67,11 @@ describe('a running container', () => {
 
 describe('a container that ended (R5)', () => {
   test('was stopped by an operator when the engine would otherwise have restarted it', () => {
-    expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'unless-stopped' })).toMatchObject({
-      state: 'stopped',
-      tone: 'idle',
-      exitCode: 137,
-    });
+    const kept = { ...ended, exitCode: 137, restartPolicy: 'unless-stopped' as const };
+    const engineStartedMs = nowMs - 3_600_000;
+    expect(stateOf(kept, { engineStartedMs } as object)).toMatchObject({ state: 'stopped', tone: 'idle', exitCode: 137 });
+    // One that ended before the engine started may have gone down with an engine of before.
+    expect(stateOf(kept, { engineStartedMs: nowMs - 60_000 } as object).detail).toMatch(/no record/);
   });
 
   test('was stopped when the engine says so, or was seen to be asked', () => {
@@ -103,7 +103,7 @@ describe('a container that ended (R5)', () => {
   });
 
   test('went down with the engine when it ended while that was away: Docker 20.10 does not start it again after a crash', () => {
-    const history = { ...quiet, outagesMs: [[nowMs - 130_000, nowMs - 121_000] as const] };
+    const history = { ...quiet, outages: [{ kind: 'away' as const, fromMs: nowMs - 130_000, untilMs: nowMs - 121_000 }] };
     expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), history, nowMs)).toMatchObject({
       state: 'failed',
       detail: 'went down with the engine, 2 minutes ago, and was not started again',
@@ -130,10 +130,10 @@ describe('a container that ended (R5)', () => {
     expect(stateOf({ ...ended, exitCode: 137, outOfMemory: true }).detail).toContain('memory ran out');
   });
 
-  test('was stopped when a signal ended it and memory had not run out, though nobody saw who sent it', () => {
+  test('was stopped when a signal ended it and memory had not run out, and there is no record of what sent it', () => {
     expect(stateOf({ ...ended, exitCode: 137, restartPolicy: 'no' })).toMatchObject({
       state: 'stopped',
-      detail: 'ended by a signal (exit code 137, SIGKILL), 2 minutes ago',
+      detail: 'ended by SIGKILL (exit code 137), 2 minutes ago; no record of what sent it',
     });
   });
 
@@ -168,7 +168,9 @@ describe('a container that ended (R5)', () => {
   });
 
   test('finished when it was a job: success is no failure', () => {
-    expect(stateOf({ ...ended, exitCode: 0, restartPolicy: 'no' })).toMatchObject({ state: 'finished', tone: 'idle' });
+    const job = { ...ended, exitCode: 0, restartPolicy: 'no' as const };
+    const seen = { diedMs: [nowMs - 120_000], reportsStops: true };
+    expect(stateOf(job, seen as object)).toMatchObject({ state: 'finished', tone: 'idle' });
     expect(stateOf({ ...ended, exitCode: 0, restartPolicy: 'unless-stopped' }, {}, true).state).toBe('finished');
   });
 

@@ -3,17 +3,26 @@ import { cleanLine } from '../text/clean.ts';
 import { agoText, countText } from '../text/quantities.ts';
 import { cut } from '../text/width.ts';
 import type { StateName, Tone } from './model.ts';
+import type { Outage } from './observations.ts';
 
-/** What was seen to happen to a container, from events. */
+/** What was seen to happen to a container, and to its engine. All times are epoch milliseconds by the machine's clock. */
 export interface ContainerHistory {
-  /** When it died, epoch milliseconds, oldest first. */
+  /** When it died, oldest first. */
   diedMs: readonly number[];
-  /** When somebody last asked the engine to stop it, or sent it a signal that ends programs. */
+  /** When the engine was last seen to be requested to stop it, or to send it a signal that ends programs. */
   stopAskedMs: number | undefined;
-  /** When the engine itself was away, as far as we saw it: from and until, epoch milliseconds. */
-  outagesMs?: readonly (readonly [number, number])[];
+  /** A stop by Quarterdeck: when, and of the run that started when, where known. */
+  ownStop?: { atMs: number; startedMs?: number };
+  /** When the engine last reported that memory ran out in it. */
+  oomMs?: number;
+  /** When containers went down with the engine. */
+  outages?: readonly Outage[];
+  /** When the engine started, where it tells (Docker). What it is to keep running is started again from then on. */
+  engineStartedMs?: number;
   /** When the host started, of an engine whose restart policies do not reach over that by themselves (Podman). */
   bootedMs?: number;
+  /** Whether a stop through the engine leaves a trace: in the events of Docker, in an inspect of Podman from 5 on. */
+  reportsStops?: boolean;
 }
 
 export interface ServiceState {
@@ -25,6 +34,8 @@ export interface ServiceState {
   restarts: number;
   /** When time alone may change this state, epoch milliseconds. */
   reconsiderMs: number | undefined;
+  /** It ended, and there is no record of why. */
+  causeUnknown?: true;
 }
 
 const tones: Record<StateName, Tone> = {
@@ -35,6 +46,7 @@ const tones: Record<StateName, Tone> = {
   restarting: 'bad',
   stopped: 'idle',
   failed: 'bad',
+  killed: 'bad',
   finished: 'idle',
   paused: 'warn',
   created: 'idle',
@@ -68,6 +80,10 @@ const stableMs = 30_000;
 const restartGapMs = 2_000;
 /** A stop takes its grace period (10 s unless said otherwise) before the container ends. */
 const stopGraceMs = 120_000;
+/** Between the end of a container and the event that reports it. */
+const eventDelayMs = 5_000;
+/** Before the host goes down, its services end containers. */
+const shutdownMs = 180_000;
 /** Around an outage of the engine: containers end a little before it is noticed, and leftovers are ended when it comes back. */
 const outageBeforeMs = 5_000;
 const outageAfterMs = 3_000;
@@ -81,6 +97,9 @@ const signalNames: Record<number, string> = {
   139: 'SIGSEGV',
   143: 'SIGTERM',
 };
+
+/** Exit codes of signals that come from people and shutdowns, not from faults of the program. */
+const endingSignals: Readonly<Record<number, string>> = { 129: 'SIGHUP', 130: 'SIGINT', 131: 'SIGQUIT', 137: 'SIGKILL', 143: 'SIGTERM' };
 
 function exitText(code: number): string {
   const signal = signalNames[code];
@@ -123,8 +142,8 @@ function isDetail(container: ContainerFacts | ContainerDetail): container is Con
 
 /**
  * The state of one container in the operator's words (R5). An engine does not record who stopped a container, so that is inferred, in this order:
- * what the engine says (Podman), what events said, and what the restart policy makes impossible: with `always` or `unless-stopped` a container
- * that ended by itself would have been started again.
+ * what was seen (a stop by Quarterdeck, a request to the engine, an outage), and what the restart policy rules out: the engine starts again what
+ * ended by itself. Where neither tells, the state is `stopped`, and the detail says that there is no record.
  */
 export function serviceState(
   container: ContainerFacts | ContainerDetail,
@@ -164,11 +183,8 @@ export function serviceState(
       const looping = restarts > 0 && deaths.length >= loopDeaths;
       const seenAsLoop = young && restarts >= loopDeaths;
       // A stop and a start by hand are deaths too, but no loop.
-      const byHand =
-        history.stopAskedMs !== undefined &&
-        startedMs !== undefined &&
-        startedMs - history.stopAskedMs < stopGraceMs &&
-        startedMs >= history.stopAskedMs;
+      const stoppedMs = Math.max(history.stopAskedMs ?? 0, history.ownStop?.atMs ?? 0);
+      const byHand = startedMs !== undefined && startedMs - stoppedMs < stopGraceMs && startedMs >= stoppedMs;
       if (young && !byHand && (looping || seenAsLoop)) {
         return { ...loop(detail), reconsiderMs: (startedMs ?? nowMs) + stableMs };
       }
@@ -213,38 +229,83 @@ export function serviceState(
     const more = { exitCode, sinceMs };
     const when = sinceMs === undefined ? '' : `, ${agoText(nowMs - sinceMs)}`;
     if (detail?.error && exitCode !== 0) return say('failed', `could not be started: ${startProblem(detail.error)}`, more);
-    if (detail?.outOfMemory) return say('failed', `killed because memory ran out (${exitText(exitCode ?? 137)})${when}`, more);
+    const startedMs = detail?.startedMs;
+    const { stopAskedMs, ownStop, outages = [], bootedMs, engineStartedMs } = history;
+    const isOfThisRun = (atMs: number | undefined) => atMs !== undefined && (startedMs === undefined || atMs >= startedMs);
+    const isNearEnd = (atMs: number) => sinceMs === undefined || Math.abs(sinceMs - atMs) < stopGraceMs;
+    // A stop before this run began was about another one: a restart is no stop.
+    const stoppedFromHere =
+      ownStop !== undefined &&
+      (ownStop.startedMs !== undefined && startedMs !== undefined
+        ? ownStop.startedMs === startedMs
+        : isOfThisRun(ownStop.atMs) && isNearEnd(ownStop.atMs));
+    // An engine that is away receives no requests: what it signals before it answers again is its own tidying up.
+    const isTidyingUp = (atMs: number) => outages.some(({ kind, fromMs, untilMs }) => kind === 'away' && atMs > fromMs && atMs < untilMs);
+    const asked =
+      detail?.stoppedByUser ||
+      stoppedFromHere ||
+      (stopAskedMs !== undefined && isOfThisRun(stopAskedMs) && isNearEnd(stopAskedMs) && !isTidyingUp(stopAskedMs));
+    const ranOutOfMemory = detail?.outOfMemory || (exitCode === 137 && isOfThisRun(history.oomMs));
+    if (ranOutOfMemory && (exitCode === 137 || !asked))
+      return say('killed', `killed because memory ran out (${exitText(exitCode ?? 137)})${when}`, more);
+    if (asked) return say('stopped', `stopped by an operator${when}`, more);
 
-    // Nobody asks an engine that is away: what it signals before it answers again is its own tidying up.
-    const stopAskedMs = history.outagesMs?.some(
-      ([from, until]) => history.stopAskedMs !== undefined && history.stopAskedMs > from && history.stopAskedMs < until,
-    )
-      ? undefined
-      : history.stopAskedMs;
-    // A stop before this run began was about another one: who restarts a program has not stopped it.
-    const thisRun = stopAskedMs !== undefined && (detail?.startedMs === undefined || stopAskedMs >= detail.startedMs);
-    const asked = thisRun && (sinceMs === undefined || Math.abs(sinceMs - stopAskedMs) < stopGraceMs);
-    const kept = detail?.restartPolicy === 'always' || detail?.restartPolicy === 'unless-stopped';
-    if (detail?.stoppedByUser || asked) return say('stopped', `stopped by an operator${when}`, more);
-    const swept =
+    const kept = (detail?.restartPolicy === 'always' || detail?.restartPolicy === 'unless-stopped') && !oneShot;
+    const wentDownWithEngine =
       sinceMs !== undefined &&
-      history.outagesMs?.some(([from, until]) => sinceMs > from - outageBeforeMs && sinceMs < until + outageAfterMs);
+      outages.some(
+        ({ kind, fromMs, untilMs }) => sinceMs > fromMs - outageBeforeMs && sinceMs < untilMs + (kind === 'away' ? outageAfterMs : 0),
+      );
     // Docker 20.10 takes its own ending of leftovers after a crash for a stop on request, and leaves `unless-stopped` containers down.
-    if (swept) return say('failed', `went down with the engine${when}, and was not started again`, more);
-    if (kept && !oneShot && history.bootedMs !== undefined && (detail?.startedMs ?? history.bootedMs) < history.bootedMs)
-      return say('failed', 'went down with the host, and was not started again', more);
-    const ends = Math.max(detail?.restartCount ?? 0, history.diedMs.filter((at) => nowMs - at < loopWindowMs).length);
-    if (detail && detail.restartPolicy !== 'no' && ends >= loopDeaths && sinceMs !== undefined && nowMs - sinceMs < restartGapMs) {
-      return { ...loop(detail), reconsiderMs: sinceMs + restartGapMs };
+    if (wentDownWithEngine) return say('failed', `went down with the engine${when}, and was not started again`, more);
+    if (bootedMs !== undefined && startedMs !== undefined && startedMs < bootedMs) {
+      // The end of what a power cut ended is not recorded: then the end that is known is of an earlier run.
+      const isEndRecorded = sinceMs !== undefined && sinceMs >= startedMs - eventDelayMs;
+      if (!isEndRecorded || (kept && sinceMs > bootedMs - shutdownMs))
+        return say('failed', 'went down with the host, and was not started again', isEndRecorded ? more : { ...more, sinceMs: bootedMs });
     }
-    if (kept && !oneShot) return say('stopped', `stopped on request: ${detail?.restartPolicy} would have started it again${when}`, more);
-    if (exitCode === 0) return say('finished', `finished its work${when}`, more);
-    // These come from people and from shutdowns, not from faults of the program: what ran out of memory was told apart above.
-    if (exitCode === 143 || exitCode === 130 || exitCode === 137)
-      return say('stopped', `ended by a signal (${exitText(exitCode)})${when}`, more);
+    const ends = Math.max(detail?.restartCount ?? 0, history.diedMs.filter((at) => nowMs - at < loopWindowMs).length);
+    const isRecent = sinceMs !== undefined && nowMs - sinceMs < restartGapMs;
+    if (detail && detail.restartPolicy !== 'no' && ends >= loopDeaths && isRecent)
+      return { ...loop(detail), reconsiderMs: sinceMs + restartGapMs };
+    const wouldRunAgain =
+      kept &&
+      sinceMs !== undefined &&
+      !isRecent &&
+      (engineStartedMs !== undefined
+        ? sinceMs > engineStartedMs
+        : // Podman says 255 or -1 of a container whose monitor was killed.
+          bootedMs !== undefined && sinceMs > bootedMs && exitCode !== undefined && exitCode >= 0 && exitCode < 255);
+    if (wouldRunAgain)
+      return say(
+        'stopped',
+        `stopped on request (${exitText(exitCode ?? 0)})${when}: its restart policy would have started it again otherwise`,
+        more,
+      );
+    const unknown = (text: string): ServiceState =>
+      say('stopped', text, {
+        ...more,
+        tone: exitCode === 137 ? 'warn' : tones.stopped,
+        causeUnknown: true,
+        ...(kept && isRecent && { reconsiderMs: sinceMs + restartGapMs }),
+      });
+    if (exitCode === undefined) return unknown(`ended${when}; the engine reports no exit code`);
+    const sawWholeEnd =
+      history.reportsStops === true && sinceMs !== undefined && history.diedMs.some((at) => Math.abs(at - sinceMs) < eventDelayMs);
+    if (exitCode === 0) {
+      if (oneShot || sawWholeEnd) return say('finished', `finished its work${when}`, more);
+      return unknown(`ended with exit code 0${when}; no record of whether it was stopped or finished its work`);
+    }
+    const signal = endingSignals[exitCode];
+    if (signal !== undefined) {
+      if (sawWholeEnd) return say('killed', `killed by ${signal} from outside the engine (exit code ${exitCode})${when}`, more);
+      return unknown(`ended by ${signal} (exit code ${exitCode})${when}; no record of what sent it`);
+    }
+    // The engine would have started it again; it may have been stopped.
+    if (kept && !sawWholeEnd) return unknown(`ended with ${exitText(exitCode)}${when}; no record of why`);
     return say(
       'failed',
-      `failed with ${exitCode === undefined ? 'an unknown exit code' : exitText(exitCode)}${restarts > 0 ? `, after ${countText(restarts, 'restart')}` : ''}${when}`,
+      `failed with ${exitText(exitCode)}${restarts > 0 ? `, after ${countText(restarts, 'restart')}` : ''}${when}`,
       more,
     );
   }
