@@ -78,6 +78,32 @@ function ports(components: ComponentView[], listeners: Listener[] = [], { engine
 }
 
 describe('ports', () => {
+  test('one that is published for IPv6 alone is told with its address', () => {
+    expect(ports([component('a', [{ ...published(80, '::'), ipv6: true }])])[0]).toMatchObject({
+      address: '::',
+      exposure: 'lan',
+      owner: 'a',
+    });
+    expect(ports([component('a', [published(80, '::1')])])[0]).toMatchObject({ address: '::1', exposure: 'loopback' });
+  });
+
+  test('how far it reaches is unknown while the addresses of the host are; loopback is loopback', () => {
+    expect(exposureOf('0.0.0.0', [])).toBe('unknown');
+    expect(exposureOf('rubbish', ['192.168.1.5'])).toBe('unknown');
+    expect(exposureOf('127.0.0.1', [])).toBe('loopback');
+  });
+
+  test('a socket of a container belongs to it, whatever program listens; that of another container stays a program', () => {
+    const one = { address: '0.0.0.0', port: 8096, protocol: 'tcp' as const };
+    const inside = (container: string) => [{ ...one, process: { pid: 21_864, name: 'jellyfin', container } }];
+    expect(ports([component('a', [])], inside('a'))).toMatchObject([
+      { port: 8096, owner: 'a', component: 'local/p/a', service: 'a', role: 'jellyfin', open: true },
+    ]);
+    expect(ports([component('a', [])], inside('elsewhere'))).toMatchObject([
+      { owner: 'jellyfin', component: undefined, role: 'process 21864' },
+    ]);
+  });
+
   test('a published port is its component’s, not the forwarder’s that holds it open', () => {
     const views = ports(
       [component('vault', [published(8180)])],

@@ -10,6 +10,8 @@ import { isServing } from './service-state.ts';
 
 type Exposure = PortView['exposure'];
 
+const onHostNetwork = 'on the host network: it listens by itself, nothing is published';
+
 /** Programs through which engines hold published ports open; the container is the owner, not they. */
 const forwarders = new Set([
   'docker-proxy',
@@ -33,9 +35,11 @@ export function exposureOf(address: string, hostAddresses: readonly string[]): E
   if (range === 'loopback') return 'loopback';
   if (range === 'unspecified') {
     // A socket on :: takes IPv4 too, one on 0.0.0.0 nothing but IPv4: a home has public IPv6 addresses behind a private IPv4 one.
+    if (hostAddresses.length === 0) return 'unknown';
     const reaching = address === '0.0.0.0' ? hostAddresses.filter((own) => !own.includes(':')) : hostAddresses;
     return reaching.some((own) => rangeOf(own) === 'unicast') ? 'public' : 'lan';
   }
+  if (range === 'invalid') return 'unknown';
   return range === 'unicast' ? 'public' : 'lan';
 }
 
@@ -123,7 +127,11 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
       if (!entry || !service || port.host === undefined) continue;
       const { port: number, address: told } = listeningOf(entry, port, hostNetwork.get(service.key));
       const sockets = listeners.filter(
-        (listener) => listener.port === number && listener.protocol === port.protocol && !claimed.has(listener),
+        (listener) =>
+          listener.port === number &&
+          listener.protocol === port.protocol &&
+          !claimed.has(listener) &&
+          (listener.process?.container ?? service.containerId) === service.containerId,
       );
       const up = isServing(service.state);
       if (up) for (const socket of sockets) claimed.add(socket);
@@ -141,32 +149,42 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
         role: port.role,
         open: up && sockets.length > 0,
         conflictWith: [],
-        note: 'on the host network: it listens by itself, nothing is published',
+        note: onHostNetwork,
       });
     }
   }
 
+  const containers = new Map(
+    components.flatMap((component) => component.services.flatMap((service) => [[service.containerId, { component, service }] as const])),
+  );
   const seen = new Set<string>();
   for (const listener of listeners) {
     if (claimed.has(listener)) continue;
-    const owner = listener.process ? cleanLine(listener.process.name) : 'unknown';
+    const program = listener.process && cleanLine(listener.process.name);
+    const inside = listener.process?.container === undefined ? undefined : containers.get(listener.process.container);
+    const owner = inside?.component.id ?? program ?? 'unknown';
     const key = `${listener.address === '::' ? '0.0.0.0' : listener.address}/${listener.port}/${listener.protocol}/${owner}`;
     if (seen.has(key)) continue;
     seen.add(key);
     views.push({
-      host,
+      host: inside?.component.host ?? host,
       address: listener.address,
       port: listener.port,
       protocol: listener.protocol,
       exposure: exposureOf(listener.address, hostAddresses),
       owner,
-      component: undefined,
-      service: undefined,
+      component: inside?.component.key,
+      service: inside?.service.name,
       containerPort: undefined,
-      role: listener.process ? `process ${listener.process.pid}` : undefined,
+      role: listener.process && (inside ? program : `process ${listener.process.pid}`),
       open: true,
       conflictWith: [],
-      note: listener.process ? undefined : 'its program cannot be seen: another user’s (root would see it), or in another namespace',
+      note:
+        inside && hostNetwork.has(inside.service.key)
+          ? onHostNetwork
+          : listener.process
+            ? undefined
+            : 'its program cannot be seen: another user’s (root would see it), or in another namespace',
     });
   }
 

@@ -6,7 +6,7 @@ import { endianness, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecOutcome } from './host.ts';
-import { ListenerWatch, processName } from './listeners.ts';
+import { containerIn, ListenerWatch, processName } from './listeners.ts';
 import { runProgram } from './program.ts';
 
 const signal = () => AbortSignal.timeout(10_000);
@@ -25,13 +25,13 @@ describe.runIf(platform() === 'linux')('on this machine', () => {
       address: '127.0.0.1',
       port,
       protocol: 'tcp',
-      process: { pid: process.pid, name: expect.any(String) },
+      process: expect.objectContaining({ pid: process.pid, name: expect.any(String) }),
     });
     expect(listeners).toContainEqual({
       address: '::1',
       port: udp.address().port,
       protocol: 'udp',
-      process: { pid: process.pid, name: expect.any(String) },
+      process: expect.objectContaining({ pid: process.pid, name: expect.any(String) }),
     });
     await new Promise((resolve) => server.close(resolve));
     udp.close();
@@ -96,6 +96,19 @@ describe.runIf(endianness() === 'LE')('reading the kernel', () => {
     expect((await watch.read(signal())).find(({ port }) => port === 443)?.process).toEqual({ pid: 40, name: 'caddy' });
   });
 
+  test('a program in a container is told with it, a child like its parent', async () => {
+    const id = 'a'.repeat(64);
+    await writeFile(join(proc, 'net/tcp'), ['header', line(80, 1), line(81, 2), ''].join('\n'));
+    await running(10, 'nginx', [1]);
+    await writeFile(join(proc, '10/cgroup'), `0::/system.slice/docker-${id}.scope/workers\n`);
+    await running(11, 'sshd', [2]);
+    await writeFile(join(proc, '11/cgroup'), '0::/system.slice/ssh.service\n');
+    expect((await watched().read(signal())).map((one) => one.process)).toEqual([
+      { pid: 10, name: 'nginx', container: id },
+      { pid: 11, name: 'sshd' },
+    ]);
+  });
+
   test('no /proc at all is said', async () => {
     await rm(join(proc, 'net'), { recursive: true });
     await expect(watched().read(signal())).rejects.toMatchObject({ code: 'failed.listeners' });
@@ -112,6 +125,25 @@ test('elsewhere lsof is asked', async () => {
     { address: '0.0.0.0', port: 22, protocol: 'tcp', process: { pid: 1, name: 'launchd' } },
   ]);
   expect(asked[0]?.slice(0, 2)).toEqual(['lsof', '-nP']);
+});
+
+const one = '1'.repeat(64);
+const two = '2'.repeat(64);
+test.each([
+  [`0::/system.slice/docker-${one}.scope\n`, one, 'Docker, version 2, systemd'],
+  [`0::/docker/${one}\n`, one, 'Docker, version 2, cgroupfs'],
+  [`12:memory:/docker/${one}\n11:cpu,cpuacct:/docker/${one}\n0::/\n`, one, 'Docker, version 1'],
+  [`0::/machine.slice/libpod-${one}.scope/container\n`, one, 'Podman, version 2'],
+  [`9:pids:/libpod_parent/libpod-${one}\n`, one, 'Podman, version 1, cgroupfs'],
+  [`0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-${one}.scope/container\n`, one, 'Podman, rootless'],
+  [`0::/user.slice/user-1000.slice/user@1000.service/user.slice/docker-${one}.scope\n`, one, 'Docker, rootless'],
+  [`0::/machine.slice/libpod-conmon-${one}.scope\n`, one, 'what holds the ports of a container open'],
+  [`0::/docker/${one}/docker/${two}\n`, two, 'a container in a container: the inner one'],
+  ['0::/system.slice/ssh.service\n', undefined, 'a service'],
+  [`0::/system.slice/backup-${one}.service\n`, undefined, 'another number'],
+  ['', undefined, 'not readable'],
+])('%s is in %s: %s', (groups, id, _) => {
+  expect(containerIn(groups)).toBe(id);
 });
 
 test.each([

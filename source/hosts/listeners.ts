@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { Fault } from '../faults/fault.ts';
-import type { ExecOptions, ExecOutcome, Listener } from './host.ts';
+import type { ExecOptions, ExecOutcome, Listener, ListenerProcess } from './host.ts';
 import { parseLsof } from './lsof.ts';
 import { type KernelSocket, type ProcNetFile, parseProcNet } from './proc-net.ts';
 
@@ -10,7 +10,7 @@ const procFiles: readonly ProcNetFile[] = ['tcp', 'tcp6', 'udp', 'udp6'];
 const turnMs = 4;
 
 interface Owner {
-  process: { pid: number; name: string };
+  process: ListenerProcess;
   /** The link under /proc that led here: while it stands, so does the answer. */
   link: string;
 }
@@ -92,8 +92,10 @@ export class ListenerWatch {
       signal.throwIfAborted();
       const mine = socketsOf(`${this.#proc}/${pid}/fd`).filter(({ inode }) => wanted.has(inode) && !found.has(inode));
       if (mine.length > 0) {
-        const name = await this.#nameOf(pid);
-        for (const { inode, link } of mine) found.set(inode, { process: { pid: Number(pid), name }, link });
+        const [name, groups] = await Promise.all([this.#nameOf(pid), readFile(`${this.#proc}/${pid}/cgroup`, 'utf8').catch(() => '')]);
+        const container = containerIn(groups);
+        const process: ListenerProcess = { pid: Number(pid), name, ...(container !== undefined && { container }) };
+        for (const { inode, link } of mine) found.set(inode, { process, link });
       }
       if (performance.now() - sinceMs < turnMs) continue;
       await new Promise((resolve) => setImmediate(resolve));
@@ -153,6 +155,14 @@ export function processName(short: string, commandLine: string): string {
   const program = (/^[^/\s:]+(?=:\s)/.exec(first)?.[0] ?? first.split(' ', 1)[0] ?? '').replace(/^.*\//, '').replace(/^-/, '');
   if (short === '' || short === 'MainThread' || short === 'exe') return program || short;
   return short.length >= 15 && program.startsWith(short) ? program : short;
+}
+
+/**
+ * The container in `/proc/<pid>/cgroup`, of both versions of control groups: `/docker/<id>`, `docker-<id>.scope`, `libpod-<id>.scope`, and `libpod-conmon-<id>.scope`
+ * for what holds its ports open. Of containers inside containers the innermost.
+ */
+export function containerIn(groups: string): string | undefined {
+  return [...groups.matchAll(/(?:docker|libpod)(?:-conmon)?[-/]([0-9a-f]{64})(?![0-9a-f])/g)].at(-1)?.[1];
 }
 
 function listener(address: string, port: number, protocol: 'tcp' | 'udp', process: Owner['process'] | undefined): Listener {

@@ -14,6 +14,7 @@ export interface KernelSocket {
 }
 
 const listening = '0A';
+const established = '01';
 const unconnected = '07';
 
 /**
@@ -34,6 +35,15 @@ export function parseProcNet(text: string, file: ProcNetFile): KernelSocket[] {
     sockets.push({ address, port, protocol, uid: Number(uid), inode });
   }
   return sockets;
+}
+
+/** The far ends of the connections in rows of `/proc/net/tcp` and `tcp6`. Lines that cannot be read are skipped. */
+export function parsePeers(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const [slot, , remote = '', state] = line.trim().split(/\s+/);
+    if (!slot?.endsWith(':') || state !== established) return [];
+    return addressOf(remote.slice(0, remote.indexOf(':'))) ?? [];
+  });
 }
 
 function portOf(endpoint: string): number | undefined {

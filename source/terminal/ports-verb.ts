@@ -8,11 +8,7 @@ import { type TableColumn, tableLines } from './table.ts';
 import type { VerbContext } from './verb.ts';
 import { troubleOf } from './way-text.ts';
 
-const exposures: Record<PortView['exposure'], { word: string; tone: Tone }> = {
-  loopback: { word: 'this host', tone: 'good' },
-  lan: { word: 'network', tone: 'warn' },
-  public: { word: 'public', tone: 'bad' },
-};
+const tones: Record<PortView['exposure'], Tone> = { loopback: 'good', lan: 'warn', public: 'bad', unknown: 'unknown' };
 
 /** `ports`: every listening socket and every published port, also of what is no container. */
 export async function runPortsVerb({ output, options, signal, deck }: VerbContext): Promise<number> {
@@ -46,27 +42,25 @@ export async function runPortsVerb({ output, options, signal, deck }: VerbContex
 
 export function portLines(ports: readonly PortView[], output: Output): string[] {
   if (ports.length === 0) return ['No ports are open or published.'];
-  const toneOf = ({ conflictWith, open, exposure }: PortView): Tone =>
-    conflictWith.length > 0 ? 'bad' : open ? exposures[exposure].tone : 'idle';
+  const toneOf = ({ conflictWith, open, exposure }: PortView): Tone => (conflictWith.length > 0 ? 'bad' : open ? tones[exposure] : 'idle');
   const rows = ports.map((port) => {
     const address = port.address.includes(':') ? `[${port.address}]` : port.address;
-    const state = port.conflictWith.length > 0 ? 'conflict' : port.open ? exposures[port.exposure].word : 'not open';
     const serves = [
       port.role,
       port.containerPort !== undefined && port.containerPort !== port.port ? `to ${port.containerPort}` : undefined,
     ].filter((part) => part !== undefined);
-    const conflict = port.conflictWith.length > 0 ? `also wanted by ${port.conflictWith.join(', ')}` : '';
+    const conflict = port.conflictWith.length > 0 ? `conflict with ${port.conflictWith.join(', ')}` : '';
     return [
       `${output.glyph(toneOf(port))} ${cleanLine(address)}:${port.port}/${port.protocol}`,
-      state,
+      port.exposure,
       cleanLine(port.service !== undefined && port.service !== port.owner ? `${port.owner} (${port.service})` : port.owner),
-      cleanLine(conflict || serves.join(', ')),
+      cleanLine(conflict || [...(port.open ? [] : ['not listening now']), ...serves].join(', ')),
     ];
   });
   const tone = (row: number) => toneOf(ports[row] as PortView);
   const columns: TableColumn[] = [
     { heading: '  LISTENS AT', least: 18, paint: (cell, row) => output.paint(tone(row), cell.slice(0, 1)) + cell.slice(1) },
-    { heading: 'REACHED FROM', paint: (cell, row) => output.paint(tone(row), cell) },
+    { heading: 'EXPOSURE', paint: (cell, row) => output.paint(tone(row), cell) },
     { heading: 'WHO', least: 14 },
     { heading: 'WHAT FOR', least: 10, paint: (cell) => output.paint('faint', cell) },
   ];

@@ -12,7 +12,7 @@ import { padStyled } from '../styled-text.ts';
 import type { Role, Theme } from '../theme.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 
-const exposureRoles: Readonly<Record<PortView['exposure'], Role>> = { loopback: 'good', lan: 'busy', public: 'warn' };
+const exposureRoles: Readonly<Record<PortView['exposure'], Role>> = { loopback: 'good', lan: 'busy', public: 'warn', unknown: 'unknown' };
 
 export function addressText(port: Pick<PortView, 'address' | 'port' | 'protocol'>): string {
   const address = port.address.includes(':') ? `[${port.address}]` : port.address;
