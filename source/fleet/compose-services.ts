@@ -1,4 +1,4 @@
-import { parse } from 'yaml';
+import { parseYaml } from '../text/yaml-text.ts';
 
 /** A service as a compose file declares it, with what tells whether a container of it is to be expected. */
 export interface DeclaredService {
@@ -17,7 +17,7 @@ export function declaredServices(text: string): readonly DeclaredService[] {
   let document: unknown;
   try {
     // It would print what it finds odd, with the lines around it.
-    document = parse(text, { merge: true, maxAliasCount: 100, logLevel: 'error' });
+    document = parseYaml(text, { merge: true, maxAliasCount: 100, logLevel: 'error' });
   } catch {
     return [];
   }

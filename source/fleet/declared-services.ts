@@ -17,7 +17,11 @@ interface DeclaredFile {
 export interface CompletedGroup {
   group: ContainerGroup;
   missing: readonly string[];
+  project: ProjectState;
 }
+
+/** Whether a project has containers. `created`: it has, and none of them was ever started. */
+type ProjectState = 'there' | 'created' | 'gone';
 
 const readEveryMs = 30_000;
 const fileLimitBytes = 1 << 20;
@@ -48,7 +52,11 @@ export class DeclaredServices {
 
   /** The groups of one place with what is missing in them, and one more group for each project of which nothing is there. */
   complete(watch: PlaceWatch, groups: readonly ContainerGroup[], index: CatalogIndex): CompletedGroup[] {
-    const completed: { group: ContainerGroup; missing: string[] }[] = groups.map((group) => ({ group, missing: [] }));
+    const completed: { group: ContainerGroup; missing: string[]; project: ProjectState }[] = groups.map((group) => ({
+      group,
+      missing: [],
+      project: 'there',
+    }));
     const labelled = labelledFiles(groups);
     this.#labelled.set(watch, labelled);
     for (const [key, { project, ours, services }] of this.#files) {
@@ -58,6 +66,10 @@ export class DeclaredServices {
       if (named === undefined ? !ours : key !== fileKey(watch, named)) continue;
       const inProject = completed.filter(({ group }) => group.project === project);
       const present = new Set(inProject.flatMap(({ group }) => group.members.map((member) => member.service)));
+      const containers = inProject.flatMap(({ group }) => group.members.map(({ container }) => container));
+      const state: ProjectState =
+        containers.length === 0 ? 'gone' : containers.every((container) => container.state === 'created') ? 'created' : 'there';
+      for (const one of inProject) one.project = state;
       for (const service of services) {
         if (present.has(service.name) || service.profiles) continue;
         const owner =
@@ -71,7 +83,7 @@ export class DeclaredServices {
           const mains = index.candidates(service.image).filter((candidate) => candidate.service.main);
           const match = mains.find(({ entry }) => entry.id === project) ?? mains[0];
           const group: ContainerGroup = { project, name: match?.entry.id ?? service.name, entry: match?.entry, members: [] };
-          const added = { group, missing: [service.name] };
+          const added = { group, missing: [service.name], project: state };
           completed.push(added);
           inProject.push(added);
         }

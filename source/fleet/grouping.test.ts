@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { catalogEntry, composeLabels, containerDetail } from '../../test/doubles/container-facts.ts';
-import { CatalogIndex, groupContainers } from './grouping.ts';
+import { CatalogIndex, componentIds, groupContainers } from './grouping.ts';
 
 const index = new CatalogIndex([
   catalogEntry('sso-portal', {
@@ -113,7 +113,7 @@ describe('grouping', () => {
       ],
       index,
     );
-    expect(shape(groups)).toEqual(['/reverse-proxy: edge*', '/reverse-proxy:test: test*', '/x: x*']);
+    expect(shape(groups)).toEqual(['/reverse-proxy@edge: edge*', '/reverse-proxy@test: test*', '/x: x*']);
   });
 
   test('one-off runs of compose are no components', () => {
@@ -145,6 +145,53 @@ describe('grouping', () => {
         const keys = groups.map((group) => `${group.project}/${group.name}`);
         expect(new Set(keys).size).toBe(keys.length);
         for (const group of groups) expect(group.members.filter((member) => member.main)).toHaveLength(1);
+      }),
+    );
+  });
+});
+
+describe('names of components', () => {
+  const lone = (name: string) => containerDetail({ name, image: 'caddy' });
+  const names = (containers: ReturnType<typeof lone>[]) => {
+    const groups = groupContainers(containers, index);
+    return [...componentIds(groups).values()].sort();
+  };
+
+  test.each([
+    ['one, whatever it is called', [service('edge', 'front', 'caddy')], ['reverse-proxy']],
+    ['two projects', [service('a', 'front', 'caddy'), service('b', 'front', 'caddy')], ['reverse-proxy@a', 'reverse-proxy@b']],
+    ['two containers by hand', [lone('one'), lone('two')], ['reverse-proxy@one', 'reverse-proxy@two']],
+    ['a project and a container', [service('a', 'front', 'caddy'), lone('one')], ['reverse-proxy@a', 'reverse-proxy@one']],
+    [
+      'two services of one project',
+      [service('a', 'front', 'caddy'), service('a', 'back', 'caddy')],
+      ['reverse-proxy@a-back-1', 'reverse-proxy@a-front-1'],
+    ],
+    [
+      'what was deployed from here keeps the plain name',
+      [service('lab', 'front', 'caddy'), service('reverse-proxy', 'caddy', 'caddy')],
+      ['reverse-proxy', 'reverse-proxy@lab'],
+    ],
+    ['what the catalog does not know', [service('a', 'web', 'x/y'), service('b', 'web', 'x/y')], ['web@a', 'web@b']],
+  ])('%s', (_, containers, expected) => {
+    expect(names(containers)).toEqual(expected);
+    expect(names([...containers].reverse()), 'whichever the engine lists first').toEqual(expected);
+  });
+
+  test('hostile names and any mixture: each has one of its own', () => {
+    const name = fc.constantFrom('a', 'b', 'caddy', 'reverse-proxy', 'a@b');
+    fc.assert(
+      fc.property(fc.array(fc.record({ project: fc.option(name), service: name, image: fc.constantFrom('caddy', 'x') })), (all) => {
+        const containers = all.map(({ project, service: called, image }, number) =>
+          containerDetail({
+            id: `${number}`,
+            name: `${called}-${number}`,
+            image,
+            labels: project === null ? {} : composeLabels(project, called),
+          }),
+        );
+        const ids = names(containers);
+        expect(new Set(ids).size).toBe(ids.length);
       }),
     );
   });

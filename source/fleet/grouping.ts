@@ -6,7 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 /** Containers that belong together, matched with the catalog. One of these becomes one row. */
 export interface ContainerGroup {
   project: string;
-  /** Unique within host and project. */
+  /** Unique within engine and project; `componentIds` has the names that operators use. */
   name: string;
   entry: CatalogEntry | undefined;
   members: readonly GroupMember[];
@@ -25,7 +25,7 @@ const dockerLabel = 'com.docker.compose.';
 const podmanLabel = 'io.podman.compose.';
 
 /** A compose label, of either family; Docker's wins, as podman-compose writes both. */
-export function composeLabel(container: ContainerFacts, name: string): string | undefined {
+export function composeLabel(container: Pick<ContainerFacts, 'labels'>, name: string): string | undefined {
   return container.labels[dockerLabel + name] ?? container.labels[podmanLabel + name];
 }
 
@@ -156,21 +156,25 @@ function groupProject(project: string, containers: readonly ContainerFacts[], in
     const match = mains.get(owner);
     const members = [...services].flatMap(([service, instances]) => {
       if (owners.get(service) !== owner) return [];
-      return instances.map((container, position) => ({
-        container,
-        service:
-          instances.length > 1 && position > 0 ? `${service}-${composeLabel(container, 'container-number') ?? position + 1}` : service,
-        known: match && knownService(container, service, match.entry, index),
-        main: service === owner && position === 0,
-      }));
+      return instances.map((container, position): GroupMember => {
+        const known = match && knownService({ container, service, main: service === owner }, match.entry, index);
+        const shown =
+          instances.length > 1 && position > 0 ? `${service}-${composeLabel(container, 'container-number') ?? position + 1}` : service;
+        return { container, service: shown, known, main: service === owner && position === 0 };
+      });
     });
     return { project, name: match?.entry.id ?? owner, entry: match?.entry, members };
   });
 }
 
-function knownService(container: ContainerFacts, service: string, entry: CatalogEntry, index: CatalogIndex): CatalogService | undefined {
+function knownService(
+  { container, service, main }: Omit<GroupMember, 'known'>,
+  entry: CatalogEntry,
+  index: CatalogIndex,
+): CatalogService | undefined {
   const matches = index.candidates(container.image).filter((candidate) => candidate.entry === entry);
-  return (matches.find((match) => match.service.name === service) ?? matches[0])?.service;
+  return (matches.find((match) => match.service.name === service) ?? matches.find((match) => match.service.main === main) ?? matches[0])
+    ?.service;
 }
 
 /** What a service depends on, directly or not, without going on behind another component. */
@@ -199,15 +203,49 @@ function connected(from: string, edges: ReadonlyMap<string, readonly string[]>, 
   return part;
 }
 
-/** Two caddies by hand are two rows: the second is told by its container's name. */
+/** Two caddies by hand are two rows, each with its container's name: which one the engine lists first changes with every restart. */
 function withUniqueNames(groups: ContainerGroup[]): ContainerGroup[] {
+  const counts = new Map<string, number>();
+  for (const { project, name } of groups) counts.set(`${project}/${name}`, (counts.get(`${project}/${name}`) ?? 0) + 1);
   const taken = new Set<string>();
   return groups.map((group) => {
-    let name = group.name;
-    if (taken.has(`${group.project}/${name}`))
-      name = `${group.name}:${group.members.find((member) => member.main)?.service ?? group.members[0]?.service}`;
-    for (let number = 2; taken.has(`${group.project}/${name}`); number++) name = `${group.name}:${number}`;
-    taken.add(`${group.project}/${name}`);
+    const { project } = group;
+    const main = group.members.find((member) => member.main) ?? group.members[0];
+    // In a project, the service that the catalog calls so is the one that is meant.
+    const isUsual = project !== '' && main?.service === main?.known?.name;
+    let name = counts.get(`${project}/${group.name}`) === 1 || isUsual ? group.name : `${group.name}@${main?.service}`;
+    for (let number = 2; taken.has(`${project}/${name}`); number++) name = `${group.name}@${number}`;
+    taken.add(`${project}/${name}`);
     return name === group.name ? group : { ...group, name };
   });
+}
+
+/**
+ * What the components of one engine are called, a name each: the catalog's id or the service's name, and with `@` what tells it from others of that name. What was
+ * deployed from here, in the project of its id, has the plain name.
+ */
+export function componentIds(groups: readonly ContainerGroup[]): Map<ContainerGroup, string> {
+  const alike = new Map<string, ContainerGroup[]>();
+  for (const group of groups) {
+    const name = group.entry?.id ?? group.name;
+    alike.set(name, [...(alike.get(name) ?? []), group]);
+  }
+  const ids = new Map<ContainerGroup, string>();
+  const taken = new Set<string>();
+  for (const [name, same] of alike) {
+    const others = same.length === 1 ? [] : same.filter((group) => group.project !== name || group.name !== name);
+    const container = ({ members }: ContainerGroup) => (members.find(({ main }) => main) ?? members[0])?.container.name ?? '';
+    const marks: ((group: ContainerGroup) => string)[] = [(group) => group.project || container(group), container];
+    const isTelling = (mark: (group: ContainerGroup) => string) => new Set(others.map(mark)).size === others.length;
+    const mark = marks.find(isTelling) ?? ((group: ContainerGroup) => `${group.project}/${group.name}`);
+    for (const group of same) {
+      const id = cleanLine(others.includes(group) ? `${name}@${mark(group)}` : name);
+      let free = id;
+      // Compose allows no `@` in its names; labels can hold anything.
+      for (let number = 2; taken.has(free); number++) free = `${id}@${number}`;
+      taken.add(free);
+      ids.set(group, free);
+    }
+  }
+  return ids;
 }

@@ -2,7 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import { CertificateAuthority } from '../products/certificate-authority.ts';
 import type { Session } from '../session/session.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 
 /** Throws `usage.component` for what is no authority, `unreachable.component` where it does not run. */
@@ -11,8 +11,9 @@ export async function authorityOf(
   input: FlowInput,
   world: FlowWorld,
 ): Promise<{ id: string; authority: CertificateAuthority }> {
-  const { id } = componentOf(input);
-  const entry = world.catalog.get(id);
+  const component = componentOf(input);
+  const { id } = component;
+  const entry = entryOf(world, component);
   if (entry?.speaks?.api !== 'step-ca') {
     throw new Fault({
       code: 'usage.component',
@@ -20,7 +21,7 @@ export async function authorityOf(
       remedy: 'Name one: quarterdeck catalog list',
     });
   }
-  const target = await targetOf(world, input.place, entry, session.signal);
+  const target = await targetOf(world, input.place, entry, session.signal, component);
   const container = target.containers.get(entry.speaks.service ?? '');
   if (container?.state !== 'running') {
     throw new Fault({ code: 'unreachable.component', message: `${id} is not running.`, remedy: `Start it: quarterdeck start ${id}` });

@@ -5,6 +5,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
+import { refuseTypedPath } from './named-file.ts';
 
 export interface OpenCluster {
   api: ClusterApi;
@@ -40,6 +41,7 @@ async function contextOf(session: Session, config: Kubeconfig, named: string | u
 export async function openCluster(session: Session, input: FlowInput, world: FlowWorld, named: string | undefined): Promise<OpenCluster> {
   const host = world.hostOf(input.place);
   const { kubeconfig } = input.options;
+  if (typeof kubeconfig === 'string') refuseTypedPath(session, kubeconfig);
   const config = await readKubeconfig(host, typeof kubeconfig === 'string' ? kubeconfig : undefined, session.signal);
   const context = await contextOf(session, config, named);
   const login = await loginOf(host, config, context, session.signal);

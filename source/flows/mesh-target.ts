@@ -1,5 +1,4 @@
 import ipaddr from 'ipaddr.js';
-import { parseDocument } from 'yaml';
 import { findAddress } from '../calls/find-address.ts';
 import type { ContainerDetail, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
@@ -9,8 +8,10 @@ import { greet, type MeshPlace } from '../products/headscale-api.ts';
 import type { MeshNode } from '../products/headscale-things.ts';
 import { type MeshVersion, meshVersionOf } from '../products/headscale-version.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 import type { FlowWorld } from './flow.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 
 /** A control server that runs here, before anybody logs in to it. */
 export interface MeshTarget {
@@ -34,7 +35,7 @@ export async function meshTargetOf(
   execAllowed: boolean,
   signal: AbortSignal,
 ): Promise<MeshTarget> {
-  const entry = world.catalog.get(component.id);
+  const entry = entryOf(world, component);
   const { port, service = '' } = entry?.speaks ?? {};
   if (entry?.speaks?.api !== 'headscale' || port === undefined) {
     throw new Fault({
@@ -43,7 +44,7 @@ export async function meshTargetOf(
       remedy: 'Name one that is: quarterdeck catalog list',
     });
   }
-  const target = await targetOf(world, component.host, entry, signal);
+  const target = await targetOf(world, component.host, entry, signal, component);
   const address = findAddress(target, port);
   const container = target.containers.get(service);
   if (typeof address === 'string' || !container) {
@@ -66,7 +67,7 @@ async function versionByCommand(engine: Engine, container: string, signal: Abort
   const text = new TextDecoder().decode(stdout);
   if (exitCode !== 0) return undefined;
   try {
-    const told = JSON.parse(text) as unknown;
+    const told = parseJson(text) as unknown;
     return typeof told === 'string' ? told : (told as { version?: string } | null)?.version;
   } catch {
     return /v?\d+\.\d+\.\d+\S*/.exec(text)?.[0];
@@ -83,7 +84,7 @@ async function settingOf(
   if (given) return cleanLine(given);
   const file = await engine.readFile(container.id, configPath, { signal, limitBytes: configLimitBytes });
   if (!file) return undefined;
-  const value: unknown = parseDocument(new TextDecoder().decode(file)).getIn(path);
+  const value: unknown = parseYamlDocument(new TextDecoder().decode(file)).getIn(path);
   return typeof value === 'string' ? cleanLine(value) : undefined;
 }
 

@@ -10,6 +10,7 @@ import { type CscliPlace, cscliInContainer, cscliOnHost } from '../products/cscl
 import { parseMachineLogin } from '../products/machine-login.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { entryOf } from './secret-proof.ts';
 
 /** The CrowdSec of a host: in a container, or on the machine itself. */
 export interface Prevention {
@@ -42,11 +43,13 @@ export function onHostsThatHaveIt(flow: Flow): Flow {
   };
 }
 
-interface Looking {
+export interface Looking {
   signal: AbortSignal;
   readOnly: boolean;
   /** The password of the login is told to whoever hides secrets. */
   hide: (secret: string) => void;
+  /** The id of the one that is meant, where several run. Without it, the first. */
+  choose?: (components: readonly ComponentView[]) => Promise<string>;
 }
 
 /** Throws `unreachable.component` where it does not run, and `refused.noCrowdsec` where there is none. */
@@ -57,16 +60,15 @@ export async function preventionOf(
 ): Promise<Prevention> {
   const found = componentsOn(world, place);
   const named = typeof options['component'] === 'string' ? options['component'] : undefined;
-  const component =
-    named === undefined ? (found.find(isUp) ?? found[0]) : found.find(({ id, key, project }) => [id, key, project].includes(named));
+  const up = found.filter(isUp);
+  // Which of several is meant cannot be guessed: a ban at the wrong one does nothing.
+  const chosen = named ?? (up.length > 1 ? await looking.choose?.(up) : undefined);
+  const component = chosen === undefined ? (up[0] ?? found[0]) : found.find(({ id, key, project }) => [id, key, project].includes(chosen));
   if (named !== undefined && !component) {
     throw new Fault({
       code: 'usage.component',
       message: `There is no CrowdSec called ${cleanLine(named)} on ${cleanLine(place)}.`,
-      remedy:
-        found.length === 0
-          ? 'Leave --component away.'
-          : `There is: ${found.map(({ project, id }) => cleanLine(project || id)).join(', ')}.`,
+      remedy: found.length === 0 ? 'Leave --component away.' : `There is: ${found.map(({ id }) => cleanLine(id)).join(', ')}.`,
     });
   }
   return component ? inContainer(world, component, looking) : onHost(world, place, looking);
@@ -82,7 +84,7 @@ function isUp({ state }: ComponentView): boolean {
 
 async function inContainer(world: FlowWorld, component: ComponentView, looking: Looking): Promise<Prevention> {
   const { host: place, id } = component;
-  const entry = world.catalog.get(id);
+  const entry = entryOf(world, component);
   const service = entry?.speaks?.service;
   const engine = world.engineOf(place);
   const view = component.services.find(({ main }) => main) ?? component.services[0];

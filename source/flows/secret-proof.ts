@@ -1,11 +1,12 @@
 import type { CallTarget } from '../calls/call.ts';
-import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ComponentField } from '../catalog/schema.ts';
-import type { ContainerDetail } from '../engine/engine.ts';
+import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { gatewaysOf } from '../engine/network-owners.ts';
 import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
-import { composeLabel } from '../fleet/grouping.ts';
+import { CatalogIndex, composeLabel, groupContainers } from '../fleet/grouping.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -25,32 +26,53 @@ export interface HeldSecret {
 const readyLimitMs = 60_000;
 const againMs = 500;
 
-/** The containers of a component that compose made, by service. */
+/** The catalog's entry of a component, whatever it is called. */
+export function entryOf({ catalog }: Pick<FlowWorld, 'catalog'>, { id, entry }: ComponentView): CatalogEntry | undefined {
+  return catalog.get(entry ?? id);
+}
+
+/** The containers of a component as they are now, by the catalog's service names. Without `component` it is the one that was deployed from here, in the project of its id. */
 export async function targetOf(
   world: FlowWorld,
   place: string,
   entry: CatalogEntry,
   signal: AbortSignal,
-  /** The compose project alone that is meant, where a host can have the component several times. */
-  project = '',
+  component: Pick<ComponentView, 'key' | 'project'> = { key: `${place}/${entry.id}/${entry.id}`, project: entry.id },
 ): Promise<CallTarget> {
+  const { key } = component;
   const engine = world.engineOf(place);
-  const views = world.fleet.snapshot().components.filter((view) => view.host === place && view.id === entry.id);
-  const projects = new Set(project === '' ? [entry.id, ...views.map((view) => view.project)] : [project]);
-  const containers = new Map<string, ContainerDetail>();
   const all = await engine.list(signal);
-  for (const container of all) {
-    const service = composeLabel(container, 'service');
-    if (service === undefined || !projects.has(composeLabel(container, 'project') ?? '')) continue;
-    const detail = await engine.inspect(container.id, signal);
+  const containers = new Map<string, ContainerDetail>();
+  for (const [service, id] of servicesOf(all, world.catalog, place, component)) {
+    const detail = await engine.inspect(id, signal);
     if (detail) containers.set(service, detail);
   }
   const listed = gatewaysOf([...containers.values()], all);
   const gateways = (await Promise.all(listed.map(({ id }) => engine.inspect(id, signal)))).flatMap((detail) => detail ?? []);
+  const name = world.fleet.snapshot().components.find((view) => view.key === key)?.id;
   return {
     ...{ entry, host: world.hostOf(place), engine, engineFacts: world.engineFactsOf(place), containers, execAllowed: true },
+    ...(name !== undefined && { name }),
     ...(gateways.length > 0 && { gateways }),
   };
+}
+
+/** Ids of containers by the catalog's service names: grouped as for the list, or as compose calls them where the image is none of the catalog's. */
+function servicesOf(
+  all: readonly ContainerFacts[],
+  { entries }: Catalog,
+  place: string,
+  { key, project: named }: Pick<ComponentView, 'key' | 'project'>,
+): ReadonlyMap<string, string> {
+  const group = groupContainers(all, new CatalogIndex(entries)).find(({ project, name }) => `${place}/${project}/${name}` === key);
+  const members = group
+    ? group.members.map(({ container, known, service }) => ({ id: container.id, name: known?.name ?? service }))
+    : all
+        .filter((container) => composeLabel(container, 'project') === named)
+        .map((container) => ({ id: container.id, name: composeLabel(container, 'service') ?? '' }));
+  const found = new Map<string, string>();
+  for (const { id, name } of members) if (!found.has(name)) found.set(name, id);
+  return found;
 }
 
 /** Runs what `rotate` declares: the new value on stdin, in the container whose data holds the old one. Throws `failed.rotate`. */
@@ -144,8 +166,8 @@ async function runWith(target: CallTarget, { service, argv }: { service: string;
   if (container?.state !== 'running') {
     throw new Fault({
       code: 'failed.rotate',
-      message: `The service ${service} of ${target.entry.id} is not running, and has to be for this.`,
-      remedy: `Start it: quarterdeck start ${target.entry.id}`,
+      message: `The service ${service} of ${target.name ?? target.entry.id} is not running, and has to be for this.`,
+      remedy: `Start it: quarterdeck start ${target.name ?? target.entry.id}`,
     });
   }
   return target.engine.writer(grant).exec(container.id, argv, { stdin: Buffer.from(`${value}\n`) });

@@ -8,7 +8,7 @@ import { type PortalConfig, readPortalConfig } from '../products/sso-config.ts';
 import { SsoPortal } from '../products/sso-portal.ts';
 import type { Session } from '../session/session.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 
 /** A portal that runs, and all that its flows need of it. */
@@ -29,8 +29,9 @@ export interface RunningPortal {
 
 /** Throws `usage.component` for what is no portal, `unreachable.component` where it does not run. */
 export async function portalOf(session: Session, input: FlowInput, world: FlowWorld): Promise<RunningPortal> {
-  const { id } = componentOf(input);
-  const entry = world.catalog.get(id);
+  const component = componentOf(input);
+  const { id } = component;
+  const entry = entryOf(world, component);
   if (entry?.speaks?.api !== 'authelia') {
     throw new Fault({
       code: 'usage.component',
@@ -40,7 +41,7 @@ export async function portalOf(session: Session, input: FlowInput, world: FlowWo
   }
   const { signal } = session;
   const stackFolder = await world.stackFolderOf(input.place, signal);
-  const target = await targetOf(world, input.place, entry, signal);
+  const target = await targetOf(world, input.place, entry, signal, component);
   const container = target.containers.get(entry.speaks.service ?? '');
   if (container?.state !== 'running') {
     throw new Fault({ code: 'unreachable.component', message: `${id} is not running.`, remedy: `Start it: quarterdeck start ${id}` });

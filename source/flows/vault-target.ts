@@ -4,7 +4,7 @@ import type { ComponentView } from '../fleet/model.ts';
 import { SecretsManager } from '../products/secrets-manager.ts';
 import { VaultApi, type VaultPlace } from '../products/vault-api.ts';
 import type { FlowWorld } from './flow.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 
 /** Is it a path-addressed secrets manager that runs? */
 export function isVault({ speaks, state }: ComponentView): boolean {
@@ -13,7 +13,7 @@ export function isVault({ speaks, state }: ComponentView): boolean {
 
 /** Where the API of this component is, over TLS if that is what its port speaks. Throws `unreachable.component`. */
 export async function vaultPlaceOf(world: FlowWorld, component: ComponentView, signal: AbortSignal): Promise<VaultPlace> {
-  const entry = world.catalog.get(component.id);
+  const entry = entryOf(world, component);
   const port = entry?.speaks?.port;
   if (!entry || !port) {
     throw new Fault({
@@ -22,7 +22,7 @@ export async function vaultPlaceOf(world: FlowWorld, component: ComponentView, s
       remedy: 'Name one that is: quarterdeck catalog list',
     });
   }
-  const target = await targetOf(world, component.host, entry, signal, component.project);
+  const target = await targetOf(world, component.host, entry, signal, component);
   const address = findAddress(target, port);
   if (typeof address === 'string')
     throw new Fault({ code: 'unreachable.component', message: address, remedy: `Start it: quarterdeck start ${component.id}` });

@@ -63,8 +63,10 @@ function servicesWhere(components: readonly ComponentView[], wanted: (service: S
 
 function ambiguous(written: string, found: readonly FoundComponent[]): Fault {
   const hosts = new Set(found.map(({ component }) => component.host));
+  const ids = new Set(found.map(({ component }) => component.id));
   const names = found.map(({ component, service }) => {
     if (service) return service.containerName;
+    if (ids.size === found.length) return component.id;
     const name = component.project === '' ? component.id : `${component.project}/${component.id}`;
     // Three parts read as a key; a lone container has none in the middle.
     return hosts.size > 1 ? component.key : name;

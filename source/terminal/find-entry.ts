@@ -36,6 +36,8 @@ export function findEntry(written: string, catalog: Catalog): CatalogEntry {
 
 /** The component of this entry at that place, where there is one: ours, in the project of that name, before one that somebody else made. */
 export function deployedAs(entry: CatalogEntry, place: string, { components }: FleetSnapshot): ComponentView | undefined {
-  const there = components.filter(({ id, known, host }) => known && id === entry.id && host === place);
+  const there = components.filter(
+    (component) => component.known && (component.entry ?? component.id) === entry.id && component.host === place,
+  );
   return there.find(({ project }) => project === entry.id) ?? there[0];
 }

@@ -11,6 +11,8 @@ import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { readComponentSource } from '../../source/stack/component-source.ts';
 import { networkLabels, networksOf } from '../../source/stack/networks.ts';
 import { renderComponent } from '../../source/stack/render.ts';
+import { ask } from './ask.ts';
+import { componentsOf, makeOperator, type Operator, statusUntil } from './operator.ts';
 import { describeAgain, describeBeside, type RealEngineKind } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 import { type Composer, findFreePort, prepareComposer } from './stack.ts';
@@ -171,6 +173,75 @@ for (const { kind, composer, again } of ways) {
       expect(through.said).not.toContain('models');
       expect(through.code).not.toBe(0);
       expect((await inside('asker', 'app', `wget -T 3 -qO- http://localhost:${port}`)).code).not.toBe(0);
+    });
+  });
+}
+
+const sealed = JSON.stringify({ type: 'shamir', initialized: true, sealed: true, t: 3, n: 5, progress: 0, nonce: '', version: '2.6.2' });
+
+for (const kind of ['docker', 'podman'] as const) {
+  describeBeside(kind, 'what others started under names of their own', (real) => {
+    const mark = randomBytes(3).toString('hex');
+    const json = { 'Content-Type': 'application/json' };
+    const made: string[] = [];
+    let operator: Operator;
+    let ports: number[] = [];
+
+    async function start(name: string, image: string, host: object, labels: Record<string, string> = {}): Promise<void> {
+      const script = `mkdir -p /w/v1/sys; echo '${sealed}' >/w/v1/sys/seal-status; httpd -f -p \${PORT:-8200} -h /w & wait`;
+      const body = JSON.stringify({
+        Image: image,
+        Cmd: ['sh', '-c', script],
+        Env: [`PORT=${'NetworkMode' in host ? ports[2] : 8200}`],
+        Labels: labels,
+        ExposedPorts: { '8200/tcp': {} },
+        HostConfig: host,
+      });
+      const created = await ask(real, `/containers/create?name=${name}`, { method: 'POST', headers: json, body });
+      expect(created.status, created.body).toBe(201);
+      made.push(name);
+      expect((await ask(real, `/containers/${name}/start`, { method: 'POST' })).status).toBeLessThan(300);
+    }
+    const published = (address: string, port: number | undefined) => ({
+      PortBindings: { '8200/tcp': [{ HostIp: address, HostPort: String(port) }] },
+    });
+
+    beforeAll(async () => {
+      operator = await makeOperator(real);
+      ports = [await findFreePort(), await findFreePort(), await findFreePort(), await findFreePort()];
+      // Any small program under the product's name is recognised as it.
+      await ask(real, '/images/busybox:latest/tag?repo=docker.io/openbao/openbao&tag=names', { method: 'POST' });
+      await start(`one-${mark}`, 'docker.io/openbao/openbao:names', published('127.0.0.1', ports[0]));
+      const labels = { 'com.docker.compose.project': `lab-${mark}`, 'com.docker.compose.service': 'strongroom' };
+      await start(`two-${mark}`, 'docker.io/openbao/openbao:names', published('127.0.0.1', ports[1]), labels);
+      await start(`host-${mark}`, 'busybox:latest', { NetworkMode: 'host' });
+      await start(`six-${mark}`, 'busybox:latest', published('::', ports[3]));
+    });
+    afterAll(async () => {
+      for (const name of made) await ask(real, `/containers/${name}?force=true&v=true`, { method: 'DELETE' });
+      await operator.leave();
+    });
+
+    it('two of one product go by names of their own, and each is operated under it', async () => {
+      const [one, two] = [`secrets-manager-path@one-${mark}`, `secrets-manager-path@lab-${mark}`];
+      await statusUntil(operator, one, ({ word }) => word.startsWith('sealed'));
+      await statusUntil(operator, two, ({ word }) => word.startsWith('sealed'));
+      for (const name of [one, two]) {
+        const { stdout, stderr, code } = await operator.run(['unseal', name, '--dry-run']);
+        expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining(`${name} is still sealed`) });
+      }
+      const { stderr, code } = await operator.run(['unseal']);
+      expect(code).toBe(2);
+      expect(stderr.replaceAll(/\s+/g, ' ')).toContain(one);
+      expect(Object.keys(await componentsOf(operator))).toEqual(expect.arrayContaining([one, two]));
+    });
+
+    it('a program on the host network is shown as its container, and a port of IPv6 alone as one', async () => {
+      const seen = await operator.json<{ ports: Record<string, unknown>[] }>(['ports']);
+      const at = (port: number | undefined) => seen.ports.filter((one) => one['port'] === port);
+      expect(at(ports[2])).toMatchObject([{ owner: `host-${mark}`, component: `host-${mark}`, open: true }]);
+      expect(at(ports[3])).toMatchObject([{ address: '::', owner: `six-${mark}`, open: true }]);
+      expect(at(ports[0])).toMatchObject([{ address: '127.0.0.1', exposure: 'loopback', owner: `secrets-manager-path@one-${mark}` }]);
     });
   });
 }
