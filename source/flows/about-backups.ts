@@ -9,10 +9,20 @@ export const targetFlags = {
 
 const oneComponent = (entry: CatalogEntry) => [[entry.id]];
 
-const flags = {
+const common = {
   ...targetFlags,
   recipient: { meaning: 'public key of age (age1…) that seals the secrets, instead of a passphrase', value: 'KEY', repeats: true },
   'keep-all': { meaning: 'let no older backup go' },
+} as const;
+
+const flags = {
+  ...common,
+  include: {
+    meaning: 'save a mount that the catalog does not know, its container stopped meanwhile',
+    value: 'SERVICE:PATH',
+    repeats: true,
+  },
+  exclude: { meaning: 'leave out a volume or mount; the backup records it', value: 'NAME', repeats: true },
 } as const;
 
 /* What flows about backups are called and take. Verbs, palette and help are made of this; the procedures are loaded when they run. */
@@ -33,7 +43,8 @@ export const backupVerifyAbout: FlowAbout = {
   id: 'backup-verify',
   verb: 'backup verify',
   title: 'Verify the backups',
-  summary: 'Reads the backups of a component again, all or one, and compares them with their checksums.',
+  summary:
+    'Reads the backups of a component again, all or one, compares them with their checksums, and the newest one with what is mounted now.',
   right: 'read',
   about: 'host',
   usage: 'COMPONENT [BACKUP]',
@@ -70,7 +81,7 @@ export const backupAbout: FlowAbout = {
   id: 'backup',
   verb: 'backup',
   title: 'Back up the component',
-  summary: `Saves a component's data, files, image digests and sealed secrets. Older backups go: ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly stay.`,
+  summary: `Saves a component's data, files, image digests and sealed secrets. Fails where a volume or folder that is mounted now would be omitted. Older backups go: ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly stay.`,
   right: 'operate',
   about: 'component',
   flags,
@@ -84,7 +95,7 @@ export const backupAllAbout: FlowAbout = {
   summary: 'Saves every component of the host that says how, one after the other. One that fails does not keep the others from it.',
   right: 'operate',
   about: 'host',
-  flags,
+  flags: common,
 };
 
 export const restoreAbout: FlowAbout = {

@@ -1,14 +1,18 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
+import { coverageText, incompleteText, notCoveredBy } from '../stack/backup-coverage.ts';
 import type { BackupFacts } from '../stack/backup-model.ts';
 import { missingSecretsText } from '../stack/backup-model.ts';
-import { verifyBackup } from '../stack/backup-restore.ts';
+import { planBackup } from '../stack/backup-plan.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
+import { verifyBackup } from '../stack/backup-verify.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { backupListAbout, backupVerifyAbout } from './about-backups.ts';
 import { openStore } from './backup-target.ts';
-import type { Flow } from './flow.ts';
+import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { entryOf } from './secret-proof.ts';
+import { hasContainer } from './service-targets.ts';
 
 export const backupList: Flow = {
   ...backupListAbout,
@@ -54,7 +58,9 @@ export function contentText({ manifest }: BackupFacts): string {
     ...(manifest.files.some(({ file }) => file === 'project.tar') ? ['files'] : []),
   ];
   const lack = missingSecretsText(manifest);
-  return `${parts.join(', ')}${manifest.secrets.sealed ? ', sealed secrets' : ''}${lack === '' ? '' : `. ${lack}`}`;
+  const omitted = incompleteText(manifest);
+  const incomplete = omitted.length === 0 ? '' : `. Incomplete: omits ${coverageText(omitted)}`;
+  return `${parts.join(', ')}${manifest.secrets.sealed ? ', sealed secrets' : ''}${incomplete}${lack === '' ? '' : `. ${lack}`}`;
 }
 
 export const backupVerify: Flow = {
@@ -78,7 +84,14 @@ export const backupVerify: Flow = {
       }
     }
     session.progress({ id: 'verify', label: `Verified ${component}`, fraction: 1, done: true });
-    const data = { verified: backups.map((backup) => ({ stamp: backup.stamp, good: !damaged.includes(backup.stamp) })) };
+    const omitted = await omittedBy(session, input, world, component, backups[0]);
+    const data = { verified: backups.map((backup) => ({ stamp: backup.stamp, good: !damaged.includes(backup.stamp) })), omitted };
+    if (damaged.length === 0 && omitted.length > 0)
+      throw new Fault({
+        code: 'failed.backupIncomplete',
+        message: `The backup ${backups[0]?.stamp} of ${component} is as it was written, but omits ${coverageText(omitted)}.`,
+        remedy: `Back up again: quarterdeck backup ${component}`,
+      });
     if (damaged.length === 0)
       return { message: `${countText(backups.length, 'backup')} of ${component} read again: as it was written.`, data };
     throw new Fault({
@@ -88,6 +101,29 @@ export const backupVerify: Flow = {
     });
   },
 };
+
+/** What the newest backup does not have of what is mounted now; nothing where the component is not here to compare with. */
+async function omittedBy(
+  session: Session,
+  { place }: FlowInput,
+  world: FlowWorld,
+  id: string,
+  backup: BackupFacts | undefined,
+): Promise<readonly string[]> {
+  const component = world.fleet.snapshot().components.find((one) => one.host === place && one.id === id);
+  if (!backup?.manifest) return [];
+  if (!component?.services.some(hasContainer)) return incompleteText(backup.manifest);
+  const now = await planBackup({
+    entry: entryOf(world, component),
+    component,
+    engine: world.engineOf(place),
+    host: world.hostOf(place),
+    stackFolder: await world.stackFolderOf(place, session.signal),
+    ...(backup.manifest.choices && { choices: backup.manifest.choices }),
+    signal: session.signal,
+  });
+  return notCoveredBy(backup.manifest, now);
+}
 
 async function choose(session: Session, store: BackupStore): Promise<string> {
   const stamps = new Map<string, string[]>();

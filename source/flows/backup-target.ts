@@ -7,6 +7,7 @@ import type { BackupTarget } from '../stack/backup-model.ts';
 import { type BackupStore, openBackupStore } from '../stack/backup-store.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
+import { refuseTypedPath } from './named-file.ts';
 
 /** Where secrets that belong to backups are kept: `<place>/backup/RESTIC_PASSWORD`. */
 export const resticPassword = 'RESTIC_PASSWORD';
@@ -22,8 +23,9 @@ export async function backupTarget(session: Session, input: FlowInput, world: Fl
     });
   }
   const { home } = await world.hostOf(input.place).facts(session.signal);
+  for (const typed of [input.options.to, input.options['password-file']]) if (typeof typed === 'string') refuseTypedPath(session, typed);
   let written = typeof input.options.to === 'string' ? input.options.to : world.backupTargetOf?.(input.place);
-  if (written === undefined && session.attended && !session.rehearsing) {
+  if (written === undefined && session.attended && !session.rehearsing && !session.readOnly) {
     written = await session.ask.text({
       id: 'to',
       label: `Where do backups of ${input.place} go?`,

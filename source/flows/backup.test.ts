@@ -2,16 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pack } from 'tar-stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Ground, tracesInTurn } from '../../test/doubles/break-offs.ts';
 import { catalogEntry } from '../../test/doubles/container-facts.ts';
-import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { componentView, FleetDouble, serviceView } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { answering } from '../../test/doubles/practice-ground.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
+import { BackupAges } from '../stack/backup-age.ts';
 import { cronLine, unitTexts } from '../stack/backup-schedule.ts';
 import { backup } from './backup.ts';
 import { backupList, backupVerify } from './backup-list.ts';
@@ -132,7 +133,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     expect(await stage.vault.read('local/backup/BACKUP_PASSPHRASE')).toBe(passphrase);
   });
 
-  it('a restore is confirmed with what is lost, empties the volume, fills it, and starts what ran', async () => {
+  it('a restore is confirmed with what is lost, unpacks beside the present data, swaps them, and starts what ran', async () => {
     stage.operator.answers['backup-passphrase'] = [''];
     await stage.run(backup, view(), { options: { to } });
     stage.engine.requests.length = 0;
@@ -141,13 +142,17 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     const [confirmation] = stage.operator.confirmations;
     expect(confirmation?.consequences.join('\n')).toMatch(/Everything in notes_data .* is deleted/);
     expect(stage.engine.requests.map((request) => request.split(' ').slice(0, 2).join(' '))).toEqual([
-      'stop app',
       'beside notes_data',
       'exec beside',
       'exec beside',
-      'put app',
+      'stop app',
+      'exec beside',
+      'put beside',
+      'exec beside',
+      'exec beside',
       'start app',
     ]);
+    expect(await readdir(join(stage.folder, 'stack', '.quarterdeck', 'restores'))).toEqual([]);
     expect(stage.engine.put[0]?.archive.toString()).toContain('what was written');
   });
 
@@ -169,6 +174,105 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       message: `Nothing in the backup ${stamp} has a place in notes. data: no container here has this volume.`,
     });
     expect(stage.engine.requests).toEqual([]);
+  });
+
+  describe('covers what is mounted now, or fails', () => {
+    const immich: CatalogEntry = {
+      ...entry,
+      fields: [],
+      services: entry.services.map((service) => ({
+        ...service,
+        mounts: [{ source: 'upload', target: '/usr/src/app/upload', readOnly: false }],
+      })),
+      backup: [{ id: 'photos', volume: 'upload', way: 'copy', with: [], exclude: [] }],
+    };
+    const photos = { kind: 'bind', source: '/srv/photos', target: '/data', readOnly: false };
+    const mount = (...mounts: (typeof photos)[]) => stage.engine.change('app', { mounts });
+    const manifests = async () => {
+      const stamps = await readdir(join(to, 'notes'));
+      return Promise.all(stamps.map(async (stamp) => JSON.parse(await readFile(join(to, 'notes', stamp, 'manifest.json'), 'utf8'))));
+    };
+    beforeEach(() => {
+      world = { ...world, catalog: { entries: [immich], get: () => immich, problems: [] } };
+      stage.engine.archives.set('/usr/src/app/upload', Buffer.alloc(0));
+    });
+
+    it('a folder that the entry does not know and a volume that no container mounts are named, before anything is stopped', async () => {
+      mount(photos);
+      await expect(stage.run(backup, view(), { options: { to } })).rejects.toMatchObject({
+        code: 'refused.backupIncomplete',
+        message: expect.stringMatching(
+          /upload \(a volume of the catalog that no container mounts\); app:\/data \(\/srv\/photos is mounted there/,
+        ),
+        remedy: expect.stringContaining('quarterdeck backup notes --exclude upload --include app:/data'),
+      });
+      expect(stage.engine.requests).toEqual([]);
+      await expect(readdir(join(to, 'notes'))).rejects.toMatchObject({ code: 'ENOENT' });
+    });
+
+    it('what the operator included and excluded is saved, recorded, kept to by the next backup, and restored', async () => {
+      mount(photos);
+      await stage.run(backup, view(), { options: { to, include: ['app:/data'], exclude: ['upload'] } });
+      expect(stage.engine.requests).toEqual(['stop app', 'start app']);
+      const [first] = await manifests();
+      expect(first).toMatchObject({
+        items: [{ volume: 'app:/data', way: 'stop', target: '/data' }],
+        skipped: [{ volume: 'upload', why: 'excluded by the operator' }],
+        choices: { include: ['app:/data'], exclude: ['upload'] },
+      });
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+      const { data } = await stage.run(backup, view(), { options: { to, 'keep-all': true } });
+      vi.useRealTimers();
+      expect((data as { backup: object }).backup).toMatchObject({ items: [{ volume: 'app:/data' }], choices: { exclude: ['upload'] } });
+      expect(stage.operator.texts().join('\n')).toContain('--include app:/data --exclude upload');
+      const [stamp = ''] = await readdir(join(to, 'notes'));
+      expect((await stage.run(restore, view(), { options: { to }, words: [stamp] })).message).toMatch(/notes is restored to/);
+      expect(stage.engine.put[0]?.archive.toString()).toContain('what was written');
+    });
+
+    it('an unnamed volume is saved with its container stopped; sockets and files of the system are not, with the reason', async () => {
+      mount(
+        { kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false },
+        { kind: 'volume', source: 'f'.repeat(64), target: '/data', readOnly: false },
+        { kind: 'bind', source: '/var/run/docker.sock', target: '/var/run/docker.sock', readOnly: true },
+        { kind: 'bind', source: '/etc/localtime', target: '/etc/localtime', readOnly: true },
+        { kind: 'tmpfs', source: '', target: '/tmp', readOnly: false },
+      );
+      stage.engine.archives.set('/usr/src/app/upload', await tarOf('a photo'));
+      await stage.run(backup, view(), { options: { to } });
+      const [saved] = await manifests();
+      expect(saved.items.map(({ volume, way }: { volume: string; way: string }) => `${volume} ${way}`)).toEqual([
+        'upload copy',
+        'app:/data stop',
+      ]);
+      expect(saved.skipped).toEqual([
+        { volume: 'app:/var/run/docker.sock', why: 'a socket or device' },
+        { volume: 'app:/etc/localtime', why: "belongs to the host's system" },
+      ]);
+    });
+
+    it('verify names what was mounted since, and a backup that omits data is no last backup', async () => {
+      mount({ kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false });
+      stage.engine.archives.set('/usr/src/app/upload', await tarOf('a photo'));
+      await stage.run(backup, view(), { options: { to } });
+      const seen = view();
+      world = { ...world, fleet: new FleetDouble({ components: [{ ...seen, host: 'local' }] }) };
+      const verify = () => stage.run(backupVerify, undefined, { options: { to }, words: ['notes'] });
+      expect((await verify()).message).toMatch(/as it was written/);
+      mount({ kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false }, photos);
+      await expect(verify()).rejects.toMatchObject({
+        code: 'failed.backupIncomplete',
+        message: expect.stringMatching(/as it was written, but omits 1 mount: app:\/data\.$/),
+      });
+
+      const ages = () => new BackupAges(openLocalHost(), to).read(AbortSignal.timeout(5_000));
+      expect([...(await ages()).keys()]).toEqual(['notes']);
+      const [stamp = ''] = await readdir(join(to, 'notes'));
+      const file = join(to, 'notes', stamp, 'manifest.json');
+      const [manifest] = await manifests();
+      await writeFile(file, JSON.stringify({ ...manifest, skipped: [{ volume: 'upload', why: 'no container has it' }] }));
+      expect([...(await ages()).keys()]).toEqual([]);
+    });
   });
 
   it('practice says that it has nothing to back up', async () => {

@@ -3,7 +3,8 @@ import { variableOf } from '../catalog/draft.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
-import { type BackupManifest, type BackupPlan, missingSecretsText } from '../stack/backup-model.ts';
+import { throwIfUncovered } from '../stack/backup-coverage.ts';
+import { type BackupChoices, type BackupManifest, type BackupPlan, missingSecretsText } from '../stack/backup-model.ts';
 import { planBackup } from '../stack/backup-plan.ts';
 import { defaultRetention } from '../stack/backup-retention.ts';
 import { runBackup } from '../stack/backup-run.ts';
@@ -18,6 +19,8 @@ import { bytesText, countText } from '../text/quantities.ts';
 import { backupAbout, backupAllAbout } from './about-backups.ts';
 import { openStore, sealingOf } from './backup-target.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import { throwIfRestoreOpen } from './recover-restore.ts';
+import { entryOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 
 const limitMs = 24 * 3_600_000;
@@ -38,7 +41,7 @@ export const backupAll: Flow = {
     const store = await openStore(session, input, world);
     const components = world.fleet
       .snapshot()
-      .components.filter(({ host, id }) => host === input.place && (world.catalog.get(id)?.backup.length ?? 0) > 0);
+      .components.filter((component) => component.host === input.place && (entryOf(world, component)?.backup.length ?? 0) > 0);
     if (components.length === 0) return { message: `Nothing on ${input.place} says how it is backed up.`, data: { backups: [] } };
     const saved: BackupManifest[] = [];
     const failed: string[] = [];
@@ -77,11 +80,14 @@ export async function backUp(
   const host = world.hostOf(input.place);
   const engine = world.engineOf(input.place);
   const stackFolder = await world.stackFolderOf(input.place, session.signal);
-  const entry = world.catalog.get(component.id);
-  const plan = await planBackup({ entry, component, engine, host, stackFolder, signal: session.signal });
-  const secrets = await secretsOf(session, input, world, component.id, entry);
+  const entry = entryOf(world, component);
+  await throwIfRestoreOpen(session, world, component);
+  const choices = await choicesOf(session, input, component.id, store);
+  const plan = await planBackup({ entry, component, engine, host, stackFolder, choices, signal: session.signal });
   for (const { volume, why } of plan.skipped)
     session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)}, ${cleanLine(why)}.` });
+  throwIfUncovered(plan);
+  const secrets = await secretsOf(session, input, world, component.id, entry);
   const still = new StillContainers(engine);
   const by = await operatorOf(world, input.place, session.signal);
   const waysBack = backupsOfRuns(await readRuns(host, stackFolder, session.signal), component.id);
@@ -113,6 +119,21 @@ export async function backUp(
   session.progress({ id: 'backup', label: `Backed up ${component.id}`, fraction: 1, done: true });
   world.fleet.refresh(component.key);
   return manifest;
+}
+
+/** What the command line says to include and exclude; without that, what the newest backup was made with, so that unattended runs keep to it. */
+async function choicesOf(session: Session, { options }: FlowInput, component: string, store: BackupStore): Promise<BackupChoices> {
+  const listOf = (value: unknown) => (Array.isArray(value) ? (value as readonly string[]) : []);
+  const given = { include: listOf(options.include), exclude: listOf(options.exclude) };
+  if (given.include.length + given.exclude.length > 0) return given;
+  const before = (await store.list(session.signal, component)).find(({ manifest }) => manifest !== undefined);
+  const { include = [], exclude = [] } = before?.manifest?.choices ?? {};
+  if (before && include.length + exclude.length > 0)
+    session.show({
+      kind: 'text',
+      text: `As in the backup ${before.stamp}: ${[...include.map((name) => `--include ${name}`), ...exclude.map((name) => `--exclude ${name}`)].map((text) => cleanLine(text)).join(' ')}`,
+    });
+  return { include, exclude };
 }
 
 /** Their names always; their values where something seals them. A vault that stays closed leaves a backup without them, which says so. */

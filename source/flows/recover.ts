@@ -3,13 +3,15 @@ import type { Session } from '../session/session.ts';
 import { versionsIn } from '../stack/apply-record.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
 import { finishRun, recordBefore, undoRun } from '../stack/recover.ts';
-import { readUnfinishedRuns } from '../stack/run-journal.ts';
+import { readOpenRestores } from '../stack/restore-journal.ts';
+import { findDamagedRuns, readUnfinishedRuns } from '../stack/run-journal.ts';
 import { readLock } from '../stack/stack-lock.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { recoverAbout } from './about-stack.ts';
 import { labelsOfNetwork, noteVerified, tellApplying } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
+import { recoverRestore } from './recover-restore.ts';
 import { makeNewest, type RotatedSecret, rotatedIn, tellRotated, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
 import { secretValues } from './secret-values.ts';
 import { neededComposeTool } from './stack-facts.ts';
@@ -29,8 +31,14 @@ export const recover: Flow = {
         data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
       };
     }
-    if (runs.length === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
+    const restores = await readOpenRestores(host, stackFolder, session.signal);
+    const [damaged] = await findDamagedRuns(host, stackFolder, session.signal);
+    if (damaged !== undefined && runs.length + restores.length === 0) throw damagedFault(damaged, input.place);
+    if (runs.length + restores.length === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
     const done: { run: string; outcome: string }[] = [];
+    // Data first: what a change does to containers would start them on half of each.
+    for (const record of restores.toReversed())
+      done.push({ run: record.run, outcome: await recoverRestore(session, input, world, record) });
     // The youngest first: what came later stands on what came before.
     for (const run of runs.toReversed()) {
       const choice = await chosen(session, run, await rotatedIn(world, host, run.transaction, session.signal), input.options);
@@ -40,6 +48,16 @@ export const recover: Flow = {
     return summary(session, done);
   },
 };
+
+function damagedFault(folder: string, place: string): Fault {
+  const shown = cleanLine(folder);
+  return new Fault({
+    code: 'failed.journal',
+    message: `A change was interrupted, and its journal is damaged: ${shown} on ${place}. It can be neither finished nor taken back.`,
+    remedy: 'Check the components: quarterdeck status. Deploy again what differs, then move that folder away.',
+    where: { file: folder },
+  });
+}
 
 function summary(session: Session, done: readonly { run: string; outcome: string }[]): FlowOutcome {
   const words = { finish: 'finished', undo: 'taken back', leave: 'left as it is' } as const;

@@ -15,6 +15,7 @@ import { type ComponentSource, readComponentSource } from '../stack/component-so
 import { askHost, type HostAnswers, once } from '../stack/host-answers.ts';
 import type { Deployment } from '../stack/model.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
+import { type RestoreRecord, readOpenRestores } from '../stack/restore-journal.ts';
 import { readUnfinishedRuns } from '../stack/run-journal.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { variablesOf } from '../stack/variables.ts';
@@ -50,6 +51,8 @@ export interface StackFacts {
   secretsMadeMs: Readonly<Record<string, number>>;
   /** Changes of this stack that broke off, and are neither finished nor taken back. */
   unfinished: readonly RunOnHost[];
+  /** Restores that were interrupted. */
+  restores: readonly RestoreRecord[];
   /** Is there a volume, a container or a secret of it? Then nothing is made up anew. */
   hasData: boolean;
 }
@@ -116,6 +119,8 @@ export interface HostLook {
   volumes: readonly VolumeFacts[];
   networksThere: ReadonlySet<string>;
   unfinished: readonly RunOnHost[];
+  /** Restores that were interrupted. */
+  restores: readonly RestoreRecord[];
   asked: HostAnswers;
   /** Opens the vault when first asked. */
   secrets: () => Promise<readonly SecretEntry[]>;
@@ -132,13 +137,14 @@ export async function lookAtHost(
   const host = world.hostOf(place);
   const asked = askHost(host, engine, signal);
   const stackFolder = await world.stackFolderOf(place, signal);
-  const [tool, { deployments, problems }, containers, volumes, networks, unfinished] = await Promise.all([
+  const [tool, { deployments, problems }, containers, volumes, networks, unfinished, restores] = await Promise.all([
     composeToolOf(world, place, signal),
     listDeployments(host, stackFolder, signal),
     asked.containers(),
     asked.volumes(),
     engine.networks(signal),
     readUnfinishedRuns(host, stackFolder, signal),
+    readOpenRestores(host, stackFolder, signal),
   ]);
   return {
     place,
@@ -150,6 +156,7 @@ export async function lookAtHost(
     volumes,
     networksThere: new Set(networks.map(({ name }) => name)),
     unfinished,
+    restores,
     asked,
     secrets,
   };
@@ -212,6 +219,7 @@ export async function gatherStackFacts(
     secretsKnown,
     secretsMadeMs: Object.fromEntries(newest.map(({ variable, createdMs }) => [variable, createdMs])),
     unfinished: seen.unfinished,
+    restores: seen.restores,
     hasData:
       containers.length > 0 ||
       newest.length > 0 ||

@@ -54,9 +54,20 @@ export async function writeText(grant: Grant, where: BackupFolder, file: string,
   return { file, sizeBytes, sha256 };
 }
 
+// A named pipe in the place of a file would hold whoever reads it.
+const readScript = '[ ! -e "$1" ] || [ -f "$1" ] || { echo "it is not a plain file" >&2; exit 1; }; exec cat -- "$1"';
+const checkScript = `cd -- "$1" || exit 1
+odd=
+while read -r sum file; do
+  file=\${file#\\*}
+  [ ! -e "$file" ] || [ -f "$file" ] || { printf '%s: FAILED\\n' "$file"; odd=y; }
+done <"$2"
+[ -z "$odd" ] || exit 1
+exec sha256sum -c "$2"`;
+
 /** A file of a backup as it lies there, to be read to its end and checked with `finished`. */
-export async function readStream(grant: Grant, { host, folder }: BackupFolder, file: string): Promise<PipedProgram> {
-  const program = await host.pipe(grant, ['cat', '--', posix.join(folder, file)]);
+export async function readStream(signal: AbortSignal, { host, folder }: BackupFolder, file: string): Promise<PipedProgram> {
+  const program = await host.stream(['sh', '-c', readScript, 'sh', posix.join(folder, file)], { signal });
   program.stdin.end();
   return program;
 }
@@ -87,8 +98,8 @@ export async function runThere(grant: Grant, host: Host, argv: readonly string[]
 
 /** Which files differ from `SHA256SUMS`, or are missing; empty when all is as it was. Reads everything, on the host. */
 export async function checkSums({ host, folder }: BackupFolder, signal: AbortSignal): Promise<string[]> {
-  if ((await host.files.facts(posix.join(folder, sumsFile), signal)) === undefined) return [sumsFile];
-  const { exitCode, stdout, stderr } = await host.exec(['sh', '-c', 'cd -- "$1" && exec sha256sum -c "$2"', 'sh', folder, sumsFile], {
+  if ((await host.files.facts(posix.join(folder, sumsFile), signal))?.kind !== 'file') return [sumsFile];
+  const { exitCode, stdout, stderr } = await host.exec(['sh', '-c', checkScript, 'sh', folder, sumsFile], {
     signal,
     limitMs: readLimitMs,
     env: { LC_ALL: 'C' },
@@ -147,7 +158,7 @@ function writeFault(where: string, stderr: string, bytes: number | undefined, ca
 }
 
 /** Counts and sums what flows through. */
-class Meter extends Transform {
+export class Meter extends Transform {
   bytes = 0;
   readonly #hash = createHash('sha256');
   readonly #told: (bytes: number) => void;

@@ -18,12 +18,14 @@ export class FolderStore implements BackupStore {
   readonly kind = 'folder';
   readonly packs = true;
   readonly where: string;
+  readonly to: string;
   readonly #host: Host;
   readonly #folder: string;
 
   constructor(host: Host, folder: string) {
     this.#host = host;
     this.#folder = folder;
+    this.to = folder;
     this.where = `${folder} on ${host.name}`;
   }
 
@@ -100,8 +102,8 @@ export class FolderStore implements BackupStore {
       .map(({ file }) => file);
   }
 
-  open(grant: Grant, backup: BackupFacts, file: string): Promise<PipedProgram> {
-    return readStream(grant, { host: this.#host, folder: backup.where }, file);
+  open(signal: AbortSignal, backup: BackupFacts, file: string): Promise<PipedProgram> {
+    return readStream(signal, { host: this.#host, folder: backup.where }, file);
   }
 
   async thin(grant: Grant, component: string, policy: RetentionPolicy, also: ReadonlySet<string> = new Set()): Promise<number> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '../text/json-value.ts';
 import type { BackupManifest } from './backup-model.ts';
 
 /** A name inside the backup's own folder: what a manifest names is read and handed to programs. */
@@ -29,6 +30,7 @@ const manifest = z.object({
   ),
   files: z.array(file),
   skipped: z.array(z.object({ volume: z.string(), why: z.string() })),
+  choices: z.object({ include: z.array(z.string()), exclude: z.array(z.string()) }).optional(),
   images: z.record(z.string(), z.object({ reference: z.string(), id: z.string(), digest: z.string().optional() })),
   secrets: z.object({ names: z.array(z.string()), sealed: z.boolean() }),
 });
@@ -38,7 +40,7 @@ export function manifestOf(content: Uint8Array, sums: string | undefined): Backu
   const sum = createHash('sha256').update(content).digest('hex');
   if (sums !== undefined && !sums.includes(`${sum}  manifest.json\n`)) return undefined;
   try {
-    const read = manifest.safeParse(JSON.parse(Buffer.from(content).toString('utf8')));
+    const read = manifest.safeParse(parseJson(Buffer.from(content).toString('utf8')));
     return read.success ? (read.data as BackupManifest) : undefined;
   } catch {
     return undefined;

@@ -28,6 +28,10 @@ export interface PlannedItem {
   source: string;
   /** Relative to `target`: left out. Further mounts below it are, too. */
   exclude: readonly string[];
+  /** Of these, the further mounts: a restore leaves them as they are. */
+  mountedBelow: readonly string[];
+  /** A single file of the host, not a folder. */
+  isFile: boolean;
   dump: readonly string[] | undefined;
   restore: readonly string[] | undefined;
   /** Containers that stand still meanwhile. */
@@ -45,8 +49,29 @@ export interface BackupPlan {
   record: string | undefined;
   containers: readonly BackupContainer[];
   items: readonly PlannedItem[];
-  /** What is not in it, a volume each. */
-  skipped: readonly { volume: string; why: string }[];
+  /** What is not in it, a volume or mount each, with the reason. */
+  skipped: readonly SkippedMount[];
+  /** What is neither saved nor skipped: a backup is refused with it. */
+  uncovered: readonly UncoveredMount[];
+  choices: BackupChoices;
+}
+
+export interface SkippedMount {
+  volume: string;
+  why: string;
+}
+
+/** `name` is what `--include` and `--exclude` call it. One that is not mounted is a volume of the entry that no container has. */
+export interface UncoveredMount {
+  name: string;
+  why: string;
+  mounted: boolean;
+}
+
+/** What the operator chose beyond the entry: names of mounts or volumes. Kept in the manifest, for the next backup and for a restore. */
+export interface BackupChoices {
+  include: readonly string[];
+  exclude: readonly string[];
 }
 
 /** A file of a backup. Sizes and sums are of the file as it lies there. */
@@ -83,7 +108,9 @@ export interface BackupManifest {
   items: readonly BackedUpItem[];
   /** `project.tar`, `record.json`, `secrets.age`. */
   files: readonly BackupFile[];
-  skipped: readonly { volume: string; why: string }[];
+  skipped: readonly SkippedMount[];
+  /** Missing in backups that were written before there was a choice. */
+  choices?: BackupChoices | undefined;
   images: Readonly<Record<string, ImagePin>>;
   /** Names of the variables. `sealed`: their values are in `secrets.age`. Otherwise a restore needs them from elsewhere. */
   secrets: { names: readonly string[]; sealed: boolean };

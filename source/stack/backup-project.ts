@@ -7,10 +7,12 @@ import { extract } from 'tar-stream';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
+import { parseJson } from '../text/json-value.ts';
 import { finished, runThere } from './backup-files.ts';
 import type { BackupFacts, BackupManifest } from './backup-model.ts';
 import { openSecrets, secretsFile } from './backup-secrets.ts';
 import type { BackupStore } from './backup-store.ts';
+import { checkedArchive } from './backup-tar.ts';
 import type { DeployRecord } from './model.ts';
 
 /** What a backup has of a component besides its data. */
@@ -35,7 +37,7 @@ export async function projectIn(grant: Grant, store: BackupStore, backup: Backup
     }, next);
   });
   await pipeline(Readable.from([tar]), reader);
-  return { texts, record: JSON.parse(record.toString('utf8')) as DeployRecord };
+  return { texts, record: parseJson(record.toString('utf8')) as DeployRecord };
 }
 
 /** Sealed secrets, and configuration as text. */
@@ -54,10 +56,10 @@ export async function restoreProject(
   const folder = posix.join(stackFolder, backup.component);
   const arriving = `${folder}.${stamp}.partial`;
   await host.files.makeFolder(grant, arriving, { mode: 0o755 });
-  const source = await store.open(grant, backup, 'project.tar');
+  const source = await store.open(grant.signal, backup, 'project.tar');
   const target = await host.pipe(grant, ['tar', '-C', arriving, '-xpf', '-']);
   target.stdout.resume();
-  source.stdout.pipe(target.stdin);
+  await pipeline(checkedArchive(source.stdout, grant.signal).archive, target.stdin, { signal: grant.signal });
   await finished(source, 'project.tar');
   await finished(target, 'project.tar');
   const stands = (await host.files.facts(folder, grant.signal)) !== undefined;
@@ -96,8 +98,8 @@ export async function restoreSecrets(
   return names;
 }
 
-async function wholeFile(grant: Grant, store: BackupStore, backup: BackupFacts, file: string): Promise<Buffer> {
-  const program = await store.open(grant, backup, file);
+async function wholeFile({ signal }: Grant, store: BackupStore, backup: BackupFacts, file: string): Promise<Buffer> {
+  const program = await store.open(signal, backup, file);
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of program.stdout as AsyncIterable<Buffer>) {

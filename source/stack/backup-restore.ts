@@ -2,12 +2,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Engine } from '../engine/engine.ts';
-import { Fault } from '../faults/fault.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
+import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { bytesText } from '../text/quantities.ts';
-import { finished, lastLine } from './backup-files.ts';
+import { finished, lastLine, readStream, writeStream } from './backup-files.ts';
 import type {
   BackedUpItem,
   BackupContainer,
@@ -17,9 +18,22 @@ import type {
   BackupProgress,
   PlannedItem,
 } from './backup-model.ts';
-import type { StillContainers } from './backup-still.ts';
+import { stampOf } from './backup-model.ts';
+import { goOn, type StillContainers } from './backup-still.ts';
 import type { BackupStore } from './backup-store.ts';
-import { emptyVolume } from './volume-beside.ts';
+import { ArchiveProblem, checkedArchive } from './backup-tar.ts';
+import { type ArchiveCounts, damaged, filesDamaged, openSaved, readProblem, verifyBackup } from './backup-verify.ts';
+import {
+  isRestoring,
+  listRestores,
+  type RestoreRecord,
+  recordFolder,
+  removeRestore,
+  restoreSentence,
+  writeRestore,
+} from './restore-journal.ts';
+import { openVolume, type RestoredVolume, type VolumeDoor } from './restore-volume.ts';
+import { imagesOf } from './volume-beside.ts';
 
 /** Until a database that was just started takes connections. */
 const readyLimitMs = 90_000;
@@ -32,6 +46,8 @@ export interface RestoreItem {
 }
 
 export interface RestorePlan {
+  component: string;
+  project: string;
   backup: BackupFacts;
   manifest: BackupManifest;
   items: readonly RestoreItem[];
@@ -43,7 +59,7 @@ export interface RestorePlan {
 /** Which item goes where. Throws `refused.damaged` for a backup without a readable manifest. */
 export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
   const { manifest } = backup;
-  if (!manifest) throw damaged(backup, ['manifest.json']);
+  if (!manifest) throw filesDamaged(backup, ['manifest.json']);
   const items: RestoreItem[] = [];
   const homeless: string[] = [];
   for (const saved of manifest.items) {
@@ -55,7 +71,7 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
       homeless.push(`${saved.volume}: it was saved in another way than it is now.`);
     else items.push({ saved, planned });
   }
-  return { backup, manifest, items, homeless, containers: now.containers };
+  return { component: now.component, project: now.project, backup, manifest, items, homeless, containers: now.containers };
 }
 
 /** What is lost by it, a line each. */
@@ -71,107 +87,324 @@ export function restoreConsequences({ items, manifest, homeless }: RestorePlan):
   ];
 }
 
-function damaged({ component, stamp }: BackupFacts, files: readonly string[]): Fault {
-  return new Fault({
-    code: 'refused.damaged',
-    message: `The backup ${stamp} of ${component} is damaged: ${files.join(', ')} ${files.length === 1 ? 'is' : 'are'} missing, or not what was written.`,
-    remedy: 'Nothing was changed. Take another one: quarterdeck backup list.',
-  });
-}
-
-/** Reads all of it and throws `refused.damaged` where a file differs from its checksum. */
-export async function verifyBackup(store: BackupStore, backup: BackupFacts, signal: AbortSignal): Promise<void> {
-  const wrong = await store.verify(backup, signal);
-  if (wrong.length > 0) throw damaged(backup, wrong);
+/** What a restore works with. */
+export interface RestoreRun {
+  store: BackupStore;
+  engine: Engine;
+  host: Host;
+  stackFolder: string;
+  still: StillContainers;
+  by: string;
+  told(progress: BackupProgress): void;
 }
 
 /**
- * Puts the data of a backup back. It is verified first; then everything stops, volumes are emptied and filled, databases take their dumps, and what ran before runs
- * again. What ends it in between leaves data that is half of each: the fault says so, and the same restore can be run again.
+ * Puts the data of a backup back, so that at every moment either the data from before or those of the backup are whole: the backup is read, the free space checked,
+ * and what is about to happen is written on the host. Then everything stops; volumes are unpacked beside the data that are there and swapped by renaming, databases are
+ * dumped before they are replaced. What fails is undone; what is interrupted is undone by `undoRestore`, from wherever.
  */
-export async function runRestore(
-  grant: Grant,
-  plan: RestorePlan,
-  { store, engine, still, told }: { store: BackupStore; engine: Engine; still: StillContainers; told(progress: BackupProgress): void },
-): Promise<void> {
+export async function runRestore(grant: Grant, plan: RestorePlan, run: RestoreRun): Promise<void> {
   const { backup, items, containers } = plan;
+  const { store, engine, host, stackFolder, still, told } = run;
+  const [open] = await restoresOf(host, stackFolder, plan, grant.signal);
+  if (open) throw restoreOpen(open, false);
   told({ label: `Verifying the backup ${backup.stamp}` });
-  await verifyBackup(store, backup, grant.signal);
+  const counts = await verifyBackup(store, backup, grant.signal);
   const dumps = items.filter(({ saved }) => saved.way === 'dump');
   const volumes = items.filter(({ saved }) => saved.way !== 'dump');
-  const databases = new Set(dumps.map(({ planned }) => planned.container.id));
-  // A database keeps running for its dump, unless a volume of its own is replaced.
-  const halted = containers.filter(({ id }) => !databases.has(id) || volumes.some(({ planned }) => planned.container.id === id));
-  told({ label: `Stopping ${halted.map(({ name }) => name).join(', ')}` });
-  await still.halt(grant, halted, 'stopped', async () => undefined);
-  for (const { saved, planned } of volumes) {
-    told({ label: `Emptying ${planned.volume}` });
-    await emptyVolume(grant, engine, planned, containers);
-    const label = `Restoring ${saved.id}`;
-    await readInto(
-      grant,
-      store,
-      backup,
-      saved,
-      (content) => engine.writer(grant).putArchive(planned.container.id, planned.target, content),
-      (bytes) => told({ label, bytes }),
-    );
+  const doors: { item: RestoreItem; door: VolumeDoor }[] = [];
+  try {
+    for (const item of volumes) doors.push({ item, door: await openVolume(grant, engine, restoredVolume(item.planned, containers)) });
+    await throwIfFull(doors, counts);
+    const databases = new Set(dumps.map(({ planned }) => planned.container.id));
+    const users = containers.filter(({ id }) => !databases.has(id));
+    // A database keeps running for its dump, unless a volume of its own is replaced.
+    const replaced = containers.filter(({ id }) => databases.has(id) && volumes.some(({ planned }) => planned.container.id === id));
+    let record = newRecord(plan, run);
+    const note = async (changes: Partial<RestoreRecord>) => {
+      record = { ...record, ...changes };
+      await writeRestore(grant, host, stackFolder, record);
+    };
+    await note({});
+    try {
+      told({ label: `Stopping ${[...users, ...replaced].map(({ name }) => name).join(', ')}` });
+      const halt = (these: typeof containers) => still.halt(grant, these, 'stopped', (all) => note({ halted: [...all] }));
+      await halt(users);
+      for (const { planned } of dumps) await copyDatabase(grant, planned, record, run);
+      await halt(replaced);
+      for (const { item, door } of doors) {
+        await door.prepare();
+        await unpack(grant, plan, item, door, run);
+      }
+      for (const { item, door } of doors) {
+        told({ label: `Replacing ${item.planned.volume}` });
+        await door.swap();
+      }
+      for (const { saved, planned } of dumps) {
+        await makeReady(grant, engine, planned.container);
+        await note({ dumps: record.dumps.map((dump) => (dump.id === planned.id ? { ...dump, begun: true } : dump)) });
+        await restoreDump(grant, plan, { saved, planned }, run);
+      }
+      await note({ state: 'replaced' });
+    } catch (thrown) {
+      // The session undoes what was cancelled, with a grant that still holds.
+      if (grant.signal.aborted) throw thrown;
+      told({ label: 'Putting back the data from before' });
+      await undoRestore(grant, record, run);
+      throw undone(thrown);
+    }
+    for (const { door } of doors) await door.clean();
+    await still.release(grant);
+    await removeRestore(grant, host, stackFolder, record);
+  } finally {
+    for (const { door } of doors) await door.close();
   }
-  for (const { saved, planned } of dumps) {
-    await makeReady(grant, engine, planned.container);
-    const label = `Restoring ${saved.id}`;
-    await readInto(
-      grant,
-      store,
-      backup,
-      saved,
-      (content) => takeDump(grant, engine, planned, content),
-      (bytes) => told({ label, bytes }),
-    );
-  }
-  await still.release(grant);
 }
 
-async function readInto(
+function restoredVolume(planned: PlannedItem, containers: readonly BackupContainer[]): RestoredVolume {
+  const { volume, source, isFile, mountedBelow } = planned;
+  return { volume, source, isFile, kept: mountedBelow, images: imagesOf(planned, containers) };
+}
+
+function newRecord({ backup, manifest, items, project, containers }: RestorePlan, { store, by }: RestoreRun): RestoreRecord {
+  const now = new Date();
+  return {
+    schema: 1,
+    run: `${stampOf(now)}-${backup.component}`,
+    component: manifest.component,
+    project,
+    backup: backup.stamp,
+    where: store.where,
+    to: store.to,
+    by,
+    startedAt: now.toISOString(),
+    state: 'replacing',
+    volumes: items.flatMap(({ saved, planned }) => (saved.way === 'dump' ? [] : [restoredVolume(planned, containers)])),
+    dumps: items.flatMap(({ saved, planned }) =>
+      saved.way === 'dump'
+        ? [
+            {
+              id: planned.id,
+              container: { id: planned.container.id, name: planned.container.name },
+              restore: planned.restore ?? [],
+              copy: `${planned.id}.dump.gz`,
+              begun: false,
+            },
+          ]
+        : [],
+    ),
+    halted: [],
+  };
+}
+
+/** Blocks of a filesystem: each file takes whole ones. */
+const blockBytes = 4096;
+
+/** @throws Fault `refused.diskFull` where the backup does not fit beside the data that are there. */
+async function throwIfFull(doors: readonly { item: RestoreItem; door: VolumeDoor }[], counts: ArchiveCounts): Promise<void> {
+  const needs = new Map<string, { neededBytes: number; freeBytes: number; volumes: string[] }>();
+  for (const { item, door } of doors) {
+    const { filesystem, freeBytes } = await door.space();
+    const need = needs.get(filesystem) ?? { neededBytes: 0, freeBytes, volumes: [] };
+    need.neededBytes += item.saved.contentBytes + (counts.get(item.saved.file)?.members ?? 0) * blockBytes;
+    need.volumes.push(item.planned.volume);
+    needs.set(filesystem, need);
+  }
+  for (const { neededBytes, freeBytes, volumes } of needs.values()) {
+    if (neededBytes <= freeBytes) continue;
+    throw new Fault({
+      code: 'refused.diskFull',
+      message: `Not enough free space to restore ${volumes.map((volume) => cleanLine(volume)).join(', ')}: ${bytesText(neededBytes)} are needed beside the present data, ${bytesText(freeBytes)} are free.`,
+      remedy: 'Nothing was changed. Free some space on that disk, then run the same restore again.',
+    });
+  }
+}
+
+async function unpack(
   grant: Grant,
-  store: BackupStore,
-  backup: BackupFacts,
-  saved: BackedUpItem,
-  take: (content: Readable) => Promise<void>,
-  told: (bytes: number) => void,
+  { backup }: RestorePlan,
+  { saved }: RestoreItem,
+  door: VolumeDoor,
+  { store, told }: RestoreRun,
 ): Promise<void> {
-  const program = await store.open(grant, backup, saved.file);
-  let bytes = 0;
-  // A stream of its own: whoever takes it may let go of it early, and then the program must not wait for ever.
-  const content = Readable.from(
+  const label = `Restoring ${saved.id}`;
+  const opened = await openSaved(store, backup, saved, grant.signal, (bytes) => told({ label, bytes }));
+  const { archive } = checkedArchive(opened.content, grant.signal);
+  let broken: unknown;
+  // A stream of its own: whoever takes it may let go of it early.
+  const members = Readable.from(
     (async function* () {
-      const plain = saved.packed === 'gzip' ? program.stdout.pipe(createGunzip()) : program.stdout;
-      if (plain !== program.stdout) program.stdout.once('error', (cause) => plain.destroy(cause));
-      for await (const chunk of plain as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        told(bytes);
-        yield chunk;
+      try {
+        for await (const chunk of archive as AsyncIterable<Buffer>) yield chunk;
+      } catch (thrown) {
+        broken = thrown;
+        throw thrown;
       }
     })(),
     { objectMode: false },
   );
   try {
-    await take(content);
+    await door.unpack(members);
+    await opened.whole();
+  } catch (thrown) {
+    grant.signal.throwIfAborted();
+    // What is wrong with the archive counts, not that the engine lost its connection over it.
+    const cause = broken ?? (thrown instanceof ArchiveProblem ? thrown : undefined);
+    if (cause === undefined) throw thrown;
+    throw damaged(backup, `${saved.file}: ${readProblem(cause)}`);
   } finally {
-    content.destroy();
-    program.stdout.destroy();
+    members.destroy();
+    opened.content.destroy();
   }
-  if (bytes === saved.contentBytes) return;
-  await finished(program, saved.file);
+}
+
+/** What is in the database now, beside the journal: what a dump replaces comes back from there. */
+async function copyDatabase(
+  grant: Grant,
+  item: PlannedItem,
+  record: RestoreRecord,
+  { engine, host, stackFolder, told }: RestoreRun,
+): Promise<void> {
+  const label = `Keeping the present ${item.id}`;
+  told({ label });
+  await makeReady(grant, engine, item.container);
+  const program = await engine.writer(grant).execStream(item.container.id, item.dump ?? []);
+  const folder = recordFolder(host, stackFolder, record);
+  await writeStream(grant, folder, `${item.id}.dump.gz`, program.stdout, { gzip: true, told: (bytes) => told({ label, bytes }) });
+  const { exitCode, stderr } = await program.ended;
+  if (exitCode === 0) return;
   throw new Fault({
-    code: 'failed.restore',
-    message: `Only ${bytesText(bytes)} of ${bytesText(saved.contentBytes)} of ${saved.id} went back.`,
-    remedy: 'Run the same restore again.',
+    code: 'failed.dump',
+    message: `The present database in ${item.container.name} cannot be kept: ${lastLine(stderr) || `exit code ${exitCode}`}.`,
+    remedy: `Check its log: quarterdeck logs ${record.component}`,
   });
 }
 
-async function takeDump(grant: Grant, engine: Engine, item: PlannedItem, content: Readable): Promise<void> {
-  const program = await engine.writer(grant).execStream(item.container.id, item.restore ?? [], { input: true });
+async function restoreDump(
+  grant: Grant,
+  { backup }: RestorePlan,
+  { saved, planned }: RestoreItem,
+  { store, engine, told }: RestoreRun,
+): Promise<void> {
+  const label = `Restoring ${saved.id}`;
+  const opened = await openSaved(store, backup, saved, grant.signal, (bytes) => told({ label, bytes }));
+  try {
+    await takeDump(grant, engine, planned.container, planned.restore ?? [], opened.content);
+    await opened.whole();
+  } catch (thrown) {
+    grant.signal.throwIfAborted();
+    throw thrown instanceof ArchiveProblem ? damaged(backup, `${saved.file}: ${readProblem(thrown)}`) : thrown;
+  } finally {
+    opened.content.destroy();
+  }
+}
+
+/**
+ * Puts the data from before a restore back, starts what it had stopped, and forgets it. Works again after it was interrupted itself; containers that have half of
+ * each are not started.
+ * @throws Fault `failed.restoreHalf`
+ */
+export async function undoRestore(
+  grant: Grant,
+  record: RestoreRecord,
+  { engine, host, stackFolder }: Pick<RestoreRun, 'engine' | 'host' | 'stackFolder'>,
+): Promise<void> {
+  const writer = engine.writer(grant);
+  try {
+    // Some may run again: the machine was restarted, or their database had to for its dump.
+    if (record.state === 'replacing')
+      for (const { id } of [...record.halted].reverse())
+        if ((await engine.inspect(id, grant.signal))?.state === 'running') await writer.stop(id);
+    for (const volume of record.volumes) await atVolume(grant, engine, volume, record.state === 'replaced' ? 'clean' : 'undo');
+    if (record.state === 'replacing')
+      for (const { container, restore, copy, begun } of record.dumps) {
+        if (!begun) continue;
+        await makeReady(grant, engine, container);
+        const program = await readStream(grant.signal, recordFolder(host, stackFolder, record), copy);
+        const content = program.stdout.pipe(createGunzip());
+        program.stdout.once('error', (cause) => content.destroy(cause));
+        await takeDump(grant, engine, container, restore, content);
+        await finished(program, copy);
+      }
+  } catch (thrown) {
+    grant.signal.throwIfAborted();
+    throw new Fault({
+      code: 'failed.restoreHalf',
+      message: `The data of ${cleanLine(record.component)} from before the restore are kept, but could not be put back: ${messageOf(thrown)}`,
+      remedy: 'Its containers stay stopped. Correct the cause, then: quarterdeck recover --undo',
+      cause: thrown,
+    });
+  }
+  const [failure] = await goOn(engine, grant, [...record.halted].reverse());
+  if (failure) {
+    throw new Fault({
+      code: 'failed.stillStopped',
+      message: `${cleanLine(failure.container.name)} could not be started again: ${failure.reason}`,
+      remedy: `Start it by hand: quarterdeck start ${cleanLine(record.component)}`,
+    });
+  }
+  await removeRestore(grant, host, stackFolder, record);
+}
+
+async function atVolume(grant: Grant, engine: Engine, volume: RestoredVolume, what: 'undo' | 'clean'): Promise<void> {
+  const door = await openVolume(grant, engine, volume);
+  try {
+    await door[what]();
+  } finally {
+    await door.close();
+  }
+}
+
+type OfComponent = Pick<RestoreRecord, 'component' | 'project'>;
+
+async function restoresOf(host: Host, stackFolder: string, { component, project }: OfComponent, signal: AbortSignal) {
+  return (await listRestores(host, stackFolder, signal)).filter((one) => one.component === component && one.project === project);
+}
+
+/** @throws Fault `refused.unfinished` where a restore of the component is at work, or neither complete nor undone. */
+export async function throwIfRestoreOpen(host: Host, stackFolder: string, of: OfComponent, signal: AbortSignal): Promise<void> {
+  const [open] = await restoresOf(host, stackFolder, of, signal);
+  if (open) throw restoreOpen(open, await isRestoring(host, stackFolder, signal));
+}
+
+function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
+  if (atWork)
+    return new Fault({
+      code: 'refused.locked',
+      message: `${record.by} has been restoring ${cleanLine(record.component)} since ${record.startedAt}.`,
+      remedy: 'Wait until that is done.',
+    });
+  return new Fault({
+    code: 'refused.unfinished',
+    message: `${cleanLine(record.component)}: ${restoreSentence(record)}`,
+    remedy: 'Put the data from before back, or run the restore again: quarterdeck recover',
+  });
+}
+
+/** After a restore that was cancelled: undoes it, or removes what it left. */
+export async function settleRestore(grant: Grant, plan: RestorePlan, run: RestoreRun): Promise<void> {
+  for (const record of await restoresOf(run.host, run.stackFolder, plan, grant.signal)) await undoRestore(grant, record, run);
+  await run.still.release(grant);
+}
+
+function undone(thrown: unknown): unknown {
+  if (!(thrown instanceof Fault)) return thrown;
+  return new Fault({
+    code: thrown.code,
+    message: `${thrown.message} The data from before are back as they were.`,
+    remedy: thrown.remedy,
+    cause: thrown,
+  });
+}
+
+async function takeDump(
+  grant: Grant,
+  engine: Engine,
+  container: Pick<BackupContainer, 'id' | 'name'>,
+  restore: readonly string[],
+  content: Readable,
+): Promise<void> {
+  const program = await engine.writer(grant).execStream(container.id, restore, { input: true });
   program.stdout.resume();
   // A program that gives up early says why: its words count, not our broken pipe.
   if (program.stdin) await pipeline(content, program.stdin, { signal: grant.signal }).catch(() => grant.signal.throwIfAborted());
@@ -179,13 +412,13 @@ async function takeDump(grant: Grant, engine: Engine, item: PlannedItem, content
   if (exitCode === 0) return;
   throw new Fault({
     code: 'failed.restore',
-    message: `${item.container.name} did not take its dump: ${lastLine(stderr) || `exit code ${exitCode}`}.`,
-    remedy: 'What was there before is still there, unless the sentence says otherwise. Look at its log, then run the same restore again.',
+    message: `${container.name} did not accept its dump: ${lastLine(stderr) || `exit code ${exitCode}`}.`,
+    remedy: 'Check its log, then run the same restore again.',
   });
 }
 
 /** Runs, and where it says how it is, well. */
-async function makeReady(grant: Grant, engine: Engine, { id, name }: BackupContainer): Promise<void> {
+async function makeReady(grant: Grant, engine: Engine, { id, name }: Pick<BackupContainer, 'id' | 'name'>): Promise<void> {
   await engine.writer(grant).start(id);
   const deadline = Date.now() + readyLimitMs;
   for (;;) {

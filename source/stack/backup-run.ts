@@ -5,6 +5,7 @@ import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { type BackupFolder, lastLine, runThere, sumOf, sumsFile, sumsText, writeStream, writeText } from './backup-files.ts';
 import type { BackedUpItem, BackupFile, BackupManifest, BackupPlan, BackupProgress, PlannedItem } from './backup-model.ts';
 import { stampOf } from './backup-model.ts';
@@ -14,6 +15,7 @@ import type { BackupStore } from './backup-store.ts';
 import { volumeArchive } from './backup-tar.ts';
 import { pinOf } from './image-pin.ts';
 import type { ImagePin } from './model.ts';
+import { ownFolders } from './restore-volume.ts';
 import { withVolumeArchive } from './volume-beside.ts';
 
 const stillFile = 'standing-still.json';
@@ -93,6 +95,7 @@ export async function runBackup(grant: Grant, run: BackupRun): Promise<BackupMan
       items,
       files,
       skipped: plan.skipped,
+      choices: plan.choices,
       images: await pinsOf(plan, engine, grant.signal),
       secrets: { names, sealed: seal !== undefined },
     };
@@ -124,7 +127,7 @@ async function saveItem(grant: Grant, folder: BackupFolder, item: PlannedItem, r
   }
   const copy = () =>
     withVolumeArchive(grant, run.engine, item, run.plan.containers, (raw, top) => {
-      const { archive } = volumeArchive(raw, top, item.exclude, grant.signal);
+      const { archive } = volumeArchive(raw, top, [...item.exclude, ...ownFolders], grant.signal);
       return writeStream(grant, folder, `${item.id}.tar${ending}`, archive, pace);
     });
   if (item.way === 'copy') return { ...common, ...(await copy()), packed };
@@ -210,7 +213,7 @@ export async function sweepInterrupted(
 
 function standingIn(note: Uint8Array): StillContainer[] {
   try {
-    const read = JSON.parse(Buffer.from(note).toString('utf8')) as StillContainer[];
+    const read = parseJson(Buffer.from(note).toString('utf8')) as StillContainer[];
     return Array.isArray(read) ? read.filter(({ id, how }) => typeof id === 'string' && (how === 'stopped' || how === 'paused')) : [];
   } catch {
     return [];

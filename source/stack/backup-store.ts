@@ -16,6 +16,8 @@ export interface BackupStore {
   readonly kind: BackupTarget['kind'];
   /** For sentences: `/srv/backups on nas`. */
   readonly where: string;
+  /** As `--to` takes it; undefined where it holds credentials. */
+  readonly to: string | undefined;
   /** Dumps are packed where the store does not do so itself. */
   readonly packs: boolean;
   /** All good and damaged backups, newest first. */
@@ -30,10 +32,10 @@ export interface BackupStore {
   complete(grant: Grant, folder: BackupFolder, manifest: BackupManifest): Promise<void>;
   /** Takes away what `begin` gave. */
   discard(grant: Grant, folder: string): Promise<void>;
-  /** Names of files that are missing or differ from their checksum; empty when it is whole. */
+  /** Names of files that are missing or differ from their checksum, as far as that is known without reading them here; empty when it is whole. */
   verify(backup: BackupFacts, signal: AbortSignal): Promise<readonly string[]>;
   /** A file of it, to be read to its end. */
-  open(grant: Grant, backup: BackupFacts, file: string): Promise<PipedProgram>;
+  open(signal: AbortSignal, backup: BackupFacts, file: string): Promise<PipedProgram>;
   /** Lets go of what neither the policy keeps nor `also` names, by stamp. Answers how many went. */
   thin(grant: Grant, component: string, policy: RetentionPolicy, also?: ReadonlySet<string>): Promise<number>;
 }

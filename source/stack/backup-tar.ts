@@ -1,16 +1,21 @@
 import { posix } from 'node:path';
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract, pack, type Headers as TarHeaders } from 'tar-stream';
 
 /** Extended headers are read and written by the library, and missing in its types. */
 type Headers = TarHeaders & { pax?: Readonly<Record<string, string>> | null };
 
-/** What an archive of a volume came to. */
+/** What an archive came to. */
 export interface ArchiveCount {
+  /** Of every kind, the folder at the top included. */
+  members: number;
   files: number;
   bytes: number;
 }
+
+/** Why an archive is not used: what is wrong with it, as the end of a sentence. */
+export class ArchiveProblem extends Error {}
 
 /**
  * What an engine gave for `folder`, with paths relative to it, whatever the engine calls its top, and without `exclude`: what lies in further mounts, and
@@ -21,31 +26,74 @@ export function volumeArchive(
   folder: string,
   exclude: readonly string[],
   signal: AbortSignal,
-  told: (count: ArchiveCount) => void = () => {},
 ): { archive: Readable; count: ArchiveCount } {
   const left = exclude.map((path) => posix.normalize(path).replace(/\/$/, ''));
   const isLeft = (path: string) => left.some((each) => path === each || path.startsWith(`${each}/`));
-  const count: ArchiveCount = { files: 0, bytes: 0 };
+  let top: string | undefined;
+  return repacked(archive, signal, (header) => {
+    top ??= topOf(header, folder);
+    const path = insideOf(header.name, top);
+    if (isLeft(path) || header.type === 'fifo') return undefined;
+    // The volume's own folder stays in: who owns it is half of what lets a program write there.
+    const inside = { ...header, name: path === '' ? './' : header.type === 'directory' ? `${path}/` : path };
+    if (header.type === 'link' && header.linkname) inside.linkname = insideOf(header.linkname, top);
+    return inside;
+  });
+}
+
+/**
+ * An archive of a backup, to be unpacked: packed again member by member, so that what is unpacked is what was checked. Ends in an `ArchiveProblem` where it is empty,
+ * cut off, no archive, or has a member that would be written outside of the folder it is unpacked in.
+ */
+export function checkedArchive(archive: NodeJS.ReadableStream, signal: AbortSignal): { archive: Readable; count: ArchiveCount } {
+  const links = new Set<string>();
+  return repacked(archive, signal, (header) => {
+    const path = memberPath(header.name, links);
+    if (header.type === 'link') memberPath(header.linkname ?? '', links, `${header.name} -> ${header.linkname}`);
+    if (links.has(path)) throw new ArchiveProblem(`${header.name} is in it twice, once as a link`);
+    if (header.type === 'symlink') links.add(path);
+    return header;
+  });
+}
+
+/** @throws ArchiveProblem for a path that leads out of the archive's folder, or through one of its links. */
+function memberPath(name: string, links: ReadonlySet<string>, shown = name): string {
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
+  if (name.startsWith('/') || parts.includes('..') || name.includes('\0'))
+    throw new ArchiveProblem(`its member ${shown} would be written outside of the volume`);
+  for (let depth = 1; depth < parts.length; depth++) {
+    const above = parts.slice(0, depth).join('/');
+    if (links.has(above)) throw new ArchiveProblem(`its member ${shown} would be written through the link ${above}`);
+  }
+  return parts.join('/');
+}
+
+function repacked(
+  archive: NodeJS.ReadableStream,
+  signal: AbortSignal,
+  change: (header: Headers) => Headers | undefined,
+): { archive: Readable; count: ArchiveCount } {
+  const count: ArchiveCount = { members: 0, files: 0, bytes: 0 };
   const reader = extract();
   const writer = pack();
   const plain = new PassThrough();
   writer.on('error', (cause) => plain.destroy(cause));
   writer.pipe(plain);
-  let top: string | undefined;
 
   async function take(header: Headers, content: Readable): Promise<void> {
-    top ??= topOf(header, folder);
-    const path = insideOf(header.name, top);
-    if (isLeft(path) || header.type === 'fifo') {
+    const changed = change(header);
+    if (!changed) {
       content.resume();
       return;
     }
-    // The volume's own folder stays in: who owns it is half of what lets a program write there.
-    const inside = { ...header, name: path === '' ? './' : header.type === 'directory' ? `${path}/` : path };
-    if (header.type === 'link' && header.linkname) inside.linkname = insideOf(header.linkname, top);
+    count.members += 1;
     // Names of its own in an extended header would win over ours.
-    if (inside.pax)
-      inside.pax = Object.fromEntries(Object.entries(inside.pax).filter(([key]) => !['path', 'linkpath', 'size'].includes(key)));
+    const inside = changed.pax
+      ? {
+          ...changed,
+          pax: Object.fromEntries(Object.entries(changed.pax).filter(([key]) => !['path', 'linkpath', 'size'].includes(key))),
+        }
+      : changed;
     if (header.type !== 'file' && header.type !== 'contiguous-file') {
       content.resume();
       await new Promise<void>((resolve, reject) => writer.entry(inside, (error) => (error ? reject(error) : resolve())));
@@ -62,17 +110,44 @@ export function volumeArchive(
     await taken.promise;
     count.files += 1;
     count.bytes += header.size ?? 0;
-    told(count);
   }
 
   reader.on('entry', (header, content, next) => {
     take(header, content as unknown as Readable).then(() => next(), next);
   });
-  pipeline(archive, reader, { signal }).then(
-    () => writer.finalize(),
-    (cause: Error) => writer.destroy(cause),
-  );
+  const fail = (cause: Error) => writer.destroy(problemOf(cause));
+  const end = new EndOfArchive();
+  // Not by the pipeline alone: while the reader waits for the content of a member it does not settle.
+  archive.once('error', fail);
+  end.once('error', fail);
+  pipeline(archive, end, reader, { signal }).then(() => {
+    if (count.members > 0) writer.finalize();
+    else fail(new ArchiveProblem('nothing is in it'));
+  }, fail);
   return { archive: plain, count };
+}
+
+function problemOf(cause: Error): Error {
+  if (/^Invalid tar header/.test(cause.message)) return new ArchiveProblem('it is no tar archive, or damaged', { cause });
+  if (/^Unexpected end of data/.test(cause.message)) return new ArchiveProblem('it is cut off', { cause });
+  return cause;
+}
+
+/** An archive ends with two empty blocks: one that was cut off between two members has none. */
+class EndOfArchive extends Transform {
+  static readonly #bytes = 1024;
+  #last = Buffer.alloc(0);
+  #any = false;
+  override _transform(chunk: Buffer, _encoding: string, done: (error: null, chunk: Buffer) => void): void {
+    this.#any ||= chunk.length > 0;
+    this.#last = Buffer.concat([this.#last, chunk.subarray(-EndOfArchive.#bytes)]).subarray(-EndOfArchive.#bytes);
+    done(null, chunk);
+  }
+  override _flush(done: (error?: Error) => void): void {
+    const whole = this.#last.length === EndOfArchive.#bytes && this.#last.every((byte) => byte === 0);
+    // What the reader has to say about the last piece comes first.
+    setImmediate(() => (whole ? done() : done(new ArchiveProblem(this.#any ? 'it is cut off' : 'it is empty'))));
+  }
 }
 
 /**

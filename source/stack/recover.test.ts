@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
@@ -14,7 +14,7 @@ import { mintGrant } from '../grants/mint.ts';
 import { type ApplyOptions, applyOptionsOf, applyTransaction } from './apply.ts';
 import { scriptOf } from './apply-script.ts';
 import { finishRun, markVerified, recordBefore, undoRun } from './recover.ts';
-import { readRun, readRuns } from './run-journal.ts';
+import { findDamagedRuns, readRun, readRuns } from './run-journal.ts';
 import { readLock } from './stack-lock.ts';
 import type { RunState, Transaction } from './transaction.ts';
 
@@ -454,7 +454,28 @@ describe('the journal', () => {
     const head = { schema: 1, by: 'a\u001b[2Jb', startedAt: 'c' };
     await writeFile(join(runs, 'foreign/transaction.json'), JSON.stringify({ ...head, run: 'foreign', plans: [null] }));
     expect(await readRuns(scene().world.host, scene().world.stackFolder, signal)).toEqual([]);
+    // Nothing had changed.
+    const damaged = () => findDamagedRuns(scene().world.host, scene().world.stackFolder, signal);
+    expect(await damaged()).toEqual([]);
     await scene().start();
     expect(existsSync(join(runs, 'half'))).toBe(false);
+  });
+
+  const begun = JSON.stringify({ at: 'x', step: 'up:chat', state: 'begun' });
+  const done = JSON.stringify({ at: 'x', step: 'all', state: 'done' });
+  test.each<[string, string, boolean]>([
+    ['a step that was begun', `${begun}\n`, true],
+    ['garbage', 'null\n\u0000\u0001\n[]\n', true],
+    ['a torn first line', begun.slice(0, 9), false],
+    ['its end', `${begun}\n${done}\n`, false],
+    ['nothing', '', false],
+  ])('of a run whose plan is damaged: with %s in it the run is named, or had changed nothing, or ended', async (_, journal, isNamed) => {
+    await scene().reset();
+    const { host, stackFolder } = scene().world;
+    const folder = join(stackFolder, '.quarterdeck/runs/20260101T000000000-abcdef');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'transaction.json'), 'null');
+    await writeFile(join(folder, 'journal'), journal);
+    expect(await findDamagedRuns(host, stackFolder, signal)).toEqual(isNamed ? [folder] : []);
   });
 });

@@ -1,5 +1,6 @@
 import type { Host } from '../hosts/host.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { runFolder } from './apply-script.ts';
 import { afterPrograms } from './apply-script-steps.ts';
 import type { Plan } from './model.ts';
@@ -31,6 +32,26 @@ export async function readUnfinishedRuns(host: Host, stackFolder: string, signal
   const lock = await readLock(host, stackFolder, signal);
   const runs = await Promise.all(names.map((run) => readOne(host, stackFolder, run, lock, signal, isUnfinished)));
   return runs.filter((run) => run !== undefined);
+}
+
+/** Folders of runs that had begun to change something, with files from which neither that nor their end can be read. Not one whose script still runs. */
+export async function findDamagedRuns(host: Host, stackFolder: string, signal: AbortSignal): Promise<string[]> {
+  const names = (await host.files.list(`${stackFolder}/.quarterdeck/runs`, signal)) ?? [];
+  const lock = names.length === 0 ? undefined : await readLock(host, stackFolder, signal);
+  const found = await Promise.all(
+    names.map(async (run) => {
+      if (lock?.run === run && lock.alive) return undefined;
+      const bytes = await host.files.read(`${runFolder(stackFolder, run)}/transaction.json`, { signal });
+      const transaction = bytes && transactionIn(Buffer.from(bytes).toString(), stackFolder);
+      const { entries, lines } = await readJournal(host, stackFolder, run, signal);
+      const state = stateOf(entries, false);
+      // A crash cuts off the last line alone, and before the first whole one nothing had changed.
+      const isJournalLost = state === 'staged' && lines > entries.length + 1;
+      const isPlanLost = transaction?.run !== run && (isUnfinished(state) || isJournalLost);
+      return isPlanLost || isJournalLost ? runFolder(stackFolder, run) : undefined;
+    }),
+  );
+  return found.filter((folder) => folder !== undefined);
 }
 
 const isUnfinished = (state: RunState) => state === 'stopped' || state === 'failed';
@@ -83,7 +104,7 @@ export async function readOutput(host: Host, stackFolder: string, run: string, s
 /** Where it is read is where it belongs: a stack that was moved has its runs with it. Undefined for what we would not have written. */
 function transactionIn(text: string, stackFolder: string): Transaction | undefined {
   try {
-    const value = JSON.parse(text) as Transaction | null;
+    const value = parseJson(text) as Transaction | null;
     if (value?.schema !== 1 || !Array.isArray(value.plans) || value.plans.length === 0) return undefined;
     if (![value.run, value.by, value.startedAt].every((word) => typeof word === 'string') || !value.plans.every(isPlan)) return undefined;
     const { run, by, startedAt } = value;
@@ -131,7 +152,7 @@ function isPlan(value: unknown): value is Plan {
 /** Undefined for a line that was cut when its writer died, or that somebody else wrote. */
 function entryIn(line: string): JournalEntry | undefined {
   try {
-    const { at, step, state, exitCode } = JSON.parse(line) as Partial<JournalEntry>;
+    const { at, step, state, exitCode } = parseJson(line) as Partial<JournalEntry>;
     if (typeof at !== 'string' || typeof step !== 'string' || (state !== 'begun' && state !== 'done' && state !== 'failed'))
       return undefined;
     return { at, step, state, ...(typeof exitCode === 'number' && { exitCode }) };

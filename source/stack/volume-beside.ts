@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ContainerBeside, Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
@@ -8,27 +9,7 @@ import type { BackupContainer, PlannedItem } from './backup-model.ts';
 
 /** Small, everywhere, and with a shell in it: for images that have none. */
 const shellImage = 'docker.io/library/busybox:latest';
-const inside = '/quarterdeck-volume';
-
-/**
- * Deletes everything in a volume. What a newer release left there must not meet the files of an older one: a journal beside the wrong database destroys it. In a
- * short-lived container that sees this one volume, and not what is mounted below it, so that it works on any host, whoever owns the files.
- */
-export async function emptyVolume(grant: Grant, engine: Engine, item: PlannedItem, containers: readonly BackupContainer[]): Promise<void> {
-  const beside = await openWithShell(grant, engine, item, containers);
-  try {
-    const argv = ['sh', '-c', 'cd "$0" && find . -mindepth 1 -maxdepth 1 -exec rm -rf {} +', inside];
-    const { exitCode, stderr } = await engine.writer(grant).exec(beside.id, argv);
-    if (exitCode === 0) return;
-    throw new Fault({
-      code: 'failed.restore',
-      message: `${cleanLine(item.volume)} could not be emptied: ${lastLine(Buffer.from(stderr).toString('utf8')) || `exit code ${exitCode}`}.`,
-      remedy: 'Empty it by hand, then run the same restore again.',
-    });
-  } finally {
-    await beside.close();
-  }
-}
+export const inside = '/quarterdeck-volume';
 
 /**
  * The volume's archive to `use`, with owners as they are. Docker's own archive has them; Podman's says that everything is root's, so that there the program `tar` is
@@ -43,9 +24,11 @@ export async function withVolumeArchive<T>(
 ): Promise<T> {
   const { kind } = await engine.connect(grant.signal);
   if (kind === 'docker') return use(await engine.getArchive(item.container.id, item.target, grant.signal), item.target);
-  const beside = await openWithShell(grant, engine, item, containers);
+  const source = item.isFile ? posix.dirname(item.source) : item.source;
+  const beside = await openWithShell(grant, engine, { source, volume: item.volume, images: imagesOf(item, containers) });
   try {
-    const program = await engine.writer(grant).execStream(beside.id, ['tar', '-C', inside, '-cf', '-', '.']);
+    const what = item.isFile ? `./${posix.basename(item.source)}` : '.';
+    const program = await engine.writer(grant).execStream(beside.id, ['tar', '-C', inside, '-cf', '-', what]);
     const result = await use(program.stdout as Readable, '.');
     const { exitCode, stderr } = await program.ended;
     // 1: a file changed while it was read, which is what a copy of a running service has to live with.
@@ -60,24 +43,26 @@ export async function withVolumeArchive<T>(
   }
 }
 
+export const imagesOf = ({ container }: Pick<PlannedItem, 'container'>, containers: readonly BackupContainer[]): string[] => [
+  ...new Set([container.imageId, ...containers.map(({ imageId }) => imageId)]),
+];
+
 /** From an image of the component where one has what it takes; they are on the host already. */
-async function openWithShell(
+export async function openWithShell(
   grant: Grant,
   engine: Engine,
-  { source, volume, container }: PlannedItem,
-  containers: readonly BackupContainer[],
+  { source, volume, images }: { source: string; volume: string; images: readonly string[] },
 ): Promise<ContainerBeside> {
-  const images = [...new Set([container.imageId, ...containers.map(({ imageId }) => imageId), shellImage])];
   let why = '';
-  for (const image of images) {
+  for (const image of [...images, shellImage]) {
     const writer = engine.writer(grant);
     if (image === shellImage && !(await engine.image(image, grant.signal))) await writer.pull(image, () => undefined);
     try {
       const beside = await writer.openBeside({ mount: { source, target: inside }, image });
-      const { exitCode } = await writer.exec(beside.id, ['sh', '-c', 'command -v tar && command -v find']);
+      const { exitCode } = await writer.exec(beside.id, ['sh', '-c', 'for p in tar find stat df chown; do command -v $p || exit 1; done']);
       if (exitCode === 0) return beside;
       await beside.close();
-      why = 'no image has tar and find';
+      why = 'no image has tar, find and stat';
     } catch (thrown) {
       if (!(thrown instanceof Fault) || thrown.kind !== 'engine') throw thrown;
       // No shell in this one.

@@ -25,7 +25,7 @@ export class BackupStage {
   readonly host: Host = openLocalHost();
   readonly told: string[] = [];
   readonly #real: RealEngine;
-  clock = Date.UTC(2026, 10, 21, 3, 15);
+  clock = Date.UTC(2025, 10, 21, 3, 15);
 
   constructor(real: RealEngine) {
     this.#real = real;
@@ -59,13 +59,12 @@ export class BackupStage {
 
   async plan(running: RunningComponent): Promise<BackupPlan> {
     const component = await this.view(running);
-    const stackFolder = fileURLToPath(new URL('..', `file://${running.folder}/`)).replace(/\/$/, '');
     return planBackup({
       entry: await entryOf(running.id),
       component,
       engine: this.engine,
       host: this.host,
-      stackFolder,
+      stackFolder: stackFolderOf(running),
       signal: this.signal,
     });
   }
@@ -95,7 +94,10 @@ export class BackupStage {
     await runRestore(this.grant(), plan, {
       store,
       engine: this.engine,
+      host: this.host,
+      stackFolder: stackFolderOf(running),
       still: new StillContainers(this.engine),
+      by: 'ada@test',
       told: ({ label }) => this.told.push(label),
     });
   }
@@ -128,6 +130,8 @@ export class BackupStage {
     };
   }
 }
+
+const stackFolderOf = ({ folder }: RunningComponent) => fileURLToPath(new URL('..', `file://${folder}/`)).replace(/\/$/, '');
 
 let catalog: Promise<readonly CatalogEntry[]> | undefined;
 

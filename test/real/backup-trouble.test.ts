@@ -8,12 +8,14 @@ import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { noChoices } from '../../source/stack/backup-coverage.ts';
 import type { BackupPlan, BackupTarget } from '../../source/stack/backup-model.ts';
-import { planRestore, runRestore, verifyBackup } from '../../source/stack/backup-restore.ts';
+import { planRestore, runRestore } from '../../source/stack/backup-restore.ts';
 import { type BackupRun, runBackup } from '../../source/stack/backup-run.ts';
 import { openSecrets } from '../../source/stack/backup-secrets.ts';
 import { StillContainers } from '../../source/stack/backup-still.ts';
 import { openBackupStore } from '../../source/stack/backup-store.ts';
+import { verifyBackup } from '../../source/stack/backup-verify.ts';
 import { EngineDouble } from '../doubles/engine-double.ts';
 
 const run = promisify(execFile);
@@ -39,7 +41,7 @@ async function tarOf(files: Record<string, Buffer>): Promise<Buffer> {
 describe('a backup in trouble', () => {
   let folder: string;
   let engine: EngineDouble;
-  let clock = Date.UTC(2026, 10, 21, 3, 15);
+  let clock = Date.UTC(2025, 10, 21, 3, 15);
   const archive = randomBytes(6 * 1024 * 1024);
 
   beforeEach(async () => {
@@ -76,6 +78,8 @@ describe('a backup in trouble', () => {
           target: '/data',
           source: 'vault_data',
           exclude: ['icon_cache'],
+          mountedBelow: [],
+          isFile: false,
           dump: undefined,
           restore: undefined,
           still: way === 'copy' ? [] : [container],
@@ -83,6 +87,8 @@ describe('a backup in trouble', () => {
         },
       ],
       skipped: [],
+      uncovered: [],
+      choices: noChoices,
     };
   };
   const target = (): BackupTarget => ({ kind: 'folder', folder: join(folder, 'backups') });
@@ -146,7 +152,11 @@ describe('a backup in trouble', () => {
         message: expect.stringContaining('data.tar.gz'),
       });
       await expect(
-        runRestore(grant(), planRestore(backup, plan()), { store, engine, still: new StillContainers(engine), told: () => {} }),
+        runRestore(grant(), planRestore(backup, plan()), {
+          ...{ store, engine, host, stackFolder: join(folder, 'stack'), by: 'ada@nas' },
+          still: new StillContainers(engine),
+          told: () => {},
+        }),
       ).rejects.toMatchObject({ code: 'refused.damaged' });
       expect(engine.requests).toEqual([]);
     });

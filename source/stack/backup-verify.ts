@@ -1,0 +1,122 @@
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { Fault, messageOf } from '../faults/fault.ts';
+import { cleanLine } from '../text/clean.ts';
+import { bytesText } from '../text/quantities.ts';
+import { finished, Meter } from './backup-files.ts';
+import type { BackedUpItem, BackupFacts, BackupFile } from './backup-model.ts';
+import { msOfStamp, stampOf } from './backup-model.ts';
+import type { BackupStore } from './backup-store.ts';
+import { type ArchiveCount, ArchiveProblem, checkedArchive } from './backup-tar.ts';
+
+/** Clocks differ, by less than this. */
+const clockToleranceMs = 3_600_000;
+const earliestMs = Date.UTC(2000, 0, 1);
+
+/** By file of the backup, for those that are archives: what is in them. */
+export type ArchiveCounts = ReadonlyMap<string, ArchiveCount>;
+
+/**
+ * Reads all of a backup: checksums, archives member by member, and whether the manifest is that of this backup.
+ * @throws Fault `refused.damaged` with what is wrong.
+ */
+export async function verifyBackup(store: BackupStore, backup: BackupFacts, signal: AbortSignal): Promise<ArchiveCounts> {
+  const foreign = identityProblem(backup, Date.now());
+  if (foreign !== undefined) throw damaged(backup, foreign);
+  const wrong = await store.verify(backup, signal);
+  if (wrong.length > 0 || !backup.manifest) throw filesDamaged(backup, backup.manifest ? wrong : ['manifest.json']);
+  const counts = new Map<string, ArchiveCount>();
+  for (const saved of [...backup.manifest.items, ...backup.manifest.files]) {
+    const count = await verifyFile(store, backup, saved, signal);
+    if (count) counts.set(saved.file, count);
+  }
+  return counts;
+}
+
+/** Why a manifest cannot be that of the backup it is in; undefined where it can. */
+export function identityProblem({ component, stamp, manifest }: BackupFacts, nowMs: number): string | undefined {
+  if (!manifest) return undefined;
+  if (manifest.component !== component) return `its manifest is of ${cleanLine(manifest.component)}`;
+  if (manifest.stamp !== stamp) return `its manifest is of the backup ${cleanLine(manifest.stamp)}`;
+  const atMs = msOfStamp(stamp);
+  const started = new Date(manifest.startedAt);
+  if (atMs === undefined || Number.isNaN(started.getTime()) || stampOf(started) !== stamp)
+    return `its manifest says that it was made at ${cleanLine(manifest.startedAt)}`;
+  if (atMs < earliestMs || atMs > nowMs + clockToleranceMs) return `its date is impossible: ${manifest.startedAt}`;
+  return undefined;
+}
+
+export function filesDamaged(backup: BackupFacts, files: readonly string[]): Fault {
+  return damaged(backup, `${files.join(', ')} ${files.length === 1 ? 'is' : 'are'} missing, or not what was written`);
+}
+
+export function damaged({ component, stamp }: BackupFacts, problem: string): Fault {
+  return new Fault({
+    code: 'refused.damaged',
+    message: `The backup ${stamp} of ${component} is damaged: ${problem}.`,
+    remedy: 'Nothing was changed. Use another one: quarterdeck backup list.',
+  });
+}
+
+/** A file of a backup, unpacked from its compression, while it is read. */
+export interface SavedContent {
+  /** Ends in an error where it does not decompress. */
+  content: Readable;
+  /** To be awaited when `content` was read to its end. Throws where it was not what was written. */
+  whole(): Promise<void>;
+}
+
+type Saved = BackupFile & Partial<Pick<BackedUpItem, 'packed' | 'contentBytes'>>;
+
+export async function openSaved(
+  store: BackupStore,
+  backup: BackupFacts,
+  saved: Saved,
+  signal: AbortSignal,
+  told: (bytes: number) => void = () => {},
+): Promise<SavedContent> {
+  const program = await store.open(signal, backup, saved.file);
+  const asStored = new Meter();
+  const content = new Meter(told);
+  const through = saved.packed === 'gzip' ? [asStored, createGunzip(), content] : [asStored, content];
+  // What goes wrong ends `content`, for whoever reads it.
+  pipeline([program.stdout, ...through], { signal }).catch(() => undefined);
+  return {
+    content,
+    async whole() {
+      await finished(program, saved.file);
+      if (asStored.sum() !== saved.sha256) throw new ArchiveProblem('it is not what was written');
+      if (saved.contentBytes !== undefined && content.bytes !== saved.contentBytes)
+        throw new ArchiveProblem(`${bytesText(content.bytes)} are in it, and ${bytesText(saved.contentBytes)} were written`);
+    },
+  };
+}
+
+async function verifyFile(store: BackupStore, backup: BackupFacts, saved: Saved, signal: AbortSignal): Promise<ArchiveCount | undefined> {
+  const opened = await openSaved(store, backup, saved, signal);
+  try {
+    const checked = isArchive(saved.file) ? checkedArchive(opened.content, signal) : undefined;
+    let bytes = 0;
+    for await (const chunk of (checked?.archive ?? opened.content) as AsyncIterable<Buffer>) bytes += chunk.length;
+    await opened.whole();
+    if (bytes === 0) throw new ArchiveProblem('it is empty');
+    return checked?.count;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (thrown instanceof Fault && thrown.code !== 'failed.backup') throw thrown;
+    throw damaged(backup, `${saved.file}: ${readProblem(thrown)}`);
+  } finally {
+    opened.content.destroy();
+  }
+}
+
+const isArchive = (file: string) => /\.tar(?:\.gz)?$/.test(file);
+
+/** What is wrong with a file of a backup, as the end of a sentence. */
+export function readProblem(thrown: unknown): string {
+  const { code } = thrown as NodeJS.ErrnoException;
+  if (code === 'Z_BUF_ERROR') return 'its compressed data is cut off';
+  if (code?.startsWith('Z_')) return `it does not decompress (${messageOf(thrown)})`;
+  return cleanLine(messageOf(thrown)).replace(/\.$/, '');
+}
