@@ -78,6 +78,24 @@ describe('what is asked', () => {
   });
 });
 
+describe('an instance that was not deployed from here', () => {
+  const refusal = {
+    code: 'refused.preflight',
+    message: expect.stringMatching(
+      /dns-filter-second is on this host already .*container adguardhome \(running; image .*no compose project/,
+    ),
+    remedy: expect.stringContaining('Manage it with the tool that deployed it'),
+  };
+
+  test.each([
+    ['with --yes', { operator: nobody(true) }],
+    ['as a dry run', { operator: nobody(false), rehearse: true }],
+  ])('is refused %s, and stays the only one', async (_, how) => {
+    await expect(stage.run('deploy', 'dns-filter-second', set('DNS_PORT=53'), how)).rejects.toMatchObject(refusal);
+    expect(await stage.containers('dns-filter-second')).toEqual({});
+  });
+});
+
 describe('what is done', () => {
   test('a change of a value makes the service anew, and is on record', async () => {
     const before = await stage.containers('media-server');

@@ -5,10 +5,12 @@ import type { Finding } from '../stack/finding.ts';
 import { formOf } from '../stack/form.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
+import { isInstance } from '../stack/preflight-instances.ts';
 import { cleanLine } from '../text/clean.ts';
 import { deployAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import { planDependants } from './dependants.ts';
+import { exitFailure } from './exec.ts';
 import { dutiesToDo } from './first-run.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
@@ -79,6 +81,14 @@ async function deployWith(
             label: 'Apply all of it',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
+    if (session.rehearsing && findings.some(isInstance)) {
+      const reasons = findings.filter(({ level }) => level === 'blocking');
+      throw new Fault({
+        code: 'refused.preflight',
+        message: [`${own.title} cannot be done now.`, ...reasons.map(({ message }) => message)].join(' '),
+        remedy: [...new Set(reasons.map(({ advice }) => advice))].join(' '),
+      });
+    }
     if (session.rehearsing)
       return { message: 'Rehearsed: nothing was changed.', data: planJson(plan, findings, isEmpty(plan), session.withoutSecrets) };
     if (choice === 'apply') return finish(session, world, [first, ...others]);
@@ -154,6 +164,7 @@ async function remedy(
     request: argv.join(' '),
     target: { host: facts.place, component: facts.entry.id },
     run: (grant) => facts.host.run(grant, argv, { signal: grant.signal, limitMs: 60_000 }),
+    failure: exitFailure,
   });
   if (outcome && outcome.exitCode !== 0) {
     throw new Fault({

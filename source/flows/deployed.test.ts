@@ -1,8 +1,11 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { Fault, type FaultInit } from '../faults/fault.ts';
+import type { Act } from '../session/session.ts';
+import type { Flow } from './flow.ts';
 
 /** What is done to a component that stands: edit, update, rollback, rotate, compose, remove, and going on with what broke off. */
 // Components take their time to start, in practice too.
@@ -36,6 +39,56 @@ describe('update and rollback', () => {
     expect(back.message).toMatch(/^reverse-proxy: as before/);
     expect(stage.operator.reviews[0]?.sections[0]?.lines.map(({ text }) => text).join('\n')).toContain('caddy goes back from');
     expect(await imageOf('reverse-proxy', 'caddy')).toBe(before);
+  });
+
+  describe('what could not be checked is not called up to date', () => {
+    afterEach(() => vi.restoreAllMocks());
+    const engine = () => stage.deck.world.engineOf('practice');
+    const update = async (id: string, rehearse: boolean) => {
+      const outcome = await stage.run('update', id, {}, { rehearse });
+      return { ...outcome, data: outcome.data as { unchecked?: unknown; current: string[] } };
+    };
+    const fault = (code: FaultInit['code'], message: string) => new Fault({ code, message, remedy: 'Look.' });
+
+    test.each([
+      ['the registry is unreachable', fault('unreachable.registry', 'No such host.'), /could not be checked \(No such host\)\.$/, 3],
+      [
+        'the registry does not have the tag',
+        fault('engine.registry', 'Manifest unknown.'),
+        /could not be checked \(Manifest unknown\)\.$/,
+        1,
+      ],
+    ])('%s', async (_, thrown, message, exitCode) => {
+      for (const rehearse of [false, true]) {
+        vi.spyOn((await stage.deckFor(rehearse)).world.engineOf('practice'), 'registryDigest').mockRejectedValue(thrown);
+        const outcome = await update('media-server', rehearse);
+        expect(outcome).toMatchObject({ message: expect.stringMatching(message), exitCode });
+        expect(outcome.message).toMatch(/^Cannot tell whether media-server is up to date: /);
+        expect(outcome.data.current).toEqual([]);
+        expect(outcome.data.unchecked).toMatchObject([{ component: 'media-server', service: 'jellyfin', unreachable: exitCode === 3 }]);
+      }
+    });
+
+    test('the image was built on the host', async () => {
+      const known = engine().image.bind(engine());
+      vi.spyOn(engine(), 'image').mockImplementation(async (reference, signal) => {
+        const found = await known(reference, signal);
+        return found && { ...found, digests: [] };
+      });
+      const outcome = await update('media-server', false);
+      expect(outcome).toMatchObject({ message: expect.stringContaining('has no registry digest'), exitCode: 1 });
+    });
+
+    test('what is fetched to find out and is the same is not called updated', async () => {
+      vi.spyOn(engine(), 'registryDigest').mockResolvedValue(undefined);
+      const outcome = await update('media-server', false);
+      expect(stage.operator.reviews[0]?.sections.flatMap(({ lines }) => lines.map(({ text }) => text)).join('\n')).toMatch(
+        /can only be checked by fetching it/,
+      );
+      expect(outcome.message).toBe('media-server: up to date.');
+      expect(outcome.data).toMatchObject({ updated: [], current: ['media-server'] });
+      expect(outcome.exitCode).toBeUndefined();
+    });
   });
 
   test('there is nothing to go back to where nothing was changed from here', async () => {
@@ -126,6 +179,33 @@ describe('compose', () => {
     const wrong = await stage.run('compose', 'llm-proxy', { words: ['nonsense'] });
     expect(wrong.exitCode).not.toBe(0);
   });
+
+  test('what removes is confirmed with what is lost', async () => {
+    const containers = await stage.containers('llm-proxy');
+    const operator = new OperatorDouble();
+    operator.confirms = false;
+    await expect(stage.run('compose', 'llm-proxy', { words: ['down', '-v'] }, { operator })).rejects.toMatchObject({
+      code: 'refused.notConfirmed',
+    });
+    expect(operator.confirmations[0]?.consequences.join('\n')).toMatch(/llm-proxy-litellm-1.*\n.*llm-proxy_\w+.* with everything in them/);
+    expect(await stage.containers('llm-proxy')).toEqual(containers);
+  });
+
+  test.each([
+    [['ps'], 'operate', undefined, 'ps'],
+    [['config', '--services'], 'reveal', undefined, 'config --services'],
+    [['--profile', 'x', 'restart', 'litellm'], 'operate', true, '--profile x restart litellm'],
+    [['exec', '-T', 'litellm', 'login', 'geheim1'], 'operate', true, 'exec, with 4 arguments'],
+  ])('%j has the right %s; confirmed on a production host: %s', async (words, right, confirmOnProduction, shown) => {
+    const acts: Act<unknown>[] = [];
+    const as = (flow: Flow): Flow => ({
+      ...flow,
+      run: (session, input, world) => flow.run({ ...session, act: async (act) => void acts.push(act as Act<unknown>) }, input, world),
+    });
+    await stage.run('compose', 'llm-proxy', { words }, { as });
+    expect(acts).toMatchObject([{ right, request: expect.stringContaining(` ${shown} in `) }]);
+    expect(acts[0]?.confirmOnProduction).toBe(confirmOnProduction);
+  });
 });
 
 describe('what broke off', () => {
@@ -150,6 +230,13 @@ describe('what broke off', () => {
     expect(await stage.run('recover', '')).toMatchObject({ message: expect.stringMatching(/^Nothing broke off/) });
     const next = await stage.run('deploy', 'media-server', {}, { rehearse: true });
     expect(next.message).toContain('nothing to change');
+    // One that was damaged in the middle: nobody can say that nothing broke off.
+    const folder = join(stage.stackFolder, '.quarterdeck/runs/20991231T000000000-abcdef');
+    await mkdir(folder);
+    await writeFile(join(folder, 'transaction.json'), 'null\n');
+    await writeFile(join(folder, 'journal'), `${JSON.stringify({ at: 'x', step: 'up:media-server', state: 'begun' })}\n`);
+    await expect(stage.run('recover', '')).rejects.toMatchObject({ code: 'failed.journal', message: expect.stringContaining(folder) });
+    await rm(folder, { recursive: true });
   });
 });
 

@@ -8,6 +8,7 @@ import { networksOf } from '../stack/networks.ts';
 import { type PlanRequest, planDeploy } from '../stack/plan.ts';
 import { preflight } from '../stack/preflight.ts';
 import { proxyChanges } from '../stack/proxy-changes.ts';
+import { restoreSentence } from '../stack/restore-journal.ts';
 import type { FlowWorld } from './flow.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -80,6 +81,14 @@ export async function planComponent(
         level: 'blocking' as const,
         message: `An earlier change of it, by ${transaction.by}, broke off. ${sentence}`,
         advice: 'Finish it or take it back first: quarterdeck recover.',
+      })),
+    ...facts.restores
+      .filter(({ component }) => component === entry.id)
+      .map((record) => ({
+        id: `unfinished:${record.run}`,
+        level: 'blocking' as const,
+        message: restoreSentence(record),
+        advice: 'Undo it, or run it again: quarterdeck recover.',
       })),
     ...(deployment?.leftOut ?? []).map((name) => ({
       id: `left-out:${name}`,

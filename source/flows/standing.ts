@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { answersOfDeployment } from '../stack/answers.ts';
+import { notDeployed } from '../stack/confirm-duty.ts';
 import type { Answers } from '../stack/model.ts';
 import type { FlowWorld } from './flow.ts';
 import { formContextOf } from './form-context.ts';
@@ -12,7 +13,7 @@ export interface Standing {
   answers: Answers;
 }
 
-/** Throws `usage.component` for what the catalog does not know, `refused.notOurs` for what somebody else made: deploying adopts that first. */
+/** Throws `usage.component` for what the catalog does not know, `refused.notOurs` for what was not deployed from here. */
 export async function standing(session: Session, world: FlowWorld, place: string, id: string, look?: HostLook): Promise<Standing> {
   const entry = world.catalog.get(id);
   if (!entry) {
@@ -24,11 +25,7 @@ export async function standing(session: Session, world: FlowWorld, place: string
   }
   const facts = await gatherStackFacts(session, world, place, entry, look);
   if (!facts.deployment) {
-    throw new Fault({
-      code: 'refused.notOurs',
-      message: `${id} was not deployed from here: ${facts.stackFolder} has no folder of it.`,
-      remedy: `"quarterdeck deploy ${id}" takes it over, and shows first what that would change.`,
-    });
+    throw notDeployed(id, `${facts.stackFolder} has no folder of it`);
   }
   return { facts, answers: answersOfDeployment(entry, formContextOf(world, facts, {})) };
 }

@@ -27,10 +27,10 @@ export async function confirmDuty(
   await host.files.write(grant, recordPath(stackFolder, component), new TextEncoder().encode(text), { mode: recordMode });
 }
 
-export function notDeployed(component: string): Fault {
+export function notDeployed(component: string, why = 'there is no record of what is left to do'): Fault {
   return new Fault({
     code: 'refused.notOurs',
-    message: `${component} was not deployed from here: nobody has written down what is left to do.`,
-    remedy: `"quarterdeck deploy ${component}" takes it over, and shows first what that would change.`,
+    message: `${component} was not deployed from here: ${why}.`,
+    remedy: 'Use the tool that deployed it. Existing containers cannot be adopted yet.',
   });
 }

@@ -287,7 +287,7 @@ describe('preflight as a whole', () => {
     search.engine.list = async () => {
       throw new Fault({ code: 'unreachable.engine', message: 'The engine is away.', remedy: 'Start it.' });
     };
-    expect(await search.told()).toEqual(['warning unknown:disk', 'warning unknown:ports']);
+    expect(await search.told()).toEqual(['warning unknown:disk', 'warning unknown:instances', 'warning unknown:ports']);
     expect((await search.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is away.');
   });
 

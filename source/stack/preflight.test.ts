@@ -4,7 +4,7 @@ import { PreflightStage } from '../../test/doubles/preflight-stage.ts';
 import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
 import type { ComponentField } from '../catalog/schema.ts';
-import type { Deployment, PlannedPort } from './model.ts';
+import type { Deployment, DeployRecord, PlannedPort } from './model.ts';
 import { modelMemoryBytes, modelSize } from './preflight-values.ts';
 
 const { entries } = await wholeCatalog();
@@ -32,6 +32,65 @@ const field = (name: string, more: Partial<ComponentField> = {}): ComponentField
 /** A small component of a group without further rules. */
 const small = (more: Parameters<typeof catalogEntry>[2]) =>
   new PreflightStage(catalogEntry('small', { app: { image: 'small', main: true } }, { group: 'productivity', ...more }), entries);
+
+describe('instances that were not deployed from here', () => {
+  const image = 'docker.io/miniflux/miniflux:2.0';
+
+  it.each([
+    [
+      'of another project',
+      { labels: composeLabels('news', 'miniflux') },
+      'running; image docker.io/miniflux/miniflux:2.0; compose project news',
+    ],
+    [
+      'that is stopped and of no project',
+      { state: 'exited' as const },
+      'exited; image docker.io/miniflux/miniflux:2.0; no compose project',
+    ],
+    [
+      'of a project of the same name in another folder',
+      { labels: composeLabels('rss-reader', 'app') },
+      'running; image docker.io/miniflux/miniflux:2.0; compose project rss-reader in /srv/rss-reader',
+    ],
+  ])('one %s is named and blocks', async (_, more, details) => {
+    const rss = stage('rss-reader');
+    const ports = [{ address: '127.0.0.1', hostPort: 9999, containerPort: 8080, protocol: 'tcp' as const }];
+    rss.engine.add('feeds', { image, ports, ...more });
+    expect(await rss.finding('instance:feeds')).toMatchObject({
+      level: 'blocking',
+      message: `rss-reader is on this host already and was not deployed from here: container feeds (${details}; port 9999/tcp).`,
+      advice: expect.stringMatching(/cannot be adopted yet/),
+    });
+  });
+
+  it('a project in the folder of the component, or one that is on record, is changed', async () => {
+    const rss = stage('rss-reader');
+    const labels = composeLabels('rss-reader', 'app');
+    rss.engine.add('feeds', { image, labels: { ...labels, 'com.docker.compose.project.working_dir': '/srv/stack/rss-reader' } });
+    expect(await rss.finding('instance:feeds')).toBeUndefined();
+    rss.engine.change('feeds', { labels: { 'io.podman.compose.project': 'rss-reader', 'io.podman.compose.service': 'app' } });
+    expect(await rss.finding('instance:feeds')).toBeUndefined();
+    rss.engine.change('feeds', { labels });
+    rss.deployments = [deployed('rss-reader')];
+    expect(await rss.finding('instance:feeds')).toBeUndefined();
+    rss.engine.change('feeds', { labels: composeLabels('news', 'miniflux') });
+    expect(await rss.finding('instance:feeds')).toBeDefined();
+    rss.deployments = [deployed('rss-reader', { record: {} as DeployRecord })];
+    expect(await rss.finding('instance:feeds')).toBeUndefined();
+  });
+
+  it('a database or proxy of another component is none', async () => {
+    const rss = stage('rss-reader');
+    rss.engine.add('db', { image: 'postgres:16-alpine', labels: composeLabels('wiki', 'db') });
+    expect(await rss.finding('instance:db')).toBeUndefined();
+    const proxy = stage('reverse-proxy');
+    proxy.engine.add('gate', { image: 'caddy:2', labels: composeLabels('netbird', 'caddy') });
+    expect(await proxy.finding('instance:gate')).toBeDefined();
+    const gateway = of('zero-trust-gateway').services.find(({ main }) => main)?.image ?? '';
+    proxy.engine.add('gateway', { image: gateway, labels: composeLabels('netbird', 'gateway') });
+    expect(await proxy.finding('instance:gate')).toBeUndefined();
+  });
+});
 
 describe('ports (R88)', () => {
   it('a free one is no finding, nor is the one that the component has now', async () => {

@@ -5,6 +5,7 @@ import { openContext, type PreflightCheck, type PreflightContext, type Preflight
 import { exposureChecks } from './preflight-exposure.ts';
 import { fileChecks } from './preflight-files.ts';
 import { hostChecks } from './preflight-host.ts';
+import { instanceChecks } from './preflight-instances.ts';
 import { portChecks } from './preflight-ports.ts';
 import { rootlessChecks } from './preflight-rootless.ts';
 import { selinuxChecks } from './preflight-selinux.ts';
@@ -14,6 +15,7 @@ import { valueChecks } from './preflight-values.ts';
 export type { PreflightInput } from './preflight-context.ts';
 
 const checks: readonly PreflightCheck[] = [
+  ...instanceChecks,
   ...portChecks,
   ...exposureChecks,
   ...valueChecks,

@@ -14,10 +14,12 @@ const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
 ];
 
 /** Where README.md says that a secret of a deployed component rests; the console's own sealed file is read below. */
-const allowed = (id: string, composer: Composer) =>
-  composer === 'podman-compose'
-    ? ['the sealed file', `configuration of the container ${id}_main_1`, 'a file in memory, while podman-compose runs']
-    : ['the sealed file', `configuration of the container ${id}${composer === 'compose-1' ? '_main_1' : '-main-1'}`];
+const allowed = (id: string, composer: Composer) => [
+  'the sealed file',
+  `configuration of the container ${id}${composer === 'compose-2' ? '-main-1' : '_main_1'}`,
+  'environment of the compose process, while it runs',
+  ...(composer === 'podman-compose' ? ['a file in memory, while podman-compose runs'] : []),
+];
 
 for (const { kind, composer } of ways) {
   describeBeside(kind, `where secrets rest with ${composer}`, (engine) => {
