@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
+import { quotedWord } from '../text/quoted-word.ts';
 import type { Flow } from './flow.ts';
 import { runInTerminal } from './inner-terminal.ts';
 import { componentOf, isUp, oneTarget } from './service-targets.ts';
@@ -45,7 +46,7 @@ export const exec: Flow = {
             }),
           );
     const { id, name } = await oneTarget(session, input, engine, { running: true });
-    if (session.rehearsing) session.show({ kind: 'text', text: `In ${name}: ${argv.map(quoted).join(' ')}` });
+    if (session.rehearsing) session.show({ kind: 'text', text: `In ${name}: ${argv.map(quotedWord).join(' ')}` });
     const count = argv.length - 1;
     const act = {
       id: 'exec',
@@ -53,19 +54,26 @@ export const exec: Flow = {
       // The audit keeps this, and people do put passwords into arguments.
       request: `exec in ${name}: ${cleanLine(argv[0] ?? '')}${count === 0 ? '' : `, with ${countText(count, 'argument')}`}`,
       target: { host: input.place, component: component.key },
+      confirmOnProduction: true as const,
     };
     if (input.options.tty === true) {
       const end = await session.act({
         ...act,
         limitMs: Number.POSITIVE_INFINITY,
         run: (grant) => session.lend((terminal) => runInTerminal(engine.writer(grant), id, argv, terminal, grant.signal)),
+        failure: (end) => (end.left ? undefined : exitFailure(end)),
       });
       if (end === undefined) return { message: 'Rehearsed: nothing was run.' };
       if (end.left) return { message: `Left ${name}. The program may go on.`, data: { left: true } };
       return { message: `The program ended with exit code ${end.exitCode}.`, data: { exitCode: end.exitCode }, exitCode: end.exitCode };
     }
 
-    const result = await session.act({ ...act, limitMs, run: (grant) => engine.writer(grant).exec(id, argv, { stdin: input.stdin }) });
+    const result = await session.act({
+      ...act,
+      limitMs,
+      run: (grant) => engine.writer(grant).exec(id, argv, { stdin: input.stdin }),
+      failure: exitFailure,
+    });
     if (result === undefined) return { message: 'Rehearsed: nothing was run.' };
     if (result.stdout.length > 0) session.show({ kind: 'output', stream: 'stdout', bytes: result.stdout });
     if (result.stderr.length > 0) session.show({ kind: 'output', stream: 'stderr', bytes: result.stderr });
@@ -85,9 +93,9 @@ export const exec: Flow = {
   },
 };
 
-function quoted(word: string): string {
-  const clean = cleanLine(word);
-  return /^[\w@%+=:,./-]+$/.test(clean) ? clean : `'${clean.replaceAll("'", `'\\''`)}'`;
+/** For the audit: a program that ended badly did not do what it was run for. */
+export function exitFailure({ exitCode }: { exitCode: number }): string | undefined {
+  return exitCode === 0 ? undefined : `exit code ${exitCode}`;
 }
 
 /** Words of a line, with single and double quotes around what belongs together. No shell reads it: nothing is expanded. */

@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import { exitFailure } from './exec.ts';
 import type { Flow } from './flow.ts';
 import { runInTerminal } from './inner-terminal.ts';
 import { componentOf, isUp, oneTarget } from './service-targets.ts';
@@ -29,8 +30,10 @@ export const shell: Flow = {
       right: 'operate',
       request: `exec in ${name}, with a terminal: sh`,
       target: { host: input.place, component: component.key },
+      confirmOnProduction: true,
       limitMs: Number.POSITIVE_INFINITY,
       run: (grant) => session.lend((terminal) => runInTerminal(engine.writer(grant), id, shellArgv, terminal, grant.signal)),
+      failure: (ended) => (!ended.left && cannotRun.has(ended.exitCode) ? exitFailure(ended) : undefined),
     });
     if (end === undefined) return { message: 'Rehearsed: no shell was opened.' };
     if (end.left) return { message: `Left ${name}. What was running in that shell may go on.`, data: { left: true } };

@@ -1,0 +1,92 @@
+/** What a compose command does to containers and data, as far as its words say. */
+export interface ComposeEffect {
+  /** Undefined where the words name none, or name it behind an option that is not known here. */
+  subcommand: string | undefined;
+  right: 'reveal' | 'operate' | 'destroy';
+  /** Changes nothing: needs no confirmation on a production host. */
+  readsOnly: boolean;
+  /** Deletes named or unnamed volumes with what is in them. */
+  deletesVolumes: boolean;
+  /** May act on something else than the component's own compose file. */
+  elsewhere: boolean;
+}
+
+/** Options before the subcommand, of compose 1.29, compose 2 and podman-compose. */
+const globalFlags: ReadonlySet<string> = new Set(
+  '--all-resources --compatibility --dry-run --verbose --no-ansi --no-cleanup --tls --tlsverify --skip-hostname-check'.split(' '),
+);
+const globalValues: ReadonlySet<string> = new Set('--profile --ansi --progress --parallel --log-level'.split(' '));
+const elsewhereValues: ReadonlySet<string> = new Set(
+  '-f --file -p --project-name --project-directory --workdir --env-file -H --host -c --context'.split(' '),
+);
+
+const readingOnly: ReadonlySet<string> = new Set(
+  'ps logs images ls top port events stats version help volumes --help -h --version -v'.split(' '),
+);
+/** Print the file with its variables replaced, secrets included. */
+const revealing: ReadonlySet<string> = new Set(['config', 'convert']);
+/** Neither delete containers nor data, unless one of their `removingOptions` is given. What is in no list here counts as removing: its effect is not known. */
+const changing: ReadonlySet<string> = new Set(
+  'up create start stop restart pause unpause build pull push run exec cp attach export commit watch wait'.split(' '),
+);
+
+/** `--scale web=0` removes containers, and how many there are now is not in the words. */
+const removingOptions = ['--remove-orphans', '--renew-anon-volumes', '--scale', '--down-project'];
+
+/**
+ * Rights follow the effect of a command, so the words are read the way compose reads them; whatever cannot be read counts as removing.
+ * What follows the service of `exec` and `run` is the program's own.
+ */
+export function composeEffect(words: readonly string[]): ComposeEffect {
+  let at = 0;
+  let elsewhere = false;
+  let unknown = false;
+  for (; words[at]?.startsWith('-') && !readingOnly.has(words[at] ?? ''); at += 1) {
+    const [name = '', value] = splitOption(words[at] ?? '');
+    if (elsewhereValues.has(name)) elsewhere = true;
+    else if (!globalFlags.has(name) && !globalValues.has(name)) unknown = true;
+    if (!globalFlags.has(name) && value === undefined) at += 1;
+  }
+  const subcommand = unknown ? undefined : words[at];
+  const options = subcommand === undefined ? [] : ownOptions(subcommand, words.slice(at + 1));
+  const common = { subcommand, elsewhere, deletesVolumes: deletesVolumes(subcommand, options) };
+  if (subcommand === undefined) return { ...common, right: 'destroy', readsOnly: false };
+  if (readingOnly.has(subcommand)) return { ...common, right: 'operate', readsOnly: true };
+  if (revealing.has(subcommand)) {
+    const writes = options.some((word) => shortOf(word, 'o') || longOf(word, '--output'));
+    return { ...common, right: 'reveal', readsOnly: !writes };
+  }
+  const removes =
+    !changing.has(subcommand) || common.deletesVolumes || options.some((word) => removingOptions.some((option) => longOf(word, option)));
+  return { ...common, right: removes ? 'destroy' : 'operate', readsOnly: false };
+}
+
+/** The options that may belong to compose itself. */
+function ownOptions(subcommand: string, rest: readonly string[]): readonly string[] {
+  const end = rest.indexOf('--');
+  const before = end === -1 ? rest : rest.slice(0, end);
+  // Everything else that they have either changes nothing that was there, or belongs to the program.
+  return subcommand === 'exec' || subcommand === 'run' ? before.filter((word) => longOf(word, '--remove-orphans')) : before;
+}
+
+function deletesVolumes(subcommand: string | undefined, options: readonly string[]): boolean {
+  if (subcommand === 'down' || subcommand === 'rm') return options.some((word) => shortOf(word, 'v') || longOf(word, '--volumes'));
+  if (subcommand === 'up') return options.some((word) => shortOf(word, 'V') || longOf(word, '--renew-anon-volumes'));
+  return false;
+}
+
+/** `-dV` has both letters. */
+function shortOf(word: string, letter: string): boolean {
+  return /^-[A-Za-z]+/.exec(word)?.[0].includes(letter) === true;
+}
+
+/** compose 1.29 and podman-compose accept the beginning of a long option for the whole: `--vol`. */
+function longOf(word: string, option: string): boolean {
+  const [name = ''] = splitOption(word);
+  return name.length > 2 && option.startsWith(name);
+}
+
+function splitOption(word: string): [string, string | undefined] {
+  const at = word.indexOf('=');
+  return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
+}
