@@ -28,7 +28,7 @@ function columnsFor(look: PreventionLook, width: number): Column[] {
   const ends: Column[] =
     look.tab === 'alerts'
       ? [{ title: 'Events', columns: 6, align: 'right' }, country, ...network, { title: 'Decisions', columns: 10 }]
-      : [country, ...network, { title: 'Source', columns: 9 }, { title: 'Left', columns: 6, align: 'right' }];
+      : [country, ...network, { title: 'Source', columns: wide ? 12 : 9 }, { title: 'Left', columns: 6, align: 'right' }];
   const begins: Column[] = look.tab === 'alerts' ? [{ title: 'Ago', columns: 4, align: 'right' }, value] : [value];
   const taken = [...begins, ...ends].reduce((sum, { columns }) => sum + columns + 2, 3);
   return [...begins, { title: 'Why', columns: Math.max(10, width - taken) }, ...ends];
@@ -79,7 +79,7 @@ function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): string[] {
     `${decision.simulated ? 'simulated ' : ''}${cleanLine(type)}${reasonText(decision.reason, wide)}`,
     cleanLine(decision.country),
     ...(wide ? [cleanLine(decision.network)] : []),
-    cleanLine(decision.origin),
+    !wide && decision.origin === 'cscli-import' ? 'imported' : cleanLine(decision.origin),
     decision.endsMs <= nowMs ? 'over' : leftText(decision.endsMs - nowMs),
   ];
 }
@@ -120,11 +120,12 @@ export function troubleLines({ trouble }: PreventionView, { theme, width }: Pick
   return wrap(cleanLine(`${trouble.message} ${trouble.remedy}`), width - 4).map((line) => `  ${theme.paint('bad', line)}`);
 }
 
-/** `Decisions 41 · shared lists 15,000`, `Alerts 12`. */
+/** `41 and 3 imported, without shared lists`, `41 and 15,000 of shared lists`; of alerts the number. */
 export function countsText(view: PreventionView | undefined, look: PreventionLook): string {
   if (!view || view.state === 'asking') return '';
   if (look.tab === 'alerts') return numberText(view.alerts.length);
-  const own = numberText(view.decisions.length);
+  const added = view.decisions.filter(({ origin }) => origin === 'cscli-import' || origin === 'console').length;
+  const own = `${numberText(view.decisions.length - added)}${added > 0 ? ` and ${numberText(added)} imported` : ''}`;
   if (!look.shared) return `${own}, without shared lists`;
   return view.shared === undefined ? `${own}, fetching shared lists` : `${own} and ${numberText(view.shared.length)} of shared lists`;
 }

@@ -207,6 +207,17 @@ test('a filter hides the others and says how many are left; s turns the order', 
   expect(frame.indexOf('198.51.100.0/24')).toBeLessThan(frame.indexOf('203.0.113.7'));
 });
 
+test.each([
+  [80, 'imported'],
+  [120, 'cscli-import'],
+])('imported decisions stand among the others, named and counted apart, in %i columns', async (columns, origin) => {
+  const played = new Played();
+  played.own = [...played.own, decision(9, '203.0.113.60', { origin: 'cscli-import', reason: 'blocklist' })];
+  const rig = await open(played, { size: { columns, rows: 24 } });
+  await rig.press('I');
+  await rig.sees('Decisions 2 and 1 imported, without shared lists', '203.0.113.60', ` ${origin} `);
+});
+
 test('fifty thousand decisions of shared lists: what is drawn is what is seen, and the cursor reaches them all (R63)', async () => {
   const played = new Played();
   played.shared = Array.from({ length: 50_000 }, (_, at) =>

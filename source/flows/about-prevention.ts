@@ -17,7 +17,7 @@ export const banAbout: FlowAbout = {
   verb: 'ban',
   title: 'Ban an address, a range or a country',
   summary:
-    'Has CrowdSec shut out an address, a range or a whole country for a while. What would lock you out is refused: where you come from, your hosts, gateways, private networks and those of containers, and for IPv6 the whole /64.',
+    'Has CrowdSec shut out an address, a range or a whole country for a while. What would lock you out is refused: where you come from, your hosts, gateways, the private networks that the host is in and those of containers, and for IPv6 the whole /64. Other private addresses are confirmed.',
   right: 'operate',
   usage: '[ADDRESS|RANGE|COUNTRY]',
   resumes: true,
@@ -25,6 +25,7 @@ export const banAbout: FlowAbout = {
     for: { meaning: 'how long: 30m, 4h, 7d (default: 4h)', value: 'DURATION' },
     reason: { meaning: 'why, for whoever reads the list', value: 'TEXT' },
     captcha: { meaning: 'ask for a captcha instead, where the bouncer can' },
+    replace: { meaning: 'end a longer ban of it that is in force' },
     'bypass-allowlist': { meaning: 'also where an allowlist has it (CrowdSec from 1.6.6)' },
     ...which,
   },

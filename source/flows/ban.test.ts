@@ -66,7 +66,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (vers
     await stage.run('ban', words, { options: { for: '24h', reason: 'scans' }, operator: new Nobody() });
     const again = await stage.run('ban', words, { options: { for: '24h', reason: 'scans' }, operator: new Nobody() });
     expect(stage.changes()).toHaveLength(1);
-    expect(again.message).toMatch(/^203\.0\.113\.0\/24 is banned for (?:24h|23h)/);
+    expect(again.message).toMatch(/^203\.0\.113\.0\/24 is already banned until .* \((?:24h|23h)/);
   });
 
   test('from a line with an address: two more answers, and both stand there already', async () => {
@@ -107,6 +107,100 @@ describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (vers
     expect(stage.changes()[0]).toContain('--scope Country --value FR');
     const { message } = await stage.run('unban', ['FR'], { operator: new Nobody() });
     expect(message).toBe('France (FR) is free again.');
+  });
+});
+
+describe.each(['1.7.8', '1.4.6'] as const)('what others decide at the same time, on CrowdSec %s (R63)', (version) => {
+  const add = (value: string, duration: string) =>
+    stage.cscli('decisions', 'add', '--ip', value, '--duration', duration, '--reason', 'another console');
+  const ban = (hours: string, how: { operator?: OperatorDouble; options?: Record<string, string | boolean> } = {}) =>
+    stage.run('ban', ['203.0.113.7'], { operator: how.operator ?? new Nobody(), options: { for: hours, ...how.options } });
+  const lasting = async () =>
+    ((await stage.run('decisions')).data as { decisions: { value: string; until: string }[] }).decisions.map(({ until }) =>
+      Math.round((Date.parse(until) - Date.now()) / 3_600_000),
+    );
+
+  test('a shorter ban that another console adds right behind it is no failure of this one', async () => {
+    await open({ version });
+    let added = false;
+    stage.engine.before = (argv) => {
+      if (added || stage.changes().length === 0 || argv.includes('add')) return;
+      added = true;
+      void add('203.0.113.7', '1h');
+    };
+    expect((await ban('24h')).message).toMatch(/^203\.0\.113\.7 is banned for (?:24h|23h)/);
+    expect(added).toBe(true);
+  });
+
+  test('a refusal of the server counts only where the address is not banned by then', async () => {
+    await open({ version });
+    const broken = new Fault({ code: 'failed.crowdsec', message: 'CrowdSec did not: database is locked.', remedy: 'Look.' });
+    let others = false;
+    stage.engine.before = (argv) => {
+      if (!argv.includes('add') || argv.at(-1) === 'another console') return;
+      if (others) void add('203.0.113.7', '24h');
+      throw broken;
+    };
+    await expect(ban('4h')).rejects.toBe(broken);
+    others = true;
+    expect((await ban('4h')).message).toMatch(
+      /^203\.0\.113\.7 is already banned until .*24h|^203\.0\.113\.7 is already banned until .*23h/,
+    );
+  });
+
+  test('one that lasts as long already is reported as such', async () => {
+    await open({ version });
+    await add('203.0.113.7', '4h');
+    const { message, data } = await ban('4h');
+    expect(message).toMatch(/^203\.0\.113\.7 is already banned until \d{4}-\d\d-\d\d \d\d:\d\d UTC \((?:4h|3h59m) left\)\.$/);
+    expect(data).toMatchObject({ until: expect.any(String), sent: false });
+    expect(stage.changes()).toEqual([]);
+  });
+
+  test('a shorter one over a longer one is not sent, and that is said; with --replace it takes its place', async () => {
+    await open({ version });
+    await add('203.0.113.7', '24h');
+    await add('203.0.113.7', '1h');
+    const kept = await ban('4h');
+    expect(kept.message).toMatch(
+      /^203\.0\.113\.7 is already banned until .* \((?:24h|23h59m) left\)\. The ban for 4h was not sent.*--replace/,
+    );
+    expect(stage.changes()).toEqual([]);
+    const { message } = await ban('4h', { options: { replace: true } });
+    expect(message).toMatch(/^203\.0\.113\.7 is banned for (?:4h|3h59m)\./);
+    expect(stage.changes()).toEqual(['decisions add --ip 203.0.113.7 --duration 4h', 'decisions delete --id 1']);
+    expect(await lasting()).toEqual([4]);
+  });
+
+  test('an operator is asked whether the shorter one replaces the longer', async () => {
+    await open({ version });
+    await add('203.0.113.7', '24h');
+    const kept = await ban('4h', { operator: person() });
+    expect(stage.operator.asked.at(-1)).toMatchObject({
+      id: 'longer',
+      label: expect.stringMatching(/already banned until .*24h left|23h59m left/),
+    });
+    expect(kept.message).toContain('The ban for 4h was not sent');
+    await ban('4h', { operator: person({ longer: 'replace' }) });
+    expect(await lasting()).toEqual([4]);
+  });
+
+  test('imported decisions are listed by their origin and counted apart; those of lists are not', async () => {
+    await open({ version, blocklist: 5 });
+    await add('203.0.113.7', '4h');
+    await stage.played.product.exec?.(['cscli', 'decisions', 'import', '-i', '-', '--format', 'values'], '203.0.113.60\n203.0.113.61\n');
+    const { message, data } = await stage.run('decisions');
+    expect(message).toBe('3 decisions in force (cscli 1, cscli-import 2), without those of shared lists (--all shows them).');
+    expect(
+      (data as { decisions: { value: string; origin: string }[] }).decisions.map(({ value, origin }) => `${value} ${origin}`).sort(),
+    ).toEqual(['203.0.113.60 cscli-import', '203.0.113.61 cscli-import', '203.0.113.7 cscli']);
+    const all = await stage.run('decisions', [], { options: { all: true } });
+    expect(all.message).toMatch(/^8 decisions in force \(cscli 1, cscli-import 2, (?:CAPI|lists) 5\)\.$/);
+    // A ban by hand that an import outlasts.
+    expect((await stage.run('ban', ['203.0.113.60'], { options: { for: '1h' }, operator: new Nobody() })).message).toContain(
+      'already banned until',
+    );
+    expect((await stage.run('unban', ['203.0.113.60'], { operator: new Nobody() })).message).toBe('203.0.113.60 is free again.');
   });
 });
 
@@ -158,6 +252,48 @@ describe('what is refused', () => {
   test('neighbours of a server in a data centre are no network of ours', async () => {
     await open({ around });
     await stage.run('ban', ['203.0.113.81'], { operator: person() });
+    expect(stage.changes()).toHaveLength(1);
+  });
+
+  test('an address of a private network that this machine is not part of is confirmed', async () => {
+    await open({ around });
+    await stage.run('ban', ['10.99.0.7'], { operator: person() });
+    expect(stage.operator.confirmations[0]?.consequences.join(' ')).toMatch(/10\.99\.0\.7 is a private address/);
+    await stage.run('ban', ['203.0.113.81'], { operator: person() });
+    expect(stage.operator.confirmations).toEqual([]);
+  });
+
+  test('without SSH_CONNECTION, whoever has an ssh connection open may be the operator: that is confirmed', async () => {
+    const tcp = [
+      '   0: 500071CB:0016 096433C6:C350 01 00000000:00000000 02:0009 00000000 0 0 1',
+      '   1: 0000000000000000FFFF0000500071CB:0016 0000000000000000FFFF00000A6433C6:C351 01 00000000:00000000 02:0009 00000000 0 0 2',
+    ].join('\n');
+    await open({ around: { tcp } });
+    await stage.run('ban', ['198.51.100.9'], { operator: person() });
+    expect(stage.operator.confirmations[0]?.consequences.join(' ')).toMatch(
+      /198\.51\.100\.9 has an SSH connection to local open.*may be your own/,
+    );
+    await stage.run('ban', ['198.51.100.10'], { operator: person() });
+    expect(stage.operator.confirmations).toHaveLength(1);
+    await stage.run('ban', ['203.0.113.7'], { operator: person() });
+    expect(stage.operator.confirmations).toEqual([]);
+    // Where the operator is known, the address of whoever else tries to log in can be banned at once.
+    stage.around = { ...stage.around, ssh: '203.0.113.9 50000 203.0.113.80 22' };
+    await stage.run('ban', ['198.51.100.11'], { operator: person() });
+    expect(stage.operator.confirmations).toEqual([]);
+    expect(stage.operator.texts().join(' ')).not.toContain('Cannot tell where');
+  });
+
+  test('where nothing tells where the operator comes from, that is said', async () => {
+    await open();
+    await stage.run('ban', ['203.0.113.7'], { operator: person() });
+    expect(stage.operator.texts().join(' ')).toContain('Cannot tell where you connect from');
+  });
+
+  test('a machine over ssh whose connections are seen need not tell more', async () => {
+    await open({ around: { tcp: '   0: 500071CB:0016 096433C6:C350 01 00000000:00000000 02:0009 00000000 0 0 1' } });
+    stage.playHost({ kind: 'ssh', link: { view: { state: 'connected', sinceMs: 0 } } as never });
+    await stage.run('ban', ['203.0.113.7'], { operator: person() });
     expect(stage.changes()).toHaveLength(1);
   });
 
@@ -269,12 +405,12 @@ describe('leaving and breaking off', () => {
     await expect(stage.run('ban', ['203.0.113.7'], { operator: person() })).rejects.toMatchObject({ code: 'unreachable.engine' });
     lost = false;
     const { message } = await stage.run('ban', ['203.0.113.7'], { operator: person() });
-    expect(message).toMatch(/203\.0\.113\.7 is banned/);
+    expect(message).toMatch(/203\.0\.113\.7 is already banned/);
     expect(stage.changes()).toHaveLength(1);
   });
 
   test('rehearsed, the request is shown and nothing is sent', async () => {
-    await open();
+    await open({ around: { ssh: '198.51.100.9 50000 203.0.113.80 22' } });
     stage.flow.policy = { ...stage.flow.policy, rehearsing: true };
     const { message } = await stage.run('ban', ['203.0.113.7'], { operator: person() });
     expect(message).toBe('Rehearsed: 203.0.113.7 was not banned.');

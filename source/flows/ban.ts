@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
 import { type BanTarget, parseBanTarget, targetWords } from '../products/ban-target.ts';
 import type { BanOrder, Crowdsec } from '../products/crowdsec.ts';
 import { type Bouncer, bouncersOf } from '../products/crowdsec-lists.ts';
@@ -13,10 +14,12 @@ import { banAbout } from './about-prevention.ts';
 import { leftText } from './decision-words.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
-import { type Guarded, lockOutReason, publicWays, refuseLockOut } from './lock-out.ts';
+import { type Guarded, isOperatorKnown, lockOutDoubts, lockOutReason, publicWays, refuseLockOut } from './lock-out.ts';
 import { guardsOf } from './lock-out-facts.ts';
+import { dateText } from './mesh-words.ts';
 import {
   answerOr,
+  endDecision,
   flagSeconds,
   leavingSays,
   lookingIn,
@@ -54,19 +57,35 @@ export const ban: Flow = {
     // Answering takes its time, and who moves comes from elsewhere by now.
     refuseLockOut(order.target, [...guards, ...(session.attended ? await guardsOf(world, place, undefined, session.signal) : [])]);
 
+    const before = await standing(crowdsec, order, session.signal);
+    const [longest] = before;
+    const longer = before.filter(({ endsMs }) => endsMs > untilMs(order) + slackMs);
+    const replaces = longest && longer.length > 0 ? await replacesLonger(session, input, order, longest) : false;
+    if (longest && longer.length > 0 && !replaces) {
+      const message = `${alreadyText(order, longest)} The ban for ${spokenDuration(order.seconds)} was not sent: it would have no effect. --replace ends the longer one.`;
+      return { message, data: { ...(await dataOf(session, crowdsec, order, longest)), sent: false } };
+    }
+
+    if (!world.practice && !isOperatorKnown(guards)) session.show({ kind: 'text', text: unknownOperator(place, order.target) });
     const consequences = consequencesOf(order.target, guards);
+    const about = { host: place, ...(component && { component: component.key }) };
+    let sent = false;
     await session.act({
       id: 'ban',
       right: consequences.length > 0 ? 'destroy' : 'operate',
       title: `Ban ${order.target.shown} for ${spokenDuration(order.seconds)}`,
       request: requestText(crowdsec.banWords(order)),
-      target: { host: place, ...(component && { component: component.key }) },
+      target: about,
       ...(consequences.length > 0 && { consequences }),
-      done: async () => (await standing(crowdsec, order, session.signal)) !== undefined,
-      run: (grant) => crowdsec.ban(grant, order),
+      done: async () => before.length > longer.length,
+      run: async (grant) => {
+        sent = await banUnlessBanned(grant, crowdsec, order, session.signal);
+      },
     });
+    // Last, so that the address is banned all the time.
+    for (const { id } of longer) await endDecision(session, crowdsec, id, about);
     if (session.rehearsing) return { message: `Rehearsed: ${order.target.shown} was not banned.` };
-    return told(session, crowdsec, order);
+    return told(session, crowdsec, order, sent);
   },
 };
 
@@ -156,6 +175,45 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
   return { target, seconds, reason: reason.trim(), type, bypassAllowlist: options['bypass-allowlist'] === true };
 }
 
+/** Throws what CrowdSec refuses, unless somebody else has banned it for as long by then. False where that is so. */
+async function banUnlessBanned(grant: Grant, crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal): Promise<boolean> {
+  try {
+    await crowdsec.ban(grant, order);
+    return true;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'failed.crowdsec' || (await standing(crowdsec, order, signal)).length === 0)
+      throw thrown;
+    return false;
+  }
+}
+
+async function replacesLonger(session: Session, { options }: FlowInput, order: BanOrder, longest: Decision): Promise<boolean> {
+  if (options['replace'] === true) return true;
+  const span = spokenDuration(order.seconds);
+  const answer = await leavingSays(
+    () => `${order.target.shown} is banned as before.`,
+    () =>
+      answerOr(
+        () =>
+          session.ask.choice({
+            id: 'longer',
+            label: `${alreadyText(order, longest)} A ban for ${span} has no effect over it.`,
+            choices: [
+              { value: 'keep', label: 'Keep the longer ban', detail: 'nothing is sent' },
+              { value: 'replace', label: `Replace it with a ban for ${span}`, detail: 'the longer ban ends' },
+            ],
+            initial: 'keep',
+          }),
+        'keep',
+      ),
+  );
+  return answer === 'replace';
+}
+
+function unknownOperator(place: string, target: BanTarget): string {
+  return `Cannot tell where you connect from: ${cleanLine(place)} shows no SSH connection, login or SSH_CONNECTION. Check that ${target.shown} does not cover your own address.`;
+}
+
 /** What more than a few addresses means, and what nobody can see from here. */
 function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[] {
   if (target.scope === 'Country') {
@@ -172,54 +230,75 @@ function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[]
   }
   const { family, first, last } = target.span;
   const count = last - first + 1n;
-  if (isOneAddress(target.span) || count <= wideAddresses[family]) return [];
+  const doubts = lockOutDoubts(target, guards);
+  if (isOneAddress(target.span) || count <= wideAddresses[family]) return doubts;
   return [
+    ...doubts,
     `All of ${target.shown} is shut out: ${family === 4 ? `${numberText(Number(count))} addresses` : 'whole networks of many people'}.`,
   ];
 }
 
-/** What there is already, of the same kind, that lasts as long. */
-async function standing(crowdsec: Crowdsec, { target, type, seconds }: BanOrder, signal: AbortSignal): Promise<Decision | undefined> {
-  const untilMs = Date.now() + seconds * 1000 - slackMs;
-  const about = await crowdsec.decisionsNaming(target, signal);
-  return about.find(
-    (decision) =>
-      decision.value === target.value &&
-      decision.scope.toLowerCase() === target.scope.toLowerCase() &&
-      decision.type === type &&
-      !decision.simulated &&
-      !isShared(decision) &&
-      decision.endsMs >= untilMs,
-  );
+function untilMs({ seconds }: BanOrder): number {
+  return Date.now() + seconds * 1000;
 }
 
-async function told(session: Session, crowdsec: Crowdsec, order: BanOrder) {
-  const { signal } = session;
+/** What is in force already, of the same kind, for as long as the order or longer; the longest first. */
+async function standing(crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal): Promise<Decision[]> {
   const { target, type } = order;
-  const [decision, bouncers] = await Promise.all([standing(crowdsec, order, signal), bouncersOf(crowdsec, signal)]);
+  const endsMs = untilMs(order) - slackMs;
+  const about = await crowdsec.decisionsNaming(target, signal);
+  return about
+    .filter(
+      (decision) =>
+        decision.value === target.value &&
+        decision.scope.toLowerCase() === target.scope.toLowerCase() &&
+        decision.type === type &&
+        !decision.simulated &&
+        !isShared(decision) &&
+        decision.endsMs >= endsMs,
+    )
+    .sort((one, other) => other.endsMs - one.endsMs);
+}
+
+/** `203.0.113.7 is already banned until 2026-11-25 04:06 UTC (23h59m left).` */
+function alreadyText({ target, type }: BanOrder, { endsMs }: Decision): string {
+  const left = leftText(endsMs - Date.now() + 30_000);
+  return `${target.shown} is already ${type === 'ban' ? 'banned' : 'asked for a captcha'} until ${dateText(endsMs)} (${left} left).`;
+}
+
+async function told(session: Session, crowdsec: Crowdsec, order: BanOrder, sent: boolean) {
+  const { target, type } = order;
+  const [decision] = await standing(crowdsec, order, session.signal);
   if (!decision) {
     throw new Fault({
       code: 'failed.ban',
-      message: `CrowdSec took the ban of ${target.shown}, and does not list it.`,
-      remedy: 'Look whether an allowlist has it, and at the log of CrowdSec.',
+      message: `CrowdSec accepted the ban of ${target.shown}, but does not list it.`,
+      remedy: 'Another console may have lifted it, or an allowlist has it: check allowlists and the log of CrowdSec.',
     });
   }
-  const asking = bouncers.filter(({ revoked }) => !revoked);
+  const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
+  if (!sent) return { message: alreadyText(order, decision), data };
+  return {
+    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is asked for a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
+    data,
+  };
+}
+
+/** What is in force, for scripts. Shows a doubt whether it is enforced. */
+async function dataOf(session: Session, crowdsec: Crowdsec, { target, type }: BanOrder, decision: Decision): Promise<object> {
+  const asking = (await bouncersOf(crowdsec, session.signal)).filter(({ revoked }) => !revoked);
   const doubt = doubtOf(asking);
   // In a console a sentence that is read makes way for the next one; a doubt stays until it was seen.
   if (doubt !== undefined) session.show({ kind: 'text', text: doubt });
   return {
-    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is asked for a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
-    data: {
-      scope: target.scope,
-      value: target.value,
-      type,
-      decision: decision.id,
-      until: new Date(decision.endsMs).toISOString(),
-      reason: cleanLine(decision.reason),
-      bouncers: asking.length,
-      enforced: doubt === undefined,
-    },
+    scope: target.scope,
+    value: target.value,
+    type,
+    decision: decision.id,
+    until: new Date(decision.endsMs).toISOString(),
+    reason: cleanLine(decision.reason),
+    bouncers: asking.length,
+    enforced: doubt === undefined,
   };
 }
 

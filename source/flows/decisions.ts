@@ -1,5 +1,5 @@
 import { Fault } from '../faults/fault.ts';
-import { type Alert, type Decision, isShared } from '../products/crowdsec-records.ts';
+import { type Alert, type Decision, isAdded, isShared } from '../products/crowdsec-records.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText, numberText } from '../text/quantities.ts';
 import { alertsAbout, decisionsAbout } from './about-prevention.ts';
@@ -19,7 +19,7 @@ export const decisions: Flow = onHostsThatHaveIt({
     const shared = input.options['all'] === true;
     const target = written === undefined ? undefined : targetOf(written);
     const found = target ? await crowdsec.decisionsAbout(target, session.signal) : await crowdsec.decisions({ shared }, session.signal);
-    found.sort((one, other) => Number(isShared(one)) - Number(isShared(other)) || other.id - one.id);
+    found.sort((one, other) => originOrder(one) - originOrder(other) || other.id - one.id);
     const now = Date.now();
     if (found.length > 0) {
       session.show({
@@ -39,11 +39,12 @@ export const decisions: Flow = onHostsThatHaveIt({
       });
     }
     const count = countText(found.length, 'decision').replace(/^\d+/, numberText(found.length));
+    const inForce = `${count} in force${originsText(found)}`;
     const message = target
       ? found.length === 0
         ? `${target.shown} is not shut out.`
         : `${target.shown} is shut out by ${count}.`
-      : `${found.length === 0 ? 'No decision is in force' : `${count} in force`}${shared ? '' : ', without those of shared lists (--all shows them)'}.`;
+      : `${found.length === 0 ? 'No decision is in force' : inForce}${shared ? '' : ', without those of shared lists (--all shows them)'}.`;
     return { message, data: { decisions: found.map(decisionData) } };
   },
 });
@@ -84,6 +85,20 @@ export const alerts: Flow = onHostsThatHaveIt({
     };
   },
 });
+
+/** Decisions of this server first, imported ones behind them, those of lists last. */
+function originOrder(decision: Decision): number {
+  if (isShared(decision)) return 2;
+  return isAdded(decision) ? 1 : 0;
+}
+
+/** ` (cscli 1, cscli-import 2)`: lists can hide a few decisions of one's own among many. Empty for one origin. */
+function originsText(found: readonly Decision[]): string {
+  const counts = new Map<string, number>();
+  for (const { origin } of found) counts.set(origin, (counts.get(origin) ?? 0) + 1);
+  if (counts.size < 2) return '';
+  return ` (${[...counts].map(([origin, count]) => `${cleanLine(origin)} ${numberText(count)}`).join(', ')})`;
+}
 
 function idOf(written: string): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);

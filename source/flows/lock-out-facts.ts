@@ -2,6 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
+import { parsePeers } from '../hosts/proc-net.ts';
 import { parseIpv6Routes, parseRoutes, type Route } from '../hosts/route-tables.ts';
 import { addressesOfName, sshWays } from '../hosts/ssh/ssh-ways.ts';
 import type { Crowdsec } from '../products/crowdsec.ts';
@@ -15,6 +16,12 @@ const lookLimitMs = 15_000;
 /** Each part of the answer has a heading. POSIX, and what busybox has. */
 const script = `echo "== ssh"; printf '%s\\n' "$SSH_CONNECTION"
 echo "== who"; who --ips 2>/dev/null || who 2>/dev/null
+echo "== tcp"
+for port in 22 \${SSH_CONNECTION##* } $(sed -n 's/^[[:space:]]*[Pp][Oo][Rr][Tt][[:space:]=]*\\([0-9][0-9]*\\).*/\\1/p' /etc/ssh/sshd_config /etc/ssh/sshd_config.d/*.conf 2>/dev/null); do
+  printf ':%04X\\n' "$port"
+done | sort -u | while read -r end; do
+  cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk -v end="$end" '$4 == "01" && substr($2, length($2) - 4) == end'
+done
 echo "== route"; cat /proc/net/route 2>/dev/null
 echo "== route6"; cat /proc/net/ipv6_route 2>/dev/null
 exit 0`;
@@ -23,9 +30,10 @@ exit 0`;
 const meshNetworks = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
 
 /**
- * Everybody who must still come in to the machine of this place after a ban (design.md, "Guard rails"): the operator, as that machine sees them; the machine itself,
- * its gateways and its private networks, those of containers and of a mesh among them; every listed host and what ssh jumps over; bouncers and other machines of
- * this CrowdSec. Throws `refused.unseen` where a machine over ssh does not tell where the operator comes from.
+ * Everybody who must still come in to the machine of this place after a ban (design.md, "Guard rails"): the operator, as that machine sees them (without
+ * SSH_CONNECTION and logins each open SSH connection may be theirs); the machine itself, its gateways and the private networks that it is in, those of containers and
+ * of a mesh among them; every listed host and what ssh jumps over; bouncers and other machines of this CrowdSec. Throws `refused.unseen` where a machine over ssh
+ * does not tell where the operator comes from.
  */
 export async function guardsOf(
   world: FlowWorld,
@@ -58,7 +66,10 @@ async function ownMachine(world: FlowWorld, place: string, signal: AbortSignal):
   const sessions = (said.get('who') ?? [])
     .flatMap((line) => addressesIn(line))
     .flatMap(({ text }) => guarded(text, `where somebody is logged in to ${name} from`, { operator: true }) ?? []);
-  if (host.link && comes.length === 0) {
+  const isKnown = comes.length + sessions.length > 0;
+  const peers = isKnown ? [] : parsePeers(lines(said, 'tcp'));
+  const connections = peers.flatMap((text) => guarded(text, `has an SSH connection to ${name} open`, { maybe: true }) ?? []);
+  if (host.link && comes.length + connections.length === 0) {
     throw new Fault({
       code: 'refused.unseen',
       message: `${name} does not tell where you come from, so nobody can see whether this locks you out.`,
@@ -70,6 +81,7 @@ async function ownMachine(world: FlowWorld, place: string, signal: AbortSignal):
   return [
     ...comes,
     ...sessions,
+    ...connections,
     ...own,
     ...inMesh.flatMap((text) => guarded(text, `the mesh that ${name} belongs to`) ?? []),
     ...routesOf([...parseRoutes(lines(said, 'route')), ...parseIpv6Routes(lines(said, 'route6'))], name),

@@ -9,10 +9,12 @@ export interface Guarded {
   what: string;
   /** Of the operator: the one that a ban of a country could hit unseen. */
   operator?: true;
+  /** May be the operator or may not, such as an attacker who is trying to log in: a ban of it is confirmed, not refused. */
+  maybe?: true;
 }
 
 /** A single IPv6 address stands for its /64. Undefined for what is no address. */
-export function guarded(text: string, what: string, more: Pick<Guarded, 'operator'> = {}): Guarded | undefined {
+export function guarded(text: string, what: string, more: Pick<Guarded, 'operator' | 'maybe'> = {}): Guarded | undefined {
   const span = spanOf(text.replace(/%.*$/, ''));
   return span && { span: withNeighbours(span), what, ...more };
 }
@@ -21,7 +23,7 @@ export function guarded(text: string, what: string, more: Pick<Guarded, 'operato
 export function lockOutReason(target: BanTarget, guards: readonly Guarded[]): string | undefined {
   if (target.scope === 'Country') return undefined;
   const { span } = target;
-  const [hit] = guards.filter((guard) => overlap(guard.span, span)).sort(bySize);
+  const [hit] = guards.filter((guard) => !guard.maybe && overlap(guard.span, span)).sort(bySize);
   if (!hit) return undefined;
   const text = hit.span.text;
   if (isOneAddress(span) && isOneAddress(hit.span)) return `${span.text} is ${hit.what}.`;
@@ -38,6 +40,24 @@ export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): vo
     message: `Not banned, it could lock you out: ${reason}`,
     remedy: `${target.scope === 'Ip' ? '' : 'Ban something narrower. '}Who means it all the same does it with cscli on the machine, with another way in at hand.`,
   });
+}
+
+/** Why a ban could lock the operator out although that cannot be seen for sure; empty where nothing suggests it. */
+export function lockOutDoubts(target: BanTarget, guards: readonly Guarded[]): string[] {
+  if (target.scope === 'Country') return [];
+  const { span, shown } = target;
+  const hits = guards.filter((guard) => guard.maybe && overlap(guard.span, span)).map((guard) => `${guard.span.text} ${guard.what}`);
+  const doubts = [...new Set(hits)].slice(0, 5).map((hit) => `${cleanLine(hit)}. It may be your own address.`);
+  if (isPrivate(span))
+    doubts.push(
+      `${shown} is ${isOneAddress(span) ? 'a private address' : 'in a private network'}: check that it is not one of your own networks.`,
+    );
+  return doubts;
+}
+
+/** Whether anything tells where the operator comes from. */
+export function isOperatorKnown(guards: readonly Guarded[]): boolean {
+  return guards.some(({ operator }) => operator);
 }
 
 /** Where the operator comes from over the internet: nobody can tell from here in which country that is. */

@@ -1,13 +1,25 @@
 import { Fault } from '../faults/fault.ts';
+import type { Crowdsec } from '../products/crowdsec.ts';
 import { goDurationText } from '../products/go-duration.ts';
 import { durationProblem, parseDuration } from '../session/answer-checks.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput } from './flow.ts';
+import type { Looking } from './prevention-target.ts';
 
 /** What a session says of how CrowdSec may be asked. */
-export function lookingIn(session: Session): { signal: AbortSignal; readOnly: boolean; hide: (secret: string) => void } {
-  return { signal: session.signal, readOnly: session.readOnly, hide: (secret) => session.hide(secret) };
+export function lookingIn(session: Session): Looking {
+  return {
+    signal: session.signal,
+    readOnly: session.readOnly,
+    hide: (secret) => session.hide(secret),
+    choose: (components) =>
+      session.ask.choice({
+        id: 'component',
+        label: 'Which CrowdSec?',
+        choices: components.map(({ id, detail }) => ({ value: id, label: id, detail })),
+      }),
+  };
 }
 
 /** The answer, or what is meant where nobody is there to give one. */
@@ -84,6 +96,22 @@ export async function nameOf(session: Session, input: FlowInput, question: { id:
   const problem = nameProblem(given);
   if (problem === undefined) return given;
   throw new Fault({ code: 'usage.name', message: `"${cleanLine(given)}" is no name. ${problem}`, remedy: 'Give another name.' });
+}
+
+/** Ends one decision and no other. */
+export async function endDecision(
+  session: Session,
+  crowdsec: Crowdsec,
+  id: number,
+  target: { host: string; component?: string },
+): Promise<void> {
+  await session.act({
+    id: `end ${id}`,
+    right: 'operate',
+    request: `cscli decisions delete --id ${id}`,
+    target,
+    run: (grant) => crowdsec.deleteDecision(grant, id),
+  });
 }
 
 export function requestText(words: readonly string[]): string {

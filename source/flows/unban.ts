@@ -8,7 +8,7 @@ import { durationText } from '../text/quantities.ts';
 import { unbanAbout } from './about-prevention.ts';
 import { targetOf } from './ban.ts';
 import type { Flow, FlowInput } from './flow.ts';
-import { answerOr, leavingSays, lookingIn, requestText } from './prevention-questions.ts';
+import { answerOr, endDecision, leavingSays, lookingIn, requestText } from './prevention-questions.ts';
 import { preventionOf } from './prevention-target.ts';
 
 /** More are not chosen from: they are typed. */
@@ -30,7 +30,7 @@ export const unban: Flow = {
     const onlyOwn = own.length > 0 && around.length > 0 && (await leavesRanges(session, target, around));
 
     if (onlyOwn) {
-      for (const { id } of own) await endOne(session, crowdsec, id, about);
+      for (const { id } of own) await endDecision(session, crowdsec, id, about);
     } else {
       await session.act({
         id: 'unban',
@@ -44,7 +44,7 @@ export const unban: Flow = {
     let left = await crowdsec.decisionsAbout(target, session.signal);
     const shared = left.filter((decision) => isShared(decision) && !onlyOwn);
     // What came from a shared list is ended by its number alone.
-    for (const { id } of shared) await endOne(session, crowdsec, id, about);
+    for (const { id } of shared) await endDecision(session, crowdsec, id, about);
     if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
     const came = [...before.filter(isShared), ...shared];
     const back =
@@ -111,16 +111,6 @@ async function leavesRanges(session: Session, target: BanTarget, around: readonl
       ),
   );
   return way === 'own';
-}
-
-async function endOne(session: Session, crowdsec: Crowdsec, id: number, about: { host: string; component?: string }): Promise<void> {
-  await session.act({
-    id: `end ${id}`,
-    right: 'operate',
-    request: `cscli decisions delete --id ${id}`,
-    target: about,
-    run: (grant) => crowdsec.deleteDecision(grant, id),
-  });
 }
 
 function spoken({ value, reason, endsMs }: Decision): string {

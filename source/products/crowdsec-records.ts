@@ -40,6 +40,13 @@ export function isShared({ origin }: Pick<Decision, 'origin'>): boolean {
   return origin === 'CAPI' || origin === 'lists';
 }
 
+/** Origins of decisions that were made elsewhere and added here. CrowdSec 1.4.6 lists them only when asked for by name. */
+export const addedOrigins: readonly string[] = ['cscli-import', 'console'];
+
+export function isAdded({ origin }: Pick<Decision, 'origin'>): boolean {
+  return addedOrigins.includes(origin);
+}
+
 type Json = Record<string, unknown>;
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;

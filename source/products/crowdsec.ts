@@ -5,7 +5,7 @@ import { cleanLine } from '../text/clean.ts';
 import { parsedJson } from '../text/json-value.ts';
 import { type BanTarget, targetWords } from './ban-target.ts';
 import type { CrowdsecApi } from './crowdsec-api.ts';
-import { type Alert, type Decision, decisionsOf, parseAlerts } from './crowdsec-records.ts';
+import { type Alert, addedOrigins, type Decision, decisionsOf, isShared, parseAlerts } from './crowdsec-records.ts';
 import { type CscliAnswer, type CscliPlace, refusalWords } from './cscli.ts';
 import { goDurationText } from './go-duration.ts';
 
@@ -48,14 +48,12 @@ export class Crowdsec {
     return cleanLine(/version:?\s+(v?\d\S*)/.exec(`${stdout}\n${stderr}`)?.[1] ?? '');
   }
 
-  /** Every decision that is in force, with those of the shared lists or without them. */
+  /** Every decision that is in force, imported ones included, with those of the shared lists or without them. */
   async decisions({ shared }: { shared: boolean }, signal: AbortSignal): Promise<Decision[]> {
-    const json = await this.#listed(
-      { has_active_decision: 'true', include_capi: String(shared), limit: '0' },
-      ['decisions', 'list', '--limit', '0', ...(shared ? ['--all'] : [])],
-      signal,
-    );
-    return decisionsOf(this.#alertsOf(json)).filter(({ origin }) => shared || (origin !== 'CAPI' && origin !== 'lists'));
+    const origins = shared ? [] : addedOrigins;
+    const alerts = await this.#inForce({ shared }, signal);
+    for (const origin of origins) alerts.push(...(await this.#inForce({ shared, origin }, signal)));
+    return decisionsOf(alerts).filter((decision) => shared || !isShared(decision));
   }
 
   /** The newest ones, with or without a decision. */
@@ -72,11 +70,20 @@ export class Crowdsec {
     return (await this.decisions({ shared: true }, signal)).filter((decision) => isAbout(decision, target));
   }
 
-  /** What was decided about exactly this value and nothing else: bans by hand and of scenarios, not those of lists. Quick, however many there are. */
+  /**
+   * What was decided about exactly this value and nothing else: bans by hand, of scenarios and imported, not those of lists. Each of several is listed, which `decisions list` does not do:
+   * it shows the newest one alone. Quick, however many there are.
+   */
   async decisionsNaming(target: BanTarget, signal: AbortSignal): Promise<Decision[]> {
-    const words = ['decisions', 'list', '--value', target.value, '-o', 'json'];
-    const named = decisionsOf(this.#alertsOf(await this.#json(words, 'list decisions', signal)));
-    return named.filter(({ value }) => value === target.value);
+    const words = ['alerts', 'list', '--value', target.value, '--limit', '0', '-o', 'json'];
+    const named = this.#alertsOf(await this.#json(words, 'list decisions', signal));
+    const added: Alert[] = [];
+    for (const origin of addedOrigins) added.push(...(await this.#inForce({ shared: false, origin }, signal)));
+    const found = new Map<number, Decision>();
+    for (const { decisions } of [...named, ...added]) {
+      for (const decision of decisions) if (decision.value === target.value) found.set(decision.id, decision);
+    }
+    return [...found.values()];
   }
 
   async alert(id: number, signal: AbortSignal): Promise<unknown> {
@@ -191,6 +198,12 @@ export class Crowdsec {
     } catch (thrown) {
       throw this.#apiTrouble && thrown instanceof Fault && thrown.code === 'refused.readOnly' ? this.#apiTrouble.fault : thrown;
     }
+  }
+
+  async #inForce({ shared, origin }: { shared: boolean; origin?: string }, signal: AbortSignal): Promise<Alert[]> {
+    const filter = { has_active_decision: 'true', include_capi: String(shared), limit: '0', ...(origin !== undefined && { origin }) };
+    const words = [...(shared ? ['--all'] : []), ...(origin === undefined ? [] : ['--origin', origin])];
+    return this.#alertsOf(await this.#listed(filter, ['decisions', 'list', '--limit', '0', ...words], signal));
   }
 
   #alertsOf(json: unknown): Alert[] {

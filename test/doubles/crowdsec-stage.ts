@@ -60,13 +60,23 @@ class CrowdsecEngine extends EngineDouble {
 export interface Surroundings {
   ssh: string;
   who: string;
+  /** Rows of /proc/net/tcp of connections to its ssh ports. */
+  tcp: string;
   route: string;
   route6: string;
   addresses: string[];
   networks: { name: string; subnets: string[] }[];
 }
 
-const quiet: Surroundings = { ssh: '', who: '', route: '', route6: '', addresses: ['127.0.0.1', '::1', '192.168.1.10'], networks: [] };
+const quiet: Surroundings = {
+  ssh: '',
+  who: '',
+  tcp: '',
+  route: '',
+  route6: '',
+  addresses: ['127.0.0.1', '::1', '192.168.1.10'],
+  networks: [],
+};
 
 /** Flows on a CrowdSec of either dialect, which really bans, in a container that does not exist. */
 export class CrowdsecStage {
@@ -145,8 +155,8 @@ export class CrowdsecStage {
         env: {},
       }),
       exec: async () => {
-        const { ssh, who, route, route6 } = this.around;
-        const text = `== ssh\n${ssh}\n== who\n${who}\n== route\n${route}\n== route6\n${route6}\n`;
+        const { ssh, who, tcp, route, route6 } = this.around;
+        const text = `== ssh\n${ssh}\n== who\n${who}\n== tcp\n${tcp}\n== route\n${route}\n== route6\n${route6}\n`;
         return { exitCode: 0, stdout: Buffer.from(text), stderr: new Uint8Array(), cut: false };
       },
     };

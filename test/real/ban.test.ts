@@ -13,6 +13,7 @@ const script = fileURLToPath(new URL('crowdsec', import.meta.url));
 const missing = (await runProgram([script, 'fetch'])).code === 0 ? undefined : 'the package of CrowdSec cannot be had';
 
 interface Listed {
+  message: string;
   data: { decisions: { value: string; scope: string; origin: string; reason: string; until: string }[] };
 }
 const valuesOf = ({ data }: Listed) => data.decisions.map(({ value }) => value).sort();
@@ -77,6 +78,31 @@ describeReal('docker', 'bans with a real CrowdSec in a container', (engine) => {
     const { message } = await operator.json<{ message: string }>(['unban', '2001:db8:bad::/48']);
     expect(message).toBe('2001:db8:bad::/48 is free again.');
     expect(bannedIn(await cscli('decisions', 'list', '-o', 'json'))).toEqual([]);
+  });
+
+  it('two consoles that ban one address both report what is in force, and a longer ban is replaced on request alone (R63)', {
+    timeout: 120_000,
+  }, async () => {
+    const message = async (...words: string[]) => (await operator.json<{ message: string }>(['ban', '203.0.113.7', ...words])).message;
+    const both = await Promise.all([message('--for', '24h'), message('--for', '2h')]);
+    for (const one of both) expect(one).toMatch(/^203\.0\.113\.7 is (?:already )?banned /);
+    expect(await message('--for', '1h')).toMatch(/already banned until .* The ban for 1h was not sent/);
+    expect(await message('--for', '1h', '--replace')).toBe('203.0.113.7 is banned for 1h.');
+    // What was imported is listed too, which this version does only when asked for it by name.
+    await operator.run([
+      'exec',
+      name,
+      '--',
+      'sh',
+      '-c',
+      'printf "value\\n203.0.113.60\\n" >/tmp/list.csv && cscli decisions import -i /tmp/list.csv',
+    ]);
+    const listed = await operator.json<Listed>(['decisions']);
+    expect(listed.message).toContain('(cscli 1, cscli-import 1)');
+    expect(valuesOf(listed)).toEqual(['203.0.113.60', '203.0.113.7']);
+    const replaced = listed.data.decisions.find(({ value }) => value === '203.0.113.7');
+    expect(Date.parse(replaced?.until ?? '')).toBeLessThanOrEqual(Date.now() + 3_600_000);
+    await cscli('decisions', 'delete', '--all');
   });
 
   it('whoever would be locked out is not banned', { timeout: 120_000 }, async () => {
