@@ -139,4 +139,6 @@ test('the digest at the registry: from Docker where it may ask, never from Podma
   expect(await ask(docker20())).toBeUndefined();
   expect(await ask(podman4({ [path]: said }))).toBeUndefined();
   await expect(ask(docker20({ [path]: json(404, { message: 'manifest unknown' }) }))).rejects.toMatchObject({ code: 'engine.registry' });
+  const away = json(500, { message: 'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host' });
+  await expect(ask(docker20({ [path]: away }))).rejects.toMatchObject({ code: 'unreachable.registry' });
 });

@@ -67,6 +67,9 @@ export async function pullImage(
   }
 }
 
+const unreachable =
+  /no such host|lookup |dial tcp|i\/o timeout|connection (refused|reset)|network is unreachable|deadline exceeded|TLS handshake timeout|Client\.Timeout/i;
+
 const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [/no space left/i, 'Free room on the disk of the engine (quarterdeck prune), then pull again.'],
   [/toomanyrequests|rate limit/i, 'The registry limits how much is pulled: wait, or pull it by hand with an account of your own.'],
@@ -75,10 +78,7 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
     'There is no such image for this machine: choose another tag.',
   ],
   [/x509|certificate|server gave HTTP response to HTTPS/i, 'Check the certificate of the registry, and the clock of the machine.'],
-  [
-    /no such host|lookup |dial tcp|i\/o timeout|connection (refused|reset)|network is unreachable|deadline exceeded|TLS handshake timeout|Client\.Timeout/i,
-    'Check that the machine of the engine reaches the registry: network, DNS, proxy.',
-  ],
+  [unreachable, 'Check that the machine of the engine reaches the registry: network, DNS, proxy.'],
   [
     /unauthorized|denied|authentication required|requires? .*login/i,
     'Check the name. A private image is pulled by hand, by a user who is logged in at the registry.',
@@ -96,7 +96,7 @@ export function pullFault(reference: string, said: string, cause?: unknown): Fau
 export function registryAnswerFault(reference: string, said: string, cause?: unknown): Fault {
   const reason = cleanLine(said).trim().replace(/\.$/, '') || 'the engine does not say why';
   return registryFault(
-    'engine.registry',
+    unreachable.test(reason) ? 'unreachable.registry' : 'engine.registry',
     `The registry does not say what it has as ${cleanLine(wholeImageName(reference))}: ${reason}.`,
     reason,
     cause,

@@ -8,7 +8,7 @@ const registryLimitMs = 60_000;
 
 /**
  * The digest that the registry has under a name now. Undefined where a socket proxy forbids the question, and where only a login would open the answer.
- * @throws Fault `engine.registry` with the registry's own reason
+ * @throws Fault `engine.registry` with the registry's own reason, `unreachable.registry` where the engine cannot reach it
  */
 export async function registryDigestOf(link: EngineLink, reference: string, signal: AbortSignal): Promise<string | undefined> {
   try {

@@ -1,14 +1,16 @@
 import pLimit, { type LimitFunction } from 'p-limit';
+import { parseImage } from '../catalog/images.ts';
 import { interpolate } from '../catalog/interpolation.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Review, Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
+import { cleanLine } from '../text/clean.ts';
 import { updateAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import { backUpFirst, backupPlace, offerSnapshots, tellBackup, wantsBackup, withoutBackup, worthSaving } from './backup-first.ts';
-import type { Flow, FlowInput, FlowWorld } from './flow.ts';
+import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { rejoinedSentence, withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
@@ -26,20 +28,26 @@ export const update: Flow = {
   async run(session, input, world) {
     const ids = input.component ? [input.component.id] : await deployedIds(session, world, input.place);
     if (ids.length === 0) return { message: 'Nothing was deployed from here: there is nothing to update.', data: { updated: [] } };
-    const all = await planUpdates(session, world, input, ids);
+    const planned = await planUpdates(session, world, input, ids);
+    const all = planned.map(({ ready }) => ready);
+    const unchecked = planned.flatMap((one) => one.unchecked);
+    const untold = new Set(unchecked.map(({ component }) => component));
     const newer = all.filter(({ plan }) => !isEmpty(plan));
     const ready = await withJoined(session, world, newer);
-    const current = all.flatMap(({ plan }) => (isEmpty(plan) ? [plan.component] : []));
+    const current = all.flatMap(({ plan }) => (isEmpty(plan) && !untold.has(plan.component) ? [plan.component] : []));
     session.progress({ id: 'look', label: 'Asked for newer images', fraction: 1, done: true });
     const upToDate = current.length > 0 ? `${current.join(', ')}: up to date.` : '';
-    if (ready.length === 0) return { message: upToDate, data: { updated: [], current } };
+    if (ready.length === 0) return withUnchecked({ message: upToDate, data: { updated: [], current } }, unchecked);
     const saves = worthSaving(world, newer).length > 0 && backupPlace(input, world) !== undefined && wantsBackup(input);
     const choice = await session.review(reviewOfUpdate(ready, newer.length, saves));
     if (session.rehearsing)
-      return {
-        message: 'Rehearsed: nothing was changed.',
-        data: { plans: ready.map(({ plan, findings }) => planJson(plan, findings, false, session.withoutSecrets)) },
-      };
+      return withUnchecked(
+        {
+          message: 'Rehearsed: nothing was changed.',
+          data: { plans: ready.map(({ plan, findings }) => planJson(plan, findings, false, session.withoutSecrets)) },
+        },
+        unchecked,
+      );
     if (choice !== 'apply' && choice !== withoutBackup) {
       throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was updated.', remedy: 'Start it again whenever you like.' });
     }
@@ -49,16 +57,27 @@ export const update: Flow = {
       run = (await applyPlans(session, world, ready, { backups })).run;
     } catch (thrown) {
       const message = await offerSnapshots(session, input, world, newer, backups, thrown);
-      return { message, data: { updated: [], current, backups } };
+      return withUnchecked({ message, data: { updated: [], current, backups } }, unchecked);
     }
     const steps = newer.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, step]));
     if (steps.length > 0)
       session.show({ kind: 'table', title: 'What an update wants done besides', columns: ['COMPONENT', 'STEP'], rows: steps });
-    const updated = newer.map(({ facts }) => facts.entry.id);
-    return {
-      message: [`${updated.join(', ')} was updated.`, rejoinedSentence(ready).trim(), upToDate].filter(Boolean).join(' '),
-      data: { run, updated, current, backups },
-    };
+    const unchanged = await unchangedByFetching(session, planned);
+    current.push(...unchanged.filter((id) => !untold.has(id)));
+    const updated = newer.map(({ facts }) => facts.entry.id).filter((id) => !unchanged.includes(id));
+    return withUnchecked(
+      {
+        message: [
+          updated.length > 0 ? `${updated.join(', ')} was updated.` : '',
+          rejoinedSentence(ready).trim(),
+          current.length > 0 ? `${current.join(', ')}: up to date.` : '',
+        ]
+          .filter(Boolean)
+          .join(' '),
+        data: { run, updated, current, backups },
+      },
+      unchecked,
+    );
   },
 };
 
@@ -68,8 +87,15 @@ async function deployedIds(session: Session, world: FlowWorld, place: string): P
   return deployments.filter(({ component, record }) => record && world.catalog.get(component)).map(({ component }) => component);
 }
 
+interface PlannedUpdate {
+  ready: ReadyPlan;
+  /** By service, images that are fetched to find out whether they are newer. */
+  fetched: ReadonlyMap<string, string>;
+  unchecked: readonly UncheckedImage[];
+}
+
 /** Host and engine are asked once for all of them. */
-async function planUpdates(session: Session, world: FlowWorld, input: FlowInput, ids: readonly string[]): Promise<ReadyPlan[]> {
+async function planUpdates(session: Session, world: FlowWorld, input: FlowInput, ids: readonly string[]): Promise<PlannedUpdate[]> {
   const { place } = input;
   const look = await lookAtHost(session, world, place);
   const registry = pLimit(askedAtOnce);
@@ -78,45 +104,117 @@ async function planUpdates(session: Session, world: FlowWorld, input: FlowInput,
   return Promise.all(
     ids.map(async (id) => {
       const { facts, answers } = await standing(session, world, place, id, look);
-      const newer = await newerServices(session, facts, registry);
+      const { newer, fetched, unchecked } = await checkImages(session, facts, registry);
       const ready = await planning(() => planComponent(session, world, facts, answers, { kind: 'update', newer }, look.asked));
       session.progress({ id: 'look', label: 'Asking for newer images', fraction: ++done / ids.length });
-      return tellBackup(withNotes(ready), input, world);
+      // Services of a profile that is off are not in the plan.
+      const active = new Set(ready.plan.services.flatMap(({ name, change }) => (change === 'create' ? [] : [name])));
+      return {
+        ready: tellBackup(
+          withNotes(
+            ready,
+            [...fetched].filter(([service]) => active.has(service)).map(([, image]) => image),
+          ),
+          input,
+          world,
+        ),
+        fetched,
+        unchecked: unchecked.filter(({ service }) => active.has(service)),
+      };
     }),
   );
 }
 
-function withNotes(ready: ReadyPlan): ReadyPlan {
+function withNotes(ready: ReadyPlan, fetched: readonly string[]): ReadyPlan {
   const { facts } = ready;
   const { notes = [], steps = [] } = facts.entry.upgrade ?? {};
-  const more = [...notes, ...steps.map((step) => `Step: ${step}`)];
+  const unknown = fetched.map((image) => `Whether the registry has a newer ${cleanLine(image)} can only be checked by fetching it.`);
+  const more = [...unknown, ...notes, ...steps.map((step) => `Step: ${step}`)];
   return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
 }
 
-/** Services whose tag means another image in the registry than here. Where a registry cannot be asked, the image is fetched to find out. */
-async function newerServices(
+/** An image of a component for which nothing tells whether the registry has a newer one. */
+interface UncheckedImage {
+  component: string;
+  service: string;
+  image: string;
+  reason: string;
+  unreachable: boolean;
+}
+
+/**
+ * Services whose tag means another image in the registry than here, and those for which that cannot be told. Where this engine cannot query a registry
+ * (Podman, a socket proxy, a login that only compose has), the image is fetched to find out.
+ */
+async function checkImages(
   session: Session,
   { entry, engine, images, deployment }: StackFacts,
   limit: LimitFunction,
-): Promise<Set<string>> {
+): Promise<{ newer: Set<string>; fetched: Map<string, string>; unchecked: UncheckedImage[] }> {
   const newer = new Set<string>();
+  const fetched = new Map<string, string>();
+  const unchecked: UncheckedImage[] = [];
   await Promise.all(
     entry.services.map((service) =>
       limit(async () => {
         const reference = interpolate(service.image, deployment?.env);
         const here = images.get(reference);
-        // One that was built here, or fixed to a digest, has nothing to compare with.
-        if (here && here.digests.length === 0) return;
-        const signal = AbortSignal.any([session.signal, AbortSignal.timeout(askLimitMs)]);
-        const there = await engine.registryDigest(reference, signal).catch((thrown: unknown) => {
-          if (session.signal.aborted) throw thrown;
-          return undefined;
-        });
-        if (there === undefined || !here?.digests.some((digest) => digest.endsWith(`@${there}`))) newer.add(service.name);
+        // A digest names one image for ever.
+        if (here && parseImage(reference)?.digest !== undefined) return;
+        const cannotTell = (reason: string, unreachable: boolean) =>
+          unchecked.push({ component: entry.id, service: service.name, image: cleanLine(reference), reason, unreachable });
+        if (here && here.digests.length === 0) {
+          cannotTell('the image has no registry digest, as it was built or loaded on the host', false);
+          return;
+        }
+        const limited = AbortSignal.timeout(askLimitMs);
+        try {
+          const there = await engine.registryDigest(reference, AbortSignal.any([session.signal, limited]));
+          if (there === undefined) fetched.set(service.name, reference);
+          if (there === undefined || !here?.digests.some((digest) => digest.endsWith(`@${there}`))) newer.add(service.name);
+        } catch (thrown) {
+          session.signal.throwIfAborted();
+          if (limited.aborted) cannotTell(`the registry did not answer within ${askLimitMs / 1_000} s`, true);
+          else if (thrown instanceof Fault)
+            cannotTell(cleanLine(thrown.message).replace(/\.$/, ''), thrown.code.startsWith('unreachable.'));
+          else throw thrown;
+        }
       }),
     ),
   );
-  return newer;
+  return { newer, fetched, unchecked };
+}
+
+/** Components of which nothing but fetched images could change, and those are the same as before. */
+async function unchangedByFetching(session: Session, planned: readonly PlannedUpdate[]): Promise<string[]> {
+  const same = await Promise.all(
+    planned.map(async ({ ready: { plan, facts }, fetched }) => {
+      const changed = plan.services.filter(({ change }) => change !== 'keep');
+      if (changed.length === 0 || plan.files.some(({ before, after }) => before !== after)) return [];
+      for (const { name } of changed) {
+        const reference = fetched.get(name);
+        if (reference === undefined) return [];
+        const before = facts.images.get(reference)?.id;
+        if (before === undefined || (await facts.engine.image(reference, session.signal))?.id !== before) return [];
+      }
+      return [plan.component];
+    }),
+  );
+  return same.flat();
+}
+
+/** What an outcome says of images that could not be checked; nothing where all were. */
+function withUnchecked(outcome: FlowOutcome & { data: object }, unchecked: readonly UncheckedImage[]): FlowOutcome {
+  if (unchecked.length === 0) return outcome;
+  const sentences = unchecked.map(
+    ({ component, image, reason }) => `Cannot tell whether ${component} is up to date: ${image} could not be checked (${reason}).`,
+  );
+  return {
+    ...outcome,
+    message: [outcome.message, ...new Set(sentences)].filter(Boolean).join(' '),
+    data: { ...outcome.data, unchecked },
+    exitCode: unchecked.some(({ unreachable }) => unreachable) ? 3 : 1,
+  };
 }
 
 /** Enter takes the backup first; another key leaves it out. */
