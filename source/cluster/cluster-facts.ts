@@ -28,7 +28,7 @@ export interface ClusterFacts {
   /** The control plane first, then by name. */
   nodes: readonly ClusterNode[];
   etcd: string | undefined;
-  controllers: readonly { name: string; release: Release }[];
+  controllers: readonly { name: string; release: Release; apiServer: Release | undefined }[];
   addons: readonly { name: string; image: string }[];
   /** What could not be looked at, and why. */
   unseen: readonly string[];
@@ -59,15 +59,16 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal): Promise
     (pod.spec?.containers ?? []).flatMap(({ name: own = '', image = '' }) => {
       // RKE2 has all of them in one image, `hardened-kubernetes`.
       const name = (component.exec(image) ?? component.exec(own))?.[1];
-      return name ? [{ name, node: pod.metadata.name, image }] : [];
+      return name ? [{ name, pod: pod.metadata.name, node: pod.spec?.nodeName, image }] : [];
     }),
   );
   const releases = (wanted: (name: string) => boolean) =>
-    parts.flatMap(({ name, node, image }) => {
+    parts.flatMap(({ name, pod, node, image }) => {
       const release = wanted(name) ? releaseOf(tagOf(image)) : undefined;
-      return release ? [{ name: node, release }] : [];
+      return release ? [{ name: pod, node, release }] : [];
     });
-  const others = releases((name) => name === 'kube-apiserver').map(({ release }) => release);
+  const servers = releases((name) => name === 'kube-apiserver');
+  const others = servers.map(({ release }) => release);
   return {
     apiServer,
     apiServers: [...others.filter((release) => compareReleases(release, apiServer) !== 0), apiServer],
@@ -77,10 +78,19 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal): Promise
     ),
     nodes: nodes.sort((one, other) => Number(other.controlPlane) - Number(one.controlPlane) || (one.name < other.name ? -1 : 1)),
     etcd: parts.flatMap(({ name, image }) => (name === 'etcd' ? [tagOf(image)] : []))[0],
-    controllers: releases((name) => name !== 'kube-apiserver' && name !== 'etcd'),
+    controllers: releases((name) => name !== 'kube-apiserver' && name !== 'etcd').map(({ name, node, release }) => ({
+      name,
+      release,
+      apiServer: servers.find((server) => node !== undefined && server.node === node)?.release,
+    })),
     addons: addonsOf(system),
     unseen,
   };
+}
+
+/** The API server that is furthest behind: while a control plane is half upgraded, no kubelet may be newer. */
+export function oldestApiServer({ apiServer, apiServers }: ClusterFacts): Release {
+  return apiServers.reduce((oldest, release) => (release.minor < oldest.minor ? release : oldest), apiServer);
 }
 
 /** One node as it is now. Undefined where it is gone. */

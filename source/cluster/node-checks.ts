@@ -1,10 +1,11 @@
+import { parseJson } from '../text/json-value.ts';
 import { countText } from '../text/quantities.ts';
 import type { ClusterApi } from './api-client.ts';
 import { conditionOf, isReady, type KubePod, podName } from './api-shapes.ts';
 import type { CheckResult } from './check-result.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
-import { minorText, newestMinorAt, supportedMinors } from './release.ts';
-import { skewProblems } from './skew.ts';
+import { minorText, newestMinorAt, type Release, releaseOf, supportedMinors } from './release.ts';
+import { kubectlProblem, skewProblems } from './skew.ts';
 
 /** Nodes that are not ready, out of disk or memory, or cordoned by somebody. `ours` are cordoned by this walk. */
 export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): CheckResult {
@@ -44,6 +45,29 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
   if (warned.length > 0)
     return { state: 'warning', summary: warned.join('; '), evidence, advice: 'Make room on it before others are drained.' };
   return { state: 'ok', summary: `${countText(nodes.length, 'node')} ready, none short of disk, memory or processes`, evidence };
+}
+
+/** `kubectl version --client -o json` of the host that the operator works on. Undefined where that is not what it wrote. */
+export function readKubectl(stdout: string): Release | undefined {
+  try {
+    return releaseOf((parseJson(stdout) as { clientVersion?: { gitVersion?: string } }).clientVersion?.gitVersion);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One minor either way, of the API servers as they are and as they will be. */
+export function checkKubectl(kubectl: Release, { apiServers }: Pick<ClusterFacts, 'apiServers'>, target: Release): CheckResult {
+  const now = kubectlProblem(kubectl, apiServers);
+  if (now !== undefined) return { state: 'warning', summary: now, advice: `Install kubectl ${minorText(target)} on this host.` };
+  const later = kubectlProblem(kubectl, [target]);
+  if (later !== undefined)
+    return {
+      state: 'warning',
+      summary: `kubectl is ${kubectl.text}, and too old for ${target.text}.`,
+      advice: `Install kubectl ${minorText(target)} on this host after the upgrade.`,
+    };
+  return { state: 'ok', summary: kubectl.text };
 }
 
 export function checkSkew({ apiServers, apiServer, nodes, controllers }: ClusterFacts): CheckResult {

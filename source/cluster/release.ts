@@ -28,6 +28,9 @@ export function typedRelease(text: string): { major: number; minor: number; patc
   return releaseOf(text.trim().replace(/^(?=\d)/, 'v'));
 }
 
+/** `v1.33.0-rc.1`, also with the suffix of a vendor: not what a cluster is upgraded to. */
+export const isPrerelease = (text: string): boolean => /-(?:alpha|beta|rc)\b|-(?:alpha|beta|rc)\.?\d/i.test(text);
+
 /** `1.33` */
 export const minorText = ({ major, minor }: Pick<Release, 'major' | 'minor'>): string => `${major}.${minor}`;
 

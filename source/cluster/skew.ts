@@ -11,8 +11,8 @@ export interface SkewSubject {
   /** Of all API servers that were seen. */
   apiServers: readonly Release[];
   nodes: readonly NodeRelease[];
-  /** Controller manager, scheduler, cloud controller manager. */
-  controllers?: readonly { name: string; release: Release }[];
+  /** Controller manager, scheduler, cloud controller manager. `apiServer` is that of the same node, which is the one they talk to. */
+  controllers?: readonly { name: string; release: Release; apiServer?: Release | undefined }[];
 }
 
 /** So many minors a kubelet may be older than the API server: two until 1.24. */
@@ -21,6 +21,7 @@ export const kubeletLag = (minor: number): number => (minor < 25 ? 2 : 3);
 const apiServerSpread = 1;
 const controllerLag = 1;
 const proxyApart = 3;
+const kubectlApart = 1;
 
 /** What goes beyond the version skew policy, a sentence each. While API servers differ, the oldest says what is too new, and the newest what is too old. */
 export function skewProblems({ apiServers, nodes, controllers = [] }: SkewSubject): string[] {
@@ -31,15 +32,16 @@ export function skewProblems({ apiServers, nodes, controllers = [] }: SkewSubjec
   const problems: string[] = [];
   if (newest.minor - oldest.minor > apiServerSpread)
     problems.push(`API servers are ${minorText(oldest)} and ${minorText(newest)}: they may be one minor apart.`);
-  const judge = (what: string, release: Release, lag: number) => {
-    if (release.minor > oldest.minor)
-      problems.push(`${what} is ${release.text}, newer than the API server (${oldest.text}): it must never be.`);
-    else if (newest.minor - release.minor > lag)
+  const judge = (what: string, release: Release, lag: number, { least = oldest, most = newest } = {}) => {
+    if (release.minor > least.minor)
+      problems.push(`${what} is ${release.text}, newer than the API server (${least.text}): it must never be.`);
+    else if (most.minor - release.minor > lag)
       problems.push(
-        `${what} is ${release.text}, ${newest.minor - release.minor} minors behind the API server (${newest.text}): ${lag} are allowed.`,
+        `${what} is ${release.text}, ${most.minor - release.minor} minors behind the API server (${most.text}): ${lag} are allowed.`,
       );
   };
-  for (const { name, release } of controllers) judge(name, release, controllerLag);
+  for (const { name, release, apiServer } of controllers)
+    judge(name, release, controllerLag, apiServer && { least: apiServer, most: apiServer });
   for (const { name, kubelet, proxy } of nodes) {
     judge(`The kubelet of ${name}`, kubelet, kubeletLag(kubelet.minor));
     if (!proxy) continue;
@@ -48,4 +50,10 @@ export function skewProblems({ apiServers, nodes, controllers = [] }: SkewSubjec
       problems.push(`kube-proxy on ${name} (${proxy.text}) and its kubelet (${kubelet.text}) are more than ${proxyApart} minors apart.`);
   }
   return problems;
+}
+
+/** What a kubectl of this release must not be used with, a sentence; undefined where it fits (one minor either way). */
+export function kubectlProblem(kubectl: Release, apiServers: readonly Release[]): string | undefined {
+  const far = apiServers.find(({ minor }) => Math.abs(minor - kubectl.minor) > kubectlApart);
+  return far && `kubectl is ${kubectl.text}, more than one minor away from the API server (${far.text}).`;
 }

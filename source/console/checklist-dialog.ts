@@ -28,10 +28,23 @@ export interface ChecklistRows {
 export const isChecklist = (question: { kind: string; checklist?: unknown }): question is ChecklistQuestion =>
   question.kind === 'choice' && question.checklist !== undefined;
 
-/** At the first item that wants something: what blocks, then what warns. */
+/** The item that an answer is about: a way on is about the next step, what has the name of an item about that one. Undefined for what is about no item. */
+function itemOf(value: string, { choices, checklist: { items } }: ChecklistQuestion): number | undefined {
+  const named = items.findIndex(({ id }) => id === value);
+  if (named >= 0) return named;
+  if (value !== 'go' || !choices.some((choice) => choice.value === 'go')) return undefined;
+  const next = items.findIndex(({ state }) => state === 'todo');
+  return next < 0 ? undefined : next;
+}
+
+/** At the first item that blocks; where none does, at the next step. */
 export function openChecklist(question: ChecklistQuestion): ChecklistDialog {
   const { items } = question.checklist;
-  const at = ['blocked', 'warning', 'todo'].map((wanted) => items.findIndex(({ state }) => state === wanted)).find((index) => index >= 0);
+  const blocked = items.findIndex(({ state }) => state === 'blocked');
+  const at = [
+    blocked >= 0 ? blocked : (itemOf('go', question) ?? -1),
+    ...['warning', 'todo'].map((wanted) => items.findIndex(({ state }) => state === wanted)),
+  ].find((index) => index >= 0);
   return { kind: 'checklist', question, at: at ?? 0, scroll: 0, problem: undefined };
 }
 
@@ -44,20 +57,39 @@ export interface ChecklistWay {
   key: string;
 }
 
-/** The ways on with their keys: Enter for the first, a letter for others; `s` skips the item at hand, `r` looks again, Esc leaves. */
+/**
+ * The answers with their keys. Enter and `s` act on the selected item, and are offered where there is something to do about it; `r` checks again, Esc leaves, and what
+ * is about no item has a letter.
+ */
 export function checklistWays({ question, at }: ChecklistDialog): readonly ChecklistWay[] {
   const here = `skip:${question.checklist.items[at]?.id}`;
   const taken = new Set(spoken);
-  const ways = question.choices.flatMap(({ value, label }, index): ChecklistWay[] => {
+  const ways = question.choices.flatMap(({ value, label }): ChecklistWay[] => {
     if (value.startsWith('skip:')) return value === here ? [{ value, label: 'skip this', key: 's' }] : [];
     if (value === 'again') return [{ value, label, key: 'r' }];
     if (value === 'leave') return [{ value, label, key: 'esc' }];
-    if (index === 0) return [{ value, label, key: 'enter' }];
+    const about = itemOf(value, question);
+    if (about !== undefined) return about === at ? [{ value, label, key: 'enter' }] : [];
+    if (value === 'go') return [{ value, label, key: 'enter' }];
     const letter = [...`${value}abcdefimnoptuvwxy`.toLowerCase()].find((each) => /[a-z]/.test(each) && !taken.has(each)) ?? '';
     taken.add(letter);
     return [{ value, label, key: letter }];
   });
   return ways;
+}
+
+/** Why Enter does nothing at this item, and where it does something. */
+function nothingHere({ question }: ChecklistDialog): string {
+  const { choices, checklist } = question;
+  for (const { value, label } of choices) {
+    const item = checklist.items[itemOf(value, question) ?? -1];
+    if (item) return `Enter does nothing at this item. Select "${item.title}" to ${firstLower(label.replace(/:.*$/, ''))}.`;
+  }
+  return 'Enter does nothing while an item blocks.';
+}
+
+function firstLower(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 export type ChecklistStep = { change: Partial<ChecklistDialog> } | { answer: string } | 'leave' | undefined;
@@ -83,7 +115,7 @@ export function pressChecklist(
   if (press.together) return undefined;
   const way = checklistWays(dialog).find(({ key }) => (key === 'enter' ? is(press, 'accept') : press.name === key));
   if (way) return way.value === 'leave' ? 'leave' : { answer: way.value };
-  if (is(press, 'accept')) return { change: { problem: 'Not now: something is in the way.' } };
-  if (press.name === 's') return { change: { problem: "This item is in nobody's way." } };
+  if (is(press, 'accept')) return { change: { problem: nothingHere(dialog) } };
+  if (press.name === 's') return { change: { problem: 'This item does not block, so it cannot be skipped.' } };
   return undefined;
 }

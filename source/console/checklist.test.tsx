@@ -28,6 +28,7 @@ const items = [
     ],
     advice: 'Bring its service back.',
   }),
+  item('snapshot', 'How it is', 'etcd snapshot', 'blocked', 'the last one is 3 days old'),
   item('pods', 'How it is', 'Pods', 'skipped', '1 pod in trouble', { reason: 'known since March' }),
   ...Array.from({ length: 12 }, (_, index) => item(`node ${index}`, 'The upgrade', `worker-${index}`, 'todo', '')),
 ];
@@ -72,7 +73,7 @@ describe('a checklist', () => {
     const screen = await open();
     await screen.sees(
       'Upgrade of home to v1.32.4',
-      '1 blocked  2 ok  1 skipped  12 to do',
+      '2 blocked  2 ok  1 skipped  12 to do',
       /▸ ✖ blocked +Webhooks/,
       '→ Bring its service back.',
       'ada@desk, 2026-11-22 09:16 UTC',
@@ -81,7 +82,7 @@ describe('a checklist', () => {
     await screen.press('k');
     await screen.sees(/▸ ● ok +Nodes/, 'cp-1  v1.31.6  ready');
     await screen.misses('→ Bring its service back.');
-    await screen.press('j', 'j');
+    await screen.press('j', 'j', 'j');
     await screen.sees(/▸ ○ skipped +Pods +known since March/, 'Skipped because: known since March');
     await screen.press('G');
     await screen.sees(/▸ ○ todo +worker-11/);
@@ -99,39 +100,62 @@ describe('a checklist', () => {
   });
 
   test.each([
-    ['enter', 'snapshot'],
     ['r', 'again'],
     ['s', 'skip:webhooks'],
     ['esc', 'interrupted.cancelled'],
   ])('%s answers %s', async (key, answer) => {
     const { answers, open } = stage();
     const screen = await open();
-    await screen.sees('Enter take an etcd snapshot now', 's skip this', 'r look again', 'Esc leave');
+    await screen.sees('s skip this', 'r look again', 'Esc leave');
     await screen.press(key);
     await screen.misses('Upgrade of home');
     expect(answers).toEqual([answer]);
   });
 
-  test("what is in nobody's way cannot be skipped, and nothing goes on while something is in the way", async () => {
+  test('Enter acts on the selected item, and does nothing at another one but say where it would', async () => {
+    const { answers, open } = stage();
+    const screen = await open();
+    await screen.sees(/▸ ✖ blocked +Webhooks/);
+    await screen.misses('Enter take');
+    await screen.press('enter');
+    await screen.sees('Enter does nothing at this item. Select "etcd snapshot"');
+    expect(answers).toEqual([]);
+    await screen.press('j');
+    await screen.sees(/▸ ✖ blocked +etcd snapshot/, 'Enter take an etcd snapshot now');
+    await screen.press('enter');
+    await screen.misses('Upgrade of home');
+    expect(answers).toEqual(['snapshot']);
+  });
+
+  test('what does not block cannot be skipped, and Enter does nothing while something blocks', async () => {
     const { answers, open } = stage({ ...question, choices: choices.slice(1) });
     const screen = await open();
     await screen.press('k');
     await screen.misses('s skip this');
     await screen.press('s');
-    await screen.sees("This item is in nobody's way.");
+    await screen.sees('This item does not block, so it cannot be skipped.');
     await screen.press('enter');
-    await screen.sees('Not now: something is in the way.');
+    await screen.sees('Enter does nothing while an item blocks.');
     expect(answers).toEqual([]);
   });
 
-  test('with nothing in the way Enter goes on', async () => {
+  test('with nothing in the way it opens at the next step, and Enter goes on there alone', async () => {
+    const clear = items.map((each) => (each.state === 'blocked' ? { ...each, state: 'warning' as const } : each));
     const { answers, open } = stage({
       ...question,
-      choices: [{ value: 'go', label: 'Go on: the control plane first' }, ...choices.slice(1)],
+      choices: [
+        { value: 'go', label: 'Go on: the control plane first' },
+        { value: 'again', label: 'Look again' },
+      ],
+      checklist: { title: question.checklist?.title ?? '', items: clear },
     });
     const screen = await open();
-    await screen.sees('Enter go on');
+    await screen.sees(/▸ ○ todo +worker-0/, 'Enter go on');
+    await screen.press('k');
+    await screen.misses('Enter go on');
     await screen.press('enter');
+    await screen.sees('Select "worker-0" to go on.');
+    await screen.press('j', 'enter');
     await screen.misses('Upgrade of home');
     expect(answers).toEqual(['go']);
   });

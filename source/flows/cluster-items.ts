@@ -6,16 +6,19 @@ import { blindSpots, inSightOf } from '../cluster/checker-sight.ts';
 import { type Checker, checkers, judgeChecker } from '../cluster/checkers.ts';
 import { type Distribution, isOneProgram } from '../cluster/distribution.ts';
 import { planDrain, rehearseDrain } from '../cluster/drain.ts';
-import { checkHealth, checkNodes, checkPods, checkSkew, checkSupport } from '../cluster/node-checks.ts';
+import { checkHealth, checkKubectl, checkNodes, checkPods, checkSkew, checkSupport, readKubectl } from '../cluster/node-checks.ts';
 import { checkRights } from '../cluster/rights-check.ts';
 import { checkTalos } from '../cluster/talos.ts';
 import { checkUpgradePlans } from '../cluster/upgrade-plans-check.ts';
 import { Fault } from '../faults/fault.ts';
 import { countText } from '../text/quantities.ts';
+import { namesText } from '../text/words.ts';
 import { observeSnapshot, snapshotTitle } from './cluster-snapshot.ts';
-import { type ClusterWalk, isDrained, nodeItem, roundsOf, sections, tellCheck } from './cluster-walk.ts';
+import { type ClusterWalk, isDrained, minorsWithoutRelease, nodeItem, roundsOf, sections, tellCheck } from './cluster-walk.ts';
+import { viaText } from './upgrade-target.ts';
 
 const checkerLimitMs = 120_000;
+const kubectlLimitMs = 10_000;
 
 interface Item {
   id: string;
@@ -38,12 +41,16 @@ async function itemsOf(walk: ClusterWalk): Promise<readonly Item[]> {
   };
   return [
     { id: 'skew', section: sections.where, title: 'Version skew', look: async () => checkSkew(facts) },
+    { id: 'kubectl', section: sections.where, title: 'kubectl on this host', look: () => lookAtKubectl(walk) },
     { id: 'support', section: sections.where, title: 'Support', look: async () => checkSupport(facts, Date.now()) },
     ...(facts.distribution.kind === 'talos'
       ? [{ id: 'talos', section: sections.where, title: 'Talos itself', look: async () => checkTalos(facts, walk.target.minor) }]
       : []),
     ...(isOneProgram(facts.distribution)
       ? [{ id: 'plans', section: sections.where, title: 'Upgrades by themselves', look: () => checkUpgradePlans(api, signal) }]
+      : []),
+    ...(minorsWithoutRelease(walk).length > 0
+      ? [{ id: 'via', section: sections.where, title: 'Releases in between', look: async () => withoutRelease(minorsWithoutRelease(walk)) }]
       : []),
     { id: 'rights', section: sections.where, title: 'Rights', look: () => checkRights(api, signal) },
     { id: 'health', section: sections.health, title: 'API server and etcd', look: () => checkHealth(api, signal) },
@@ -127,6 +134,31 @@ async function checkUse({ api, target, session }: ClusterWalk, checked: () => Pr
   const used = await looked(() => checkDeprecated(api, target.minor, session.signal));
   if (!used.unseen || !(await checked()).unseen) return used;
   return { ...used, state: 'blocked', advice: `${used.advice} Or have pluto or kubent on this host, which look at what is deployed.` };
+}
+
+function withoutRelease(minors: readonly number[]): CheckResult {
+  return {
+    state: 'warning',
+    summary: `Nodes go through ${namesText(minors.map((minor) => `1.${minor}`))}, and no release of ${minors.length === 1 ? 'it' : 'them'} is known here`,
+    advice: `Pass one for each: ${viaText(minors)}`,
+  };
+}
+
+async function lookAtKubectl({ world, input, session, facts, target }: ClusterWalk): Promise<CheckResult> {
+  const host = world.hostOf(input.place);
+  try {
+    const { exitCode, stdout } = await host.exec(['kubectl', 'version', '--client', '-o', 'json'], {
+      signal: session.signal,
+      limitMs: kubectlLimitMs,
+    });
+    const kubectl = exitCode === 0 ? readKubectl(Buffer.from(stdout).toString('utf8')) : undefined;
+    return kubectl
+      ? checkKubectl(kubectl, facts, target)
+      : { state: 'warning', summary: 'kubectl on this host does not report its version' };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.program') throw thrown;
+    return { state: 'skipped', summary: 'kubectl is not on this host' };
+  }
 }
 
 /** pluto and kubent, where the host has one of them. */

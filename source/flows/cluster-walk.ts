@@ -89,6 +89,13 @@ export function roundsOf({ target, between }: Pick<ClusterWalk, 'target' | 'betw
   return kubelet.minor < target.minor ? [...rounds, target] : [];
 }
 
+/** Minors that nodes go through, and for which no release is known yet. */
+export function minorsWithoutRelease({ facts, target, between }: Pick<ClusterWalk, 'facts' | 'target' | 'between'>): number[] {
+  const lowest = Math.min(target.minor, ...facts.nodes.map(({ kubelet }) => kubelet.minor));
+  const through = Array.from({ length: Math.max(0, target.minor - lowest - 1) }, (_, index) => lowest + 1 + index);
+  return through.filter((minor) => !between.has(minor));
+}
+
 /** Of one vendor: `k3s1`, `k3s2`. */
 function isNewerBuild(now: Release, target: Release): boolean {
   return target.vendor !== '' && now.vendor !== '' && now.vendor < target.vendor;

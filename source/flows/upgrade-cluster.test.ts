@@ -52,6 +52,7 @@ describe('looking (R73)', () => {
     );
     expect(Object.fromEntries(Object.values(items).map(({ id, state }) => [id, state]))).toEqual({
       skew: 'ok',
+      kubectl: 'skipped',
       support: 'warning',
       rights: 'ok',
       health: 'ok',
@@ -103,10 +104,89 @@ describe('looking (R73)', () => {
     ['1.30.9', 'usage.release', /no way back/],
     ['1.31.2', 'usage.release', /no way back/],
     ['2.0.0', 'usage.release', /none that is known/],
-    ['latest', 'usage.release', /no release/],
+    ['latest', 'usage.release', /"latest" is not a release of Kubernetes, such as 1\.32\.0/],
+    ['1.32.0-rc.1', 'usage.release', /1\.32\.0-rc\.1 is a pre-release/],
   ])('a jump to %s is refused', async (wanted, code, message) => {
     await expect(stage.run(['practice'], { to: wanted })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
     expect(stage.ran.filter((line) => !/plan|version/.test(line))).toEqual([]);
+  });
+
+  test('the release that a refusal suggests is accepted (R73)', async () => {
+    for (const wanted of ['1.35.1', 'garbage']) {
+      const fault = await stage.run(['practice'], { to: wanted, check: true }).catch((thrown: unknown) => thrown);
+      const suggested = /--to (\S+)\./.exec((fault as Fault).remedy)?.[1] ?? '';
+      expect((await stage.run(['practice'], { to: suggested, check: true })).data).toMatchObject({ to: `v${suggested}` });
+    }
+  });
+
+  describe('kubectl on this host', () => {
+    test.each([
+      ['v1.31.2', 'ok', /^v1\.31\.2$/],
+      ['v1.30.9', 'warning', /^kubectl is v1\.30\.9, and too old for v1\.32\.4\.$/],
+      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor away from the API server \(v1\.31\.6\)\.$/],
+    ])('%s is judged: %s (R73)', async (gitVersion, state, summary) => {
+      stage.checker = (argv) =>
+        argv[0] === 'kubectl' ? { exitCode: 0, stdout: JSON.stringify({ clientVersion: { gitVersion } }) } : undefined;
+      const { data } = await stage.run(['practice'], { to, check: true });
+      expect(itemsOf(data)['kubectl']).toMatchObject({ state, summary: expect.stringMatching(summary) });
+    });
+  });
+
+  test('releases that nodes go through and nobody knows are named with --via, and looking asks for none (R73)', async () => {
+    await stage.close();
+    stage = await ClusterStage.open({ version: 'v1.32.4' });
+    // worker-3 at 1.30: of 1.31 runs worker-2, so nothing is missing.
+    expect(itemsOf((await stage.run(['practice'], { to: '1.33.1', check: true })).data)['via']).toBeUndefined();
+    stage.setKubelet('worker-2', 'v1.30.2');
+    stage.setKubelet('worker-3', 'v1.29.2');
+    stage.operator = somebody();
+    const { data } = await stage.run(['practice'], { to: '1.33.1', check: true });
+    expect(itemsOf(data)['via']).toMatchObject({ state: 'warning', advice: 'Pass one for each: --via 1.31.0' });
+    stage.operator = somebody({}, 'unattended');
+    await expect(stage.run(['practice'], { to: '1.33.1' })).rejects.toMatchObject({
+      code: 'usage.unanswered',
+      remedy: expect.stringMatching(/^Pass one for each: --via 1\.31\.0\./),
+    });
+  });
+
+  test('a kubelet that is newer than the API server is no success (R73)', async () => {
+    stage.setKubelet('worker-1', 'v1.33.0');
+    const { data } = await stage.run(['practice'], { to, check: true });
+    const items = itemsOf(data);
+    expect(items['skew']).toMatchObject({
+      state: 'blocked',
+      summary: expect.stringMatching(/worker-1 is v1\.33\.0, newer than the API server/),
+    });
+    expect(items['node worker-1']).toMatchObject({ state: 'todo' });
+  });
+
+  test('a control plane that is half upgraded is no obstacle, and its other half comes before any worker (R73)', async () => {
+    await stage.close();
+    stage = await ClusterStage.open({ servers: 2 });
+    await makeRoom();
+    stage.cluster.upgradeControlPlane('v1.32.4', 'cp-1');
+    const { data } = await stage.run(['practice'], { to, check: true });
+    expect(itemsOf(data)['skew']).toMatchObject({ state: 'ok' });
+    stage.operator = somebody({}, 'unattended');
+    await stage.run(['practice'], { to, skip: skips });
+    const order = stage.ran.filter((line) => /upgrade (?:apply|node)/.test(line)).map((line) => line.split(':')[0]);
+    expect(order[0]).toBe('cp-2');
+    expect(order).not.toContain('cp-1');
+  });
+
+  test('API servers of which only one can be seen are not taken for upgraded (R73)', async () => {
+    await stage.close();
+    stage = await ClusterStage.open({ servers: 2 });
+    await makeRoom();
+    stage.cluster.upgradeControlPlane('v1.32.4', 'cp-1');
+    stage.hidden = /pods\/kube-apiserver-cp-2$/;
+    stage.operator = somebody({}, 'unattended');
+    stage.backMs = 200;
+    await expect(stage.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
+      code: 'failed.node',
+      message: expect.stringMatching(/Control plane on cp-2: its pod kube-apiserver-cp-2 cannot be seen in kube-system/),
+    });
+    expect(stage.ran.filter((line) => /^worker/.test(line))).toEqual([]);
   });
 
   test('docs/json.md shows the shape', async () => {

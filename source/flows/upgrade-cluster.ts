@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
-import { type ClusterFacts, type ClusterNode, readCluster } from '../cluster/cluster-facts.ts';
+import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster } from '../cluster/cluster-facts.ts';
 import { isOneProgram } from '../cluster/distribution.ts';
 import { drainPace } from '../cluster/drain.ts';
-import { minorText, newestMinorAt } from '../cluster/release.ts';
+import { minorText, newestMinorAt, type Release } from '../cluster/release.ts';
 import { skewProblems } from '../cluster/skew.ts';
 import { pathText, pathTo } from '../cluster/upgrade-path.ts';
 import { listOwnFolder } from '../config/own-files.ts';
@@ -146,7 +146,12 @@ async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
   const { session, input, list, target } = walk;
   await announce(walk);
   for (const { id, title, done } of steps(walk))
-    await list.set(id, { section: sections.steps, title, state: done ? 'ok' : 'todo', summary: done ? `at ${target.text}` : '' });
+    await list.set(id, {
+      section: sections.steps,
+      title,
+      state: done === undefined ? 'todo' : 'ok',
+      summary: done === undefined ? '' : `at ${done.text}`,
+    });
   await observe(walk);
   if (input.options.check === true) {
     const report = await writeReport(session, input, list, 'Only looked.');
@@ -159,26 +164,30 @@ async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
   }
   await untilClear(walk);
   // Those that would be left too far behind, up to what the control plane is now.
-  for (const name of nodesBefore(walk.facts, target)) await upgradeNode(walk, name, walk.facts.apiServer);
+  for (const name of nodesBefore(walk.facts, target)) await upgradeNode(walk, name, oldestApiServer(walk.facts));
   await upgradeControlPlane(walk);
   for (const name of order(walk)) await upgradeNode(walk, name);
   return finish(walk);
 }
 
-/** What is to be upgraded, and what of it is so already. */
-function steps({ facts, target, list }: ClusterWalk): { id: string; title: string; done: boolean }[] {
+/** What is to be upgraded; `done` is the release of what needs no upgrade. */
+function steps({ facts, target, list }: ClusterWalk): { id: string; title: string; done: Release | undefined }[] {
   const planes = facts.nodes.filter(({ controlPlane }) => controlPlane);
   return [
     ...(planes.length === 0
       ? [{ id: 'control-plane', title: 'Control plane' }]
       : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}` }))
-    ).map((each) => ({ ...each, done: facts.apiServers.every((release) => isAt(release, target)) })),
+    ).map((each) => ({ ...each, done: facts.apiServers.every((release) => isAt(release, target)) ? oldestApiServer(facts) : undefined })),
     ...facts.nodes
       .filter((node) => !isServer(facts, node))
       .map(({ name, kubelet }) => ({
         id: nodeItem(name),
         title: `${name}, ${kubelet.text}${isAt(kubelet, target) ? '' : ` to ${target.text}`}`,
-        done: isAt(kubelet, target) && list.note(nodeItem(name))?.data?.['cordoned'] !== 1,
+        // One that is newer than the target is no success: the skew names it.
+        done:
+          isAt(kubelet, target) && kubelet.minor === target.minor && list.note(nodeItem(name))?.data?.['cordoned'] !== 1
+            ? kubelet
+            : undefined,
       })),
   ];
 }
@@ -259,10 +268,17 @@ async function finish(walk: ClusterWalk): Promise<FlowOutcome> {
     evidence: nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`),
   });
   await list.keepSeen();
-  await list.end();
-  const outcome = `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`;
+  const complete = left.length === 0;
+  if (complete) await list.end();
+  const outcome = complete
+    ? `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`
+    : `${cleanLine(context)} is not completely at ${target.text}: ${left.join('; ')}`;
   const report = await writeReport(session, input, list, outcome);
-  return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data: checklistData(list) };
+  return {
+    message: `${outcome}${report ? ` Report: ${report}` : ''}`,
+    data: checklistData(list),
+    ...(!complete && { exitCode: 1 }),
+  };
 }
 
 /** Leaving is safe at any step: what was done stays, and what remains is said. */

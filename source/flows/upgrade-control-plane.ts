@@ -12,8 +12,10 @@ async function planeRelease({ api, session, facts }: ClusterWalk, node: ClusterN
   );
   const image = pod?.spec?.containers?.[0]?.image;
   if (image !== undefined) return releaseOf(/:([^:/@]+)(?:@.*)?$/.exec(image)?.[1]);
-  // In k3s and RKE2 all of it is one program; elsewhere what answers is all that can be seen.
+  // In k3s and RKE2 all of it is one program.
   if (isOneProgram(facts.distribution)) return (await readNode(api, node.name, session.signal))?.kubelet;
+  // Elsewhere what answers is all that can be seen: with several API servers it says nothing about this one.
+  if (facts.distribution.kind === 'kubeadm' && facts.nodes.filter(({ controlPlane }) => controlPlane).length > 1) return undefined;
   return releaseOf((await api.get<{ gitVersion?: string }>('/version', session.signal)).gitVersion);
 }
 
@@ -40,6 +42,10 @@ export async function upgradeControlPlane(walk: ClusterWalk): Promise<void> {
   for (const node of nodes) {
     const id = planeItem(node.name);
     const item = { section: sections.steps, title: `Control plane on ${node.name}` };
+    if (list.note(id)?.kind === 'skipped') {
+      first = false;
+      continue;
+    }
     const at = async () => {
       const release = await planeRelease(walk, node);
       return release !== undefined && isAt(release, target);
@@ -67,7 +73,10 @@ export async function upgradeControlPlane(walk: ClusterWalk): Promise<void> {
         'The API server restarts: for a moment nothing can be asked or changed.',
       ],
     });
-    await untilSeen(walk, node, `Control plane on ${node.name}`, async () => ((await at()) ? settled(walk, node) : 'not there yet'));
+    await untilSeen(walk, node, `Control plane on ${node.name}`, async () => {
+      if (await at()) return settled(walk, node);
+      return (await planeRelease(walk, node)) ? 'not upgraded yet' : `its pod kube-apiserver-${node.name} cannot be seen in kube-system`;
+    });
     if (!walk.session.rehearsing) await list.set(id, { ...item, state: 'ok', summary: `at ${target.text}`, evidence: commands.text });
     first = false;
   }

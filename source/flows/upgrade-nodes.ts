@@ -70,7 +70,14 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
   const goal = only ?? target;
   const rounds = roundsOf({ ...walk, target: goal }, before);
   if (rounds.length === 0 && !(cordonedByUs && before.cordoned)) {
-    await list.set(id, { ...item, state: 'ok', summary: `at ${before.kubelet.text}` });
+    const newer = before.kubelet.minor > goal.minor;
+    await list.set(id, {
+      ...item,
+      state: newer ? 'warning' : 'ok',
+      summary: newer
+        ? `${before.kubelet.text}, newer than ${goal.text}: a kubelet must not be newer than the API server`
+        : `at ${before.kubelet.text}`,
+    });
     return;
   }
   await list.set(id, {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
-import { openRuns } from '../session/journal.ts';
+import { readRunJournals } from '../session/journal.ts';
 
 let stage: PracticeStage;
 beforeAll(async () => {
@@ -63,7 +63,7 @@ describe('what is upgraded', () => {
     await expect(upgrade(['practice'], { to: '1.32.4' }, { walk: ['snapshot', 'leave'] })).rejects.toMatchObject({
       code: 'interrupted.cancelled',
     });
-    const [run] = await openRuns(join(stage.access.paths.state, 'journal'));
+    const [run] = (await readRunJournals(join(stage.access.paths.state, 'journal'))).open;
     expect(run).toMatchObject({ flow: 'upgrade', words: ['practice'], acts: ['snapshot'] });
   });
 

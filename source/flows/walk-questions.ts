@@ -111,7 +111,7 @@ export async function writeReport(session: Session, input: FlowInput, list: Chec
   const { report } = input.options;
   if (typeof report !== 'string' || session.rehearsing) return undefined;
   const path = resolve(report);
-  await writeOwnFile(path, session.withoutSecrets(checklistReport(list, { outcome })));
+  await writeOwnFile(path, session.withoutSecrets(checklistReport(list, { outcome })), { chosen: true });
   return path;
 }
 

@@ -8,6 +8,7 @@ import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../../source/flows
 import { upgradeCluster } from '../../source/flows/upgrade-cluster.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { type ClusterOptions, clusterPort, createCluster, type PracticeCluster } from '../../source/practice/cluster/cluster.ts';
+import { nodes } from '../../source/practice/cluster/controllers.ts';
 import { openAudit } from '../../source/session/audit.ts';
 import type { AuditEntry } from '../../source/session/audit-chain.ts';
 import { openJournal } from '../../source/session/journal.ts';
@@ -43,6 +44,10 @@ export class ClusterStage {
     | undefined;
   /** What `/metrics` answers. */
   metrics = 200;
+  /** Paths that answer 404. */
+  hidden: RegExp | undefined;
+  /** How long a node may take to be back. */
+  backMs = pace.backMs;
   /** Without it there is no way to the nodes. */
   reached = true;
 
@@ -60,6 +65,8 @@ export class ClusterStage {
       if (request.url === '/metrics' && stage.metrics !== 200) {
         const message = 'forbidden: User "practice" cannot get path "/metrics"';
         response.writeHead(stage.metrics, { 'Content-Type': 'application/json' }).end(JSON.stringify({ kind: 'Status', message }));
+      } else if (stage.hidden?.test(request.url ?? '')) {
+        response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ kind: 'Status', reason: 'NotFound' }));
       } else listener?.(request, response);
     };
     stage.#served = await serveProduct({ ...cluster.product, listeners: { [port]: guarded } });
@@ -92,6 +99,13 @@ export class ClusterStage {
         { kubelet: status.nodeInfo.kubeletVersion, cordoned: spec.unschedulable === true },
       ]),
     );
+  }
+
+  /** As a package manager on the node would: behind everybody's back, whatever the skew. */
+  setKubelet(name: string, kubeletVersion: string): void {
+    this.cluster.store.update(nodes, this.cluster.store.get(nodes, name), (copy) => {
+      copy.status.nodeInfo = { ...copy.status.nodeInfo, kubeletVersion, kubeProxyVersion: kubeletVersion };
+    });
   }
 
   get #world(): FlowWorld {
@@ -138,7 +152,10 @@ export class ClusterStage {
     options: FlowInput['options'] = {},
     signal = new AbortController().signal,
   ): Promise<FlowOutcome> {
-    const flow: Flow = { ...upgradeAbout, run: (session, input, world) => upgradeCluster(session, input, world, input.words[0], pace) };
+    const flow: Flow = {
+      ...upgradeAbout,
+      run: (session, input, world) => upgradeCluster(session, input, world, input.words[0], { ...pace, backMs: this.backMs }),
+    };
     const { session } = openSession({
       flow: flow.id,
       operator: this.operator,
