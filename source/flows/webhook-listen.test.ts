@@ -85,6 +85,25 @@ describe('what arrives is shown as it arrives', () => {
     expect(told[4]?.message).not.toContain('\n');
   });
 
+  test('the same signed body again is shown as a repeat, without its body', async () => {
+    const { told, send } = await listen();
+    for (let time = 0; time < 2; time++) expect((await send('{"ref":"main"}', undefined, 'hook')).status).toBe(200);
+    await vi.waitFor(() => expect(told.map(({ state }) => state)).toEqual(['delivered', 'repeated']));
+    const at = (told[0]?.data as { at: string } | undefined)?.at;
+    expect(told[1]?.message.split('\n')).toEqual([
+      expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z from 127\.0\.0\.1 to \/hook, 14 bytes, x-github-event: push$/),
+      `  repeat of the delivery received at ${at}; not processed again`,
+    ]);
+    expect(told[1]?.data).toEqual({
+      at: expect.any(String),
+      firstAt: at,
+      from: '127.0.0.1',
+      path: '/hook',
+      headers: { 'x-github-event': 'push' },
+      sizeBytes: 14,
+    });
+  });
+
   test('who does not know the secret is told of once, and the body is not (R46)', async () => {
     const { told, send } = await listen();
     for (let time = 0; time < 3; time++) expect((await send('forged', signed('forged', 'guessed'))).status).toBe(401);

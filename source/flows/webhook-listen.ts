@@ -2,6 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import { type Delivery, type TurnedAway, WebhookReceiver } from '../hosts/webhook-receiver.ts';
 import { addressProblem } from '../session/answer-checks.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { webhookListenAbout } from './about-webhooks.ts';
 import type { Flow, Lasting } from './flow.ts';
 import { optionOf, portOption, wordsUpTo } from './flow-options.ts';
@@ -63,6 +64,7 @@ function lastingOf(receiver: WebhookReceiver): Lasting {
       const told = new Set<string>();
       return receiver.listen({
         delivered: (delivery) => tell('delivered', deliveryText(delivery), deliveryData(delivery)),
+        repeated: (delivery, firstMs) => tell('repeated', repeatText(delivery, firstMs), repeatData(delivery, firstMs)),
         turnedAway(refusal) {
           const sentence = refusalText(refusal);
           if (told.has(sentence) || told.size >= 1_000) return;
@@ -98,10 +100,29 @@ function eventHeaders({ headers }: Delivery): [string, string][] {
 }
 
 function deliveryText(delivery: Delivery): string {
+  return [headLine(delivery), ...bodyLines(delivery.body).map((line) => `  ${line}`)].join('\n');
+}
+
+function headLine(delivery: Delivery): string {
   const { receivedMs, from, path, body } = delivery;
   const events = eventHeaders(delivery).map(([name, value]) => `, ${name}: ${value}`);
-  const head = `${new Date(receivedMs).toISOString()} from ${from} to ${cutTo(cleanLine(path), 200)}, ${body.length} bytes${events.join('')}`;
-  return [head, ...bodyLines(body).map((line) => `  ${line}`)].join('\n');
+  return `${new Date(receivedMs).toISOString()} from ${from} to ${cutTo(cleanLine(path), 200)}, ${body.length} bytes${events.join('')}`;
+}
+
+function repeatText(delivery: Delivery, firstMs: number): string {
+  return `${headLine(delivery)}\n  repeat of the delivery received at ${new Date(firstMs).toISOString()}; not processed again`;
+}
+
+function repeatData(delivery: Delivery, firstMs: number) {
+  const { receivedMs, from, path, body } = delivery;
+  return {
+    at: new Date(receivedMs).toISOString(),
+    firstAt: new Date(firstMs).toISOString(),
+    from,
+    path: cleanLine(path),
+    headers: Object.fromEntries(eventHeaders(delivery)),
+    sizeBytes: body.length,
+  };
 }
 
 /** JSON a member a line, so that it can be read; all else as it is. Cut, and cleaned (R58). */
@@ -118,7 +139,7 @@ function bodyLines(body: Buffer): string[] {
 /** Undefined for what is none, or is nested so deep that nothing could show it. */
 function jsonOf(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     JSON.stringify(value);
     return value;
   } catch {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -12,11 +12,16 @@ const grant = { signal: new AbortController().signal } as Grant;
 
 let receiver: WebhookReceiver;
 let delivered: Delivery[];
+let repeated: [path: string, firstMs: number][];
 let turnedAway: TurnedAway[];
 beforeEach(async () => {
   receiver = await WebhookReceiver.open(grant, { address: '127.0.0.1', secret });
-  [delivered, turnedAway] = [[], []];
-  receiver.listen({ delivered: (one) => delivered.push(one), turnedAway: (one) => turnedAway.push(one) });
+  [delivered, repeated, turnedAway] = [[], [], []];
+  receiver.listen({
+    delivered: (one) => delivered.push(one),
+    repeated: (one, firstMs) => repeated.push([one.path, firstMs]),
+    turnedAway: (one) => turnedAway.push(one),
+  });
 });
 afterEach(() => receiver.close());
 
@@ -81,6 +86,7 @@ test('the 200 is there before the handler runs (R52)', async () => {
     delivered() {
       seen.push(Atomics.wait(answered, 0, 0, 10_000));
     },
+    repeated() {},
     turnedAway() {},
   });
   const client = new Worker(
@@ -96,6 +102,74 @@ test('the 200 is there before the handler runs (R52)', async () => {
   await client.terminate();
   expect(seen).not.toContain('timed-out');
   expect(Atomics.load(answered, 0)).toBe(200);
+});
+
+describe('the same signed body again', () => {
+  const hook = (body: string, path?: string) => send(body, { 'X-Hub-Signature-256': `sha256=${signatureOf(body)}` }, path);
+
+  test('is acknowledged, reported as a repeat under any path, and handled once', async () => {
+    for (const path of ['hook', 'hook', 'other']) expect((await hook('{"a":1}', path)).status).toBe(200);
+    expect((await hook('{"a":2}')).status).toBe(200);
+    await vi.waitFor(() => expect([delivered.length, repeated.length]).toEqual([2, 2]));
+    expect(delivered.map(({ body }) => body.toString())).toEqual(['{"a":1}', '{"a":2}']);
+    expect(repeated).toEqual([
+      ['/hook', delivered[0]?.receivedMs],
+      ['/other', delivered[0]?.receivedMs],
+    ]);
+  });
+
+  test('with both copies under way at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => hook('body')));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    await vi.waitFor(() => expect([delivered.length, repeated.length]).toEqual([1, 9]));
+  });
+
+  test('a body that was refused is no first delivery', async () => {
+    expect((await send('body', { 'X-Hub-Signature-256': signatureOf('body', 'guessed') })).status).toBe(401);
+    expect((await hook('body')).status).toBe(200);
+    await vi.waitFor(() => expect([delivered.length, repeated.length]).toEqual([1, 0]));
+  });
+});
+
+describe('slow senders without a signature do not keep out the others', () => {
+  const half = (body: string) =>
+    `POST /hook HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: ${signatureOf(body)}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 2)}`;
+  let sockets: Socket[];
+  beforeEach(() => {
+    sockets = [];
+  });
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const slow = async (text: string, localAddress = '127.0.0.1') => {
+    const socket = connect({ port: Number(new URL(receiver.url).port), host: '127.0.0.1', localAddress }).on('error', () => undefined);
+    sockets.push(socket);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.write(text);
+    return socket;
+  };
+  const slowPosts = async (count: number) => {
+    for (let each = 0; each < count; each++)
+      await slow(each % 2 === 0 ? 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nha' : 'POST / HTTP/1.1\r\nHo');
+  };
+
+  test('300 of them are open, and a signed delivery gets through; few of them stay', async () => {
+    await slowPosts(300);
+    expect((await send('body', { 'X-Hub-Signature-256': signatureOf('body') })).status).toBe(200);
+    await vi.waitFor(() => expect(delivered).toHaveLength(1));
+    await vi.waitFor(() => expect(sockets.filter((socket) => !socket.closed).length).toBeLessThanOrEqual(64));
+    expect(sockets.filter((socket) => !socket.closed).length).toBeGreaterThan(0);
+  });
+
+  // Elsewhere the loopback interface has one address.
+  test.runIf(process.platform === 'linux')('300 from one address do not push out a slow one from another', async () => {
+    const honest = await slow(half('body'), '127.0.0.2');
+    const answer = new Promise<string>((resolve) => honest.once('data', (bytes) => resolve(bytes.toString())));
+    await slowPosts(300);
+    honest.write('dy');
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+    await vi.waitFor(() => expect(delivered.map(({ from }) => from)).toEqual(['127.0.0.2']));
+  });
 });
 
 describe('what is no webhook', () => {

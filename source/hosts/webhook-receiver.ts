@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 
@@ -8,7 +8,10 @@ import type { Grant } from '../grants/grant.ts';
 const mostBytes = 1_048_576;
 /** For a whole request, from its first byte to its last. */
 const requestLimitMs = 10_000;
+/** Each may hold a body in memory before its signature is checked. */
 const mostConnections = 64;
+/** A signature of a body alone never expires. What is forgotten first was received first. */
+const rememberedSignatures = 50_000;
 /** Of what nobody has been told yet. What comes on top is refused (503), so that its sender tries again later. */
 const mostWaiting = 1_000;
 
@@ -40,6 +43,8 @@ export interface TurnedAway {
 /** Hears of what comes in. A delivery has been acknowledged by then. */
 export interface WebhookListener {
   delivered(delivery: Delivery): void;
+  /** The same signed body arrived again: its sender retried, or a third party replayed it. Not passed to `delivered`. */
+  repeated(delivery: Delivery, firstMs: number): void;
   turnedAway(refusal: TurnedAway): void;
 }
 
@@ -50,6 +55,10 @@ export class WebhookReceiver {
   readonly #secret: string;
   readonly #closing = new AbortController();
   readonly #listeners = new Set<WebhookListener>();
+  /** Oldest first. */
+  readonly #connections = new Map<Socket, string>();
+  /** Signatures of bodies that were accepted, and when. Oldest first. */
+  readonly #accepted = new Map<string, number>();
   #waiting = 0;
 
   private constructor(server: Server, secret: string) {
@@ -57,6 +66,7 @@ export class WebhookReceiver {
     this.url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`;
     this.#server = server;
     this.#secret = secret;
+    server.on('connection', (socket: Socket) => this.#admit(socket));
     server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#take(request, response));
   }
 
@@ -65,7 +75,6 @@ export class WebhookReceiver {
     grant.signal.throwIfAborted();
     if (secret === '') throw new Error('a receiver without a secret would take anything');
     const server = createServer({ requestTimeout: requestLimitMs, headersTimeout: requestLimitMs, connectionsCheckingInterval: 1_000 });
-    server.maxConnections = mostConnections;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host: address, port, exclusive: true }, () => {
@@ -101,6 +110,22 @@ export class WebhookReceiver {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * Slow senders must not keep out the others: above the limit, the address with the most connections loses its oldest one. `maxConnections` of the server would refuse
+   * the newest one instead.
+   */
+  #admit(socket: Socket): void {
+    this.#connections.set(socket, socket.remoteAddress ?? '');
+    socket.once('close', () => this.#connections.delete(socket));
+    if (this.#connections.size <= mostConnections) return;
+    const perAddress = new Map<string, Socket[]>();
+    for (const [open, address] of this.#connections) perAddress.set(address, [...(perAddress.get(address) ?? []), open]);
+    const [oldest] = [...perAddress.values()].reduce((most, some) => (some.length > most.length ? some : most));
+    if (!oldest) return;
+    this.#connections.delete(oldest);
+    oldest.destroy();
+  }
+
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const from = request.socket.remoteAddress ?? '';
     const path = request.url ?? '/';
@@ -118,13 +143,25 @@ export class WebhookReceiver {
     const signed = checkSignature(request.headers, body, this.#secret);
     if (signed !== 'right') return refuse(401, signed === 'missing' ? 'no signature' : 'wrong signature');
     const delivery: Delivery = { receivedMs: Date.now(), from, path, headers: request.headers, body };
+    const firstMs = this.#remember(delivery);
     this.#waiting += 1;
     // Acknowledged first: whoever sends it waits for nothing that is done with it (R52).
     response.writeHead(200).end();
     response.once('close', () => {
       this.#waiting -= 1;
-      this.#tell((listener) => listener.delivered(delivery));
+      this.#tell((listener) => (firstMs === undefined ? listener.delivered(delivery) : listener.repeated(delivery, firstMs)));
     });
+  }
+
+  /** @returns when the same body was accepted before. Its path and headers are not signed, so they make no difference. */
+  #remember({ body, receivedMs }: Delivery): number | undefined {
+    const signature = signatureOf(body, this.#secret).toString('base64');
+    const firstMs = this.#accepted.get(signature);
+    if (firstMs !== undefined) return firstMs;
+    this.#accepted.set(signature, receivedMs);
+    const [oldest] = this.#accepted.keys();
+    if (oldest !== undefined && this.#accepted.size > rememberedSignatures) this.#accepted.delete(oldest);
+    return undefined;
   }
 
   #tell(what: (listener: WebhookListener) => void): void {
@@ -145,6 +182,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | 'too large'> {
   return Buffer.concat(pieces);
 }
 
+const signatureOf = (body: Buffer, secret: string) => createHmac('sha256', secret).update(body).digest();
+
 const signatureHeader = /^x-[a-z0-9]+(?:-[a-z0-9]+)*-signature(?:-256)?$/;
 const digestText = /^(?:sha256=)?([0-9a-f]{64})$/i;
 
@@ -153,7 +192,7 @@ const digestText = /^(?:sha256=)?([0-9a-f]{64})$/i;
  * constant time, whatever was sent.
  */
 export function checkSignature(headers: IncomingHttpHeaders, body: Buffer, secret: string): 'right' | 'wrong' | 'missing' {
-  const right = createHmac('sha256', secret).update(body).digest();
+  const right = signatureOf(body, secret);
   let checked: 'right' | 'wrong' | 'missing' = 'missing';
   for (const [name, value] of Object.entries(headers)) {
     if (!signatureHeader.test(name)) continue;
