@@ -17,8 +17,22 @@ export interface NamedFile {
   path: string;
 }
 
-/** A configuration file of this machine, as somebody named it. Throws `usage.file` with this remedy where it is not there. */
+/**
+ * A read-only session may be somebody else's: whether a file exists, its mode and what is in it is not for them. Call it before anything of a path that was typed is
+ * looked up. Throws `refused.readOnly`.
+ */
+export function refuseTypedPath({ readOnly }: Pick<Session, 'readOnly'>, path: string): void {
+  if (!readOnly) return;
+  throw new Fault({
+    code: 'refused.readOnly',
+    message: `Read-only: ${cleanLine(path)} is not read. A read-only session reads no path that is typed.`,
+    remedy: 'Pipe the file in where the command accepts that, or start without --read-only.',
+  });
+}
+
+/** A configuration file of this machine, as it was named. Throws `usage.file` with this remedy where it is not there, and as `refuseTypedPath` does. */
 export async function readNamedFile(session: Session, word: string, remedy: string): Promise<NamedFile> {
+  refuseTypedPath(session, word);
   const path = resolve(expandHome(word, homedir()));
   const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });
   if (!bytes) throw new Fault({ code: 'usage.file', message: `There is no file ${cleanLine(path)}.`, remedy });
