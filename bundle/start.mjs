@@ -1,8 +1,8 @@
 // Becomes dist/main.js, which loads the rest of the bundle. Node's own compile cache takes a module down before it runs, without the functions in it: each start
 // compiled what it needs of React, Ink and the console anew, 40 ms of it. This one is taken down a while after the start, with all that was needed.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import { ownPaths } from '../source/config/paths.ts';
@@ -28,13 +28,27 @@ const opened = new Map();
 /** Scripts that are to be kept, with the number of runs that went into them. */
 const unkept = [];
 
-/** What is in there is run: in a folder that somebody else can write to, nothing of it is. */
+/** What is in there is run: in a folder that somebody else can write to, or behind a symbolic link, nothing of it is. */
 function belongsToUs() {
   try {
-    const { uid, mode } = statSync(folder);
-    return uid === process.getuid() && (mode & 0o022) === 0;
+    const uid = process.getuid();
+    return [cache, folder].every((path) => {
+      const facts = lstatSync(path);
+      return facts.isDirectory() && facts.uid === uid && (facts.mode & 0o022) === 0;
+    });
   } catch {
     return false;
+  }
+}
+
+/** Root with the home of another user leaves nothing there that this user could not remove. */
+function inAnothersHome() {
+  for (let path = folder; ; path = dirname(path)) {
+    try {
+      return statSync(path).uid !== process.getuid();
+    } catch {
+      if (dirname(path) === path) return true;
+    }
   }
 }
 
@@ -92,6 +106,7 @@ function keepNext() {
   if (!next) return false;
   try {
     if (!trusted) {
+      if (process.getuid() === 0 && inAnothersHome()) throw new Error('not ours');
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       if (!belongsToUs()) throw new Error('not ours');
     }
@@ -102,7 +117,7 @@ function keepNext() {
     head.writeUInt32LE(crc32(compiled), 0);
     head.writeUInt32LE(next.runs, 4);
     const draft = join(folder, `${next.name}.${process.pid}`);
-    writeFileSync(draft, Buffer.concat([head, compiled]), { mode: 0o600 });
+    writeFileSync(draft, Buffer.concat([head, compiled]), { mode: 0o600, flag: 'wx' });
     renameSync(draft, join(folder, next.name));
   } catch {
     // The next start takes as long as this one did.
@@ -112,10 +127,12 @@ function keepNext() {
 }
 
 function forgetOthers() {
+  if (!belongsToUs()) return;
   try {
     for (const name of readdirSync(cache)) {
       const other = join(cache, name);
-      if (other !== folder && statSync(other).mtimeMs < Date.now() - forgottenMs) rmSync(other, { recursive: true, force: true });
+      if (/^v\d+\./.test(name) && other !== folder && statSync(other).mtimeMs < Date.now() - forgottenMs)
+        rmSync(other, { recursive: true, force: true });
     }
   } catch {
     // They are in nobody's way.

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { frameOutput, leaner } from './frame-output.ts';
+import { frameOutput, leaner, placed } from './frame-output.ts';
 
 function open() {
   const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24, isTTY: true });
@@ -58,4 +58,29 @@ test('a colour that colours nothing is not sent; what is seen stays the same', (
 
 test('the next row is reached as every terminal knows it: mosh draws over the row above otherwise', () => {
   expect(leaner('row 1\x1b[E\x1b[Erow 3')).toBe('row 1\r\n\r\nrow 3');
+});
+
+test('on a screen of its own nothing wraps, and each row is at its address', () => {
+  const { output, writes } = open();
+  for (const piece of ['\x1b[?1049h', '\x1b[?2026h', '\x1b[3Arow 1\n\x1b[Erow 3', '\x1b[?2026l', '\x1b[?1049l']) output.write(piece);
+  expect(writes).toEqual([
+    '\x1b[?1049h\x1b[?7l\x1b[H\x1b[2J',
+    '\x1b[?2026h\x1b[1;1H\x1b[Krow 1\x1b[3;1H\x1b[Krow 3\x1b[?2026l',
+    '\x1b[?7h\x1b[?1049l',
+  ]);
+});
+
+test.each([
+  ['a part of a row at its column', '\x1b[2A\x1b[E\x1b[7G\x1b[Kpart', '\x1b[2;7H\x1b[Kpart'],
+  [
+    'behind characters that may be wider or narrower, the column that follows',
+    '\x1b[3G\x1b[K\x1b[1ma日本\x1b[22m|',
+    '\x1b[1;3H\x1b[K\x1b[1ma日本\x1b[8G\x1b[22m|',
+  ],
+  ['empty rows of a whole frame', 'a\n\nb', '\x1b[1;1H\x1b[Ka\x1b[2;1H\x1b[K\x1b[3;1H\x1b[Kb'],
+  ['rows that are no longer there', '\x1b[2K\x1b[1A\x1b[2K\x1b[G\x1b[2A\x1b[Ex', '\x1b[2;1H\x1b[Kx\x1b[3;1H\x1b[J'],
+  ['nothing below the last row', 'a\nb\nc\nd\ne', '\x1b[1;1H\x1b[Ka\x1b[2;1H\x1b[Kb\x1b[3;1H\x1b[Kc\x1b[4;1H\x1b[Kd'],
+  ['a whole screen', '\x1b[H\x1b[Ja', '\x1b[H\x1b[2J\x1b[1;1H\x1b[Ka'],
+])('places %s', (_, frame, expected) => {
+  expect(placed(frame, 4)).toBe(expected);
 });

@@ -1,3 +1,5 @@
+import { textWidth } from '../text/width.ts';
+
 /** Ink writes these before and after a frame, so that the terminal shows it as a whole. */
 const begin = '\x1b[?2026h';
 const end = '\x1b[?2026l';
@@ -9,6 +11,66 @@ const endedTwice = /(?:\x1b\[39m){2,}/g;
 // To the beginning of the next row. mosh does not know this one, and draws over the row above. Ink never moves beyond its own frame, so nothing scrolls.
 const nextRow = /\x1b\[E/g;
 
+const enterScreen = '\x1b[?1049h';
+const leaveScreen = '\x1b[?1049l';
+/** A character that a terminal takes for wider than it was counted must not begin a row of its own. */
+const noWrap = '\x1b[?7l';
+const wrapAgain = '\x1b[?7h';
+/** Not every terminal has a second screen: what another program left is cleared. */
+const cleared = '\x1b[H\x1b[2J';
+
+/** Ink erases what it drew row by row upwards, from where it left the cursor. */
+const erasedRows = /^(?:\x1b\[2K(?:\x1b\[1A)?)+\x1b\[G/;
+const frameStart = /^(?:\x1b\[2K|\x1b\[\d*A|\x1b\[G|\x1b\[[0-3]?J|\x1b\[H)*/;
+const cursorShown = /\x1b\[\?25[hl]/g;
+const rowEnd = /(\n|\x1b\[E)/;
+const atColumn = /^\x1b\[(\d+)G/;
+/** One column wide in every terminal. */
+const narrow = '\\x20-\\x7e\\u00a0-\\u02ff\\u2010-\\u2027\\u2190-\\u2193\\u2500-\\u25fc\\u2713-\\u2718\\u2800-\\u28ff';
+const narrowRow = new RegExp(`^[\\x07\\x1b${narrow}]*$`);
+const rowParts = new RegExp(
+  `\\x1b\\[[\\d;:?]*[A-Za-z]|\\x1b\\]8;[^\\x07\\x1b]*(?:\\x07|\\x1b\\\\)|([${narrow}]+)|([^\\x07\\x1b${narrow}]+)`,
+  'g',
+);
+
+/** Says behind characters that a terminal may take for wider or narrower at which column the row goes on. */
+function anchored(row: string, firstColumn: number): string {
+  if (narrowRow.test(row)) return row;
+  let column = firstColumn;
+  let fixed = '';
+  for (const [part, plain, other] of row.matchAll(rowParts)) {
+    fixed += part;
+    column += plain?.length ?? (other === undefined ? 0 : textWidth(other));
+    if (other !== undefined) fixed += `\x1b[${column}G`;
+  }
+  return fixed;
+}
+
+/**
+ * The same frame with each row at its address, for a screen of `height` rows that is the console's alone: whatever a terminal made of a row, the others
+ * stay where they belong.
+ */
+export function placed(frame: string, height: number): string {
+  const rows = frame.replace(cursorShown, '');
+  const [start] = frameStart.exec(rows) as RegExpExecArray;
+  const pieces = rows.slice(start.length).split(rowEnd);
+  let result = frame.match(cursorShown)?.join('') ?? '';
+  if (/\x1b\[[0-3]?J/.test(start)) result += cleared;
+  const count = (pieces.length + 1) / 2;
+  for (let row = 0; row < Math.min(count, height); row++) {
+    const piece = pieces[2 * row] ?? '';
+    // A row that stays as it is was skipped, one that is empty is drawn.
+    if (piece === '' && pieces[2 * row + 1] !== '\n') continue;
+    const at = atColumn.exec(piece);
+    const column = at ? Number(at[1]) : 1;
+    result += at
+      ? `\x1b[${row + 1};${column}H${anchored(piece.slice(at[0].length), column)}`
+      : `\x1b[${row + 1};1H\x1b[K${anchored(piece, 1)}`;
+  }
+  if (start.includes('\x1b[2K') && count < height) result += `\x1b[${count + 1};1H\x1b[J`;
+  return result;
+}
+
 /** The same on the screen, in a quarter fewer bytes, and in every terminal. */
 export function leaner(frame: string): string {
   return frame.replace(unusedColour, '').replace(endedTwice, '\x1b[39m').replace(nextRow, '\r\n');
@@ -17,15 +79,29 @@ export function leaner(frame: string): string {
 /** The terminal as Ink is given it: a frame is one write instead of three, and how long the terminal took for it is told. */
 export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number, sizeBytes: number) => void): NodeJS.WriteStream {
   let frame = '';
+  /** The alternate screen is ours: from entering it until leaving it. */
+  let ours = false;
   const flush = (): boolean => {
     if (frame === '') return true;
-    const whole = leaner(frame);
+    const ends = frame.endsWith(end) ? -end.length : undefined;
+    const whole = leaner(ours ? begin + placed(frame.slice(begin.length, ends), stdout.rows) + frame.slice(ends ?? frame.length) : frame);
     frame = '';
     const startMs = performance.now();
     // On a terminal this waits until it was taken.
     const goOn = stdout.write(whole);
     written(performance.now() - startMs, Buffer.byteLength(whole));
     return goOn;
+  };
+  const outside = (data: string): string => {
+    if (data.includes(enterScreen)) {
+      ours = true;
+      return data.replace(enterScreen, enterScreen + noWrap + cleared);
+    }
+    if (data.includes(leaveScreen)) {
+      ours = false;
+      return data.replace(leaveScreen, wrapAgain + leaveScreen);
+    }
+    return ours ? data.replace(erasedRows, cleared) : data;
   };
   const write = (data: string, ...rest: []): boolean => {
     if (rest.length > 0 || typeof data !== 'string') flush();
@@ -35,7 +111,7 @@ export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number
       frame += data;
       return data === end ? flush() : true;
     }
-    return stdout.write(data, ...rest);
+    return stdout.write(typeof data === 'string' ? outside(data) : data, ...rest);
   };
   return new Proxy(stdout, {
     get(target, name) {

@@ -1,11 +1,12 @@
 import stringWidth from 'string-width';
+import { portableText } from './portable-text.ts';
 
 const ascii = /^[\x20-\x7e]*$/;
 let segmenter: Intl.Segmenter | undefined;
 
-/** Columns that a cleaned text takes in a terminal. */
+/** Columns that a cleaned text takes in a terminal, where it is drawn as `portableText`. */
 export function textWidth(text: string): number {
-  return ascii.test(text) ? text.length : stringWidth(text);
+  return ascii.test(text) ? text.length : stringWidth(portableText(text));
 }
 
 /** At most `columns` wide; what was cut is told by `mark` at the end. Never splits what is one character to the eye. */
@@ -19,7 +20,7 @@ export function cut(text: string, columns: number, mark = '>'): string {
   let result = '';
   let used = 0;
   for (const { segment } of segmenter.segment(text)) {
-    const width = stringWidth(segment);
+    const width = textWidth(segment);
     if (used + width > room) break;
     result += segment;
     used += width;

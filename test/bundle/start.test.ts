@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -103,4 +103,22 @@ test('without a place to keep it, it runs all the same', async () => {
   await mkdir(join(folder, 'home'), { recursive: true });
   await writeFile(join(folder, 'home/cache'), 'in the way');
   expect(run()).toBe('hello main.js\n');
+});
+
+test('nothing is kept, and nothing old removed, behind a symbolic link', async () => {
+  await mkdir(join(folder, 'home/cache'), { recursive: true });
+  await mkdir(join(folder, 'elsewhere/v1.0'), { recursive: true });
+  await utimes(join(folder, 'elsewhere/v1.0'), 1, 1);
+  await symlink(join(folder, 'elsewhere'), join(folder, 'home/cache/compiled'));
+  expect(run()).toBe('hello main.js\n');
+  expect(await readdir(join(folder, 'elsewhere/v1.0'))).toEqual([]);
+  for (const name of await readdir(join(folder, 'elsewhere'))) expect(await readdir(join(folder, 'elsewhere', name))).toEqual([]);
+});
+
+// Whoever builds as an ordinary user cannot become another one.
+test.runIf(process.geteuid?.() === 0)("root keeps nothing in another user's home", async () => {
+  await mkdir(join(folder, 'home'));
+  await chown(join(folder, 'home'), 65534, 65534);
+  expect(run()).toBe('hello main.js\n');
+  expect(await readdir(join(folder, 'home'))).toEqual([]);
 });

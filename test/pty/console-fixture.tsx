@@ -1,9 +1,21 @@
 import { once } from 'node:events';
 import { createFakeDeck } from '../../source/console/rig/fake-deck.ts';
+import { sampleSnapshot } from '../../source/console/rig/sample-fleet.ts';
 import { runConsole } from '../../source/console/run-console.tsx';
+import { cleanLine } from '../../source/text/clean.ts';
+import { awkwardText } from './awkward-text.ts';
+
+const awkward = process.argv[3] === 'awkward' ? Object.values(awkwardText) : [];
+const snapshot = sampleSnapshot();
+/** With awkward text, the other components have it for names. */
+const named = snapshot.components.map((component, index) => {
+  const name = index === 0 ? undefined : awkward[index - 1];
+  return name === undefined ? component : { ...component, id: name, product: name, word: name };
+});
 
 /** The console on made-up components, for tests of what it does to the terminal. `D` crashes it, `e` lends the terminal. */
 const deck = createFakeDeck({
+  snapshot: { ...snapshot, components: named },
   flows: {
     async df() {
       setTimeout(() => {
@@ -28,7 +40,7 @@ const deck = createFakeDeck({
     },
   },
 });
-deck.log('nas/password-vault/password-vault', ['listening on port 80']);
+deck.log('nas/password-vault/password-vault', awkward.length > 0 ? awkward.map((line) => cleanLine(line)) : ['listening on port 80']);
 
 try {
   const code = await runConsole(deck, { keys: process.argv[2] ? { stop: process.argv[2] } : {} });

@@ -29,7 +29,7 @@ async function startConsole(options: TerminalOptions = {}): Promise<Terminal> {
 function expectRestored(shown: Terminal) {
   expect(shown.onAlternateScreen).toBe(false);
   expect(shown.cursor.visible).toBe(true);
-  expect(shown.modes).toEqual({ bracketedPaste: false, mouse: false, applicationCursor: false });
+  expect(shown.modes).toEqual({ bracketedPaste: false, mouse: false, applicationCursor: false, wrap: true });
 }
 
 describe('the console leaves the terminal as it found it', () => {
@@ -38,6 +38,7 @@ describe('the console leaves the terminal as it found it', () => {
     expect(shown.onAlternateScreen).toBe(true);
     expect(shown.cursor.visible).toBe(false);
     await shown.sees(({ modes }) => modes.bracketedPaste);
+    expect(shown.modes.wrap).toBe(false);
   });
 
   test('after q', async () => {
@@ -76,13 +77,12 @@ describe('the console lends its terminal', () => {
     await shown.sees(/▸▲ sso-portal/);
     shown.press('e');
     await shown.sees('inside, cooked, 120 columns');
-    expect(shown.onAlternateScreen).toBe(false);
-    expect(shown.cursor.visible).toBe(true);
-    expect(shown.modes.bracketedPaste).toBe(false);
+    expectRestored(shown);
     shown.type('q');
     await shown.sees('The shell has ended');
     await shown.sees(/▸▲ sso-portal/);
     expect(shown.onAlternateScreen).toBe(true);
+    expect(shown.modes.wrap).toBe(false);
     shown.press('k');
     await shown.sees(/▸▲ password-vault/);
     // A second time, and resized while it was away.
@@ -103,6 +103,51 @@ describe('the console lends its terminal', () => {
     expect(shown.onAlternateScreen).toBe(true);
     shown.press('enter', 'q');
     await shown.sees('left with 0');
+  });
+});
+
+describe('Ctrl-Z', () => {
+  const argv = [process.execPath, '--import', 'tsx', join(root, 'test/pty/console-fixture.tsx')];
+  const command = argv.map((word) => `'${word}'`).join(' ');
+
+  test.each([
+    ['by the terminal itself', argv],
+    ['by a shell without job control', ['/bin/sh', '-c', `${command}; true`]],
+    ['in a session of its own', ['/bin/sh', '-c', `setsid -w -c ${command}; true`]],
+  ] as const)('started %s: it stays, and says why', async (_, words) => {
+    terminal = Terminal.start(words, { cwd: root, env: { NODE_ENV: 'production', LANG: 'C.UTF-8' } });
+    const shown = terminal;
+    await shown.sees('password-vault', startLimitMs);
+    shown.press('ctrl+z');
+    await shown.sees('Cannot suspend: no shell in this session would continue the console.');
+    shown.press('j');
+    await shown.sees(/▸▲ sso-portal/);
+    shown.press('q');
+    await shown.sees('left with 0');
+  });
+
+  test.each([
+    ['it', command],
+    ['it and the script that waits for it', `/bin/sh -c "${command}; true"`],
+  ])('in a shell %s stops, the terminal is as it was, and fg draws everything again', async (_, line) => {
+    terminal = Terminal.start(['bash', '--norc', '-i'], { cwd: root, env: { NODE_ENV: 'production', LANG: 'C.UTF-8', PS1: 'shell> ' } });
+    const shown = terminal;
+    await shown.sees('shell>');
+    shown.type(`${line}\r`);
+    await shown.sees(/▸▲ password-vault/, startLimitMs);
+    shown.press('ctrl+z');
+    await shown.sees('Stopped');
+    expect(shown.onAlternateScreen).toBe(false);
+    expect(shown.modes.wrap).toBe(true);
+    shown.type('clear; fg\r');
+    await shown.sees(/▸▲ password-vault/);
+    await shown.sees((screen) => screen.screen()[0]?.startsWith(' quarterdeck') === true);
+    expect(shown.onAlternateScreen).toBe(true);
+    expect(shown.modes.wrap).toBe(false);
+    shown.press('q');
+    await shown.sees('left with 0');
+    expect(shown.onAlternateScreen).toBe(false);
+    expect(shown.modes.wrap).toBe(true);
   });
 });
 

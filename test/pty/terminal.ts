@@ -163,9 +163,14 @@ export class Terminal {
   }
 
   /** What the program asked of the terminal and has not taken back. */
-  get modes(): { bracketedPaste: boolean; mouse: boolean; applicationCursor: boolean } {
-    const { bracketedPasteMode, mouseTrackingMode, applicationCursorKeysMode } = this.#emulator.modes;
-    return { bracketedPaste: bracketedPasteMode, mouse: mouseTrackingMode !== 'none', applicationCursor: applicationCursorKeysMode };
+  get modes(): { bracketedPaste: boolean; mouse: boolean; applicationCursor: boolean; wrap: boolean } {
+    const { bracketedPasteMode, mouseTrackingMode, applicationCursorKeysMode, wraparoundMode } = this.#emulator.modes;
+    return {
+      bracketedPaste: bracketedPasteMode,
+      mouse: mouseTrackingMode !== 'none',
+      applicationCursor: applicationCursorKeysMode,
+      wrap: wraparoundMode,
+    };
   }
 
   /** Every title that was set (OSC 0, 2). */

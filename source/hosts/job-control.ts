@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+interface ProcessFacts {
+  parent: number;
+  group: number;
+  terminal: string;
+}
+
+const psLimitMs = 2000;
+
+function factsOf(pid: number): ProcessFacts | undefined {
+  try {
+    if (process.platform === 'linux') {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      // Behind the name, which may contain anything: state, parent, group, session, terminal.
+      const [, parent, group, , terminal = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return { parent: Number(parent), group: Number(group), terminal };
+    }
+    const line = execFileSync('ps', ['-o', 'ppid=,pgid=,tty=', '-p', String(pid)], { encoding: 'utf8', timeout: psLimitMs });
+    const [parent, group, terminal = ''] = line.trim().split(/\s+/);
+    return { parent: Number(parent), group: Number(group), terminal };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The processes of this job that have to be stopped for the shell to notice: this one, and those of its group that wait for it (`npm start`). Undefined where no
+ * shell would continue them: the job's parent is not in the same session, as with `ssh -t HOST quarterdeck` or `tmux new quarterdeck`. A terminal belongs to one session.
+ */
+export function stoppableJob(pid = process.pid): number[] | undefined {
+  const own = factsOf(pid);
+  if (!own) return undefined;
+  const job = [pid];
+  let above = own.parent;
+  while (above > 1) {
+    const facts = factsOf(above);
+    if (!facts || facts.terminal !== own.terminal) return undefined;
+    if (facts.group !== own.group) return job;
+    job.push(above);
+    above = facts.parent;
+  }
+  return undefined;
+}
