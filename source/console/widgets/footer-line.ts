@@ -1,4 +1,3 @@
-import type { ComponentView } from '../../fleet/model.ts';
 import type { Deck } from '../../terminal/deck.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { type ChecklistDialog, checklistWays } from '../checklist-dialog.ts';
@@ -10,7 +9,7 @@ import { keyText } from '../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../keymap.ts';
 import { flowOf, isOffered, offeredActs } from '../offers.ts';
 import { actionKeys, type ReviewDialog } from '../review-dialog.ts';
-import { contextsOf, filterTarget, isListScreen } from '../selection.ts';
+import { contextsOf, filterTarget, isListScreen, keyTarget } from '../selection.ts';
 import { padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 
@@ -20,7 +19,6 @@ interface FooterOptions {
   state: InterfaceState;
   keymap: Keymap;
   deck: Deck;
-  component: ComponentView | undefined;
 }
 
 export interface FooterItem {
@@ -90,7 +88,7 @@ function checklistItems(dialog: ChecklistDialog, of: ItemOf): { near: FooterItem
 }
 
 /** What can be done here and now. The first ones are the nearest; the last ones always stay. */
-export function footerItems({ state, keymap, deck, component }: Omit<FooterOptions, 'theme' | 'columns'>): {
+export function footerItems({ state, keymap, deck }: Omit<FooterOptions, 'theme' | 'columns'>): {
   near: FooterItem[];
   always: FooterItem[];
 } {
@@ -99,6 +97,7 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
   if (front?.dialog) {
     const { dialog } = front;
     if (dialog.kind === 'confirm') {
+      if (dialog.confirmation.lenient) return { near: [of('accept', 'yes, do it')], always: [of('cancel', 'cancel')] };
       if (dialog.confirmation.typed !== undefined) return { near: [of('accept', 'confirm')], always: [of('cancel', 'cancel')] };
       return { near: [of('yes', 'yes, do it')], always: [of('no', 'no'), of('cancel', 'cancel')] };
     }
@@ -147,6 +146,7 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
   }
 
   const contexts = contextsOf(state);
+  const { component, host } = keyTarget(deck, state);
   const { logs } = state;
   const inLog = contexts[0] === 'logs';
   if (inLog && logs.whole !== undefined) {
@@ -165,19 +165,17 @@ export function footerItems({ state, keymap, deck, component }: Omit<FooterOptio
     .map((binding) => item(binding, labels[binding.id] ?? binding.label));
   if (inLog && logs.before !== undefined) own.unshift(of('back', 'back to the matches'));
   else if (filtered) own.splice(2, 0, of('next-found', 'next'), of('previous-found', 'previous'));
-  const acts = contexts.includes('component')
-    ? offeredActs(deck, keymap, component)
-        .filter((binding) => binding.label && (binding.flow || component))
-        .map((binding) => item(binding))
-    : [];
-  const host = keymap.bindings.flatMap((binding) => {
+  const acts = offeredActs(deck, keymap, component)
+    .filter((binding) => binding.label)
+    .map((binding) => item(binding));
+  const hostActs = keymap.bindings.flatMap((binding) => {
     const flow = binding.context === 'host' && binding.label && binding.flow ? flowOf(deck, binding.flow) : undefined;
-    return flow && isOffered(deck, flow, component) ? [item(binding)] : [];
+    return flow && isOffered(deck, flow, component, host) ? [item(binding)] : [];
   });
   const near = inLog ? [...own, ...acts] : state.focus === 'components' ? [...acts, ...own] : [...own, ...acts];
   if (component?.speaks === 'crowdsec' && state.focus === 'components') near.unshift(of('prevention', 'alerts and bans'));
   const filter = filterTarget(state) ? [of('filter', state.focus === 'detail' && state.tab === 'inspect' ? 'search' : 'filter')] : [];
-  return { near: [...near, ...host], always: [...filter, of('palette'), of('help'), of('quit')] };
+  return { near: [...near, ...hostActs], always: [...filter, of('palette'), of('help'), of('quit')] };
 }
 
 export function footerLine(options: FooterOptions): string {

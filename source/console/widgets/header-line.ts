@@ -17,10 +17,23 @@ interface HeaderOptions {
   problems: readonly CatalogProblem[];
 }
 
-/** Of the header, for several hosts: what is wrong on them needs room as well. */
-const placesShare = 0.6;
+/** Worst first: what needs attention stays where there is little room. */
+const severities: readonly { tone: Tone; one: string; many: string }[] = [
+  { tone: 'bad', one: 'failing', many: 'failing' },
+  { tone: 'warn', one: 'warning', many: 'warnings' },
+  { tone: 'unknown', one: 'unknown', many: 'unknown' },
+  { tone: 'busy', one: 'busy', many: 'busy' },
+  { tone: 'good', one: 'up', many: 'up' },
+  { tone: 'idle', one: 'off', many: 'off' },
+];
+/** In the order in which they give way where not even the severities fit. Problems never do. */
+const givingWay: readonly Tone[] = ['idle', 'busy', 'good', 'unknown'];
 
-const worstFirst: readonly Tone[] = ['bad', 'warn', 'unknown', 'busy', 'idle'];
+interface Counted {
+  word: string;
+  count: number;
+  tone: Tone;
+}
 
 /** Under which word a component is counted: `sealed 1/3` and `sealed 0/3` are both `sealed`, `loading 12/30 min` is `loading`. */
 function countedAs(component: ComponentView): string {
@@ -32,17 +45,25 @@ function countedAs(component: ComponentView): string {
   return word === '' ? component.state : word;
 }
 
-/** `41 up  1 unhealthy  1 sealed  2 stopped`: what is well first, then the worst. */
-export function counts(components: readonly ComponentView[]): { word: string; count: number; tone: Tone }[] {
-  const byWord = new Map<string, { word: string; count: number; tone: Tone }>();
+/** `1 unhealthy  1 sealed  41 up  2 stopped`: the worst first. */
+export function counts(components: readonly ComponentView[]): Counted[] {
+  const byWord = new Map<string, Counted>();
   for (const component of components) {
     const word = countedAs(component);
     const known = byWord.get(word);
     if (known) known.count++;
     else byWord.set(word, { word, count: 1, tone: component.tone });
   }
-  const rank = (tone: Tone) => (tone === 'good' ? -1 : worstFirst.indexOf(tone));
+  const rank = (tone: Tone) => severities.findIndex((severity) => severity.tone === tone);
   return [...byWord.values()].sort((one, other) => rank(one.tone) - rank(other.tone) || other.count - one.count);
+}
+
+/** `2 failing  5 warnings  9 up  4 off` */
+function countsBySeverity(components: readonly ComponentView[]): Counted[] {
+  return severities.flatMap(({ tone, one, many }) => {
+    const count = components.filter((component) => component.tone === tone).length;
+    return count === 0 ? [] : [{ word: count === 1 ? one : many, count, tone }];
+  });
 }
 
 /** One place; `short` where many have to stand beside each other. */
@@ -61,10 +82,10 @@ function placeText(place: PlaceView, theme: Theme, nowMs: number, short: boolean
     .join(` ${theme.glyphs.dot} `);
 }
 
-/** With all that is known of each, or, where that takes more than its share, with the way to each alone. */
+/** With all that is known of each, or, where that does not fit, with the connection to each alone. */
 function placeTexts(places: readonly PlaceView[], theme: Theme, nowMs: number, room: number): string[] {
   const whole = places.map((place) => placeText(place, theme, nowMs, false));
-  if (places.length < 2 || whole.reduce((sum, text) => sum + styledWidth(text) + 3, 0) <= room * placesShare) return whole;
+  if (places.length < 2 || whole.reduce((sum, text) => sum + styledWidth(text) + 3, 0) <= room) return whole;
   return places.map((place) => placeText(place, theme, nowMs, true));
 }
 
@@ -74,7 +95,10 @@ function clock(nowMs: number): string {
   return `${String(time.getHours()).padStart(2, '0')}:${String(time.getMinutes()).padStart(2, '0')}`;
 }
 
-/** The first row of every screen. What does not fit goes from the middle: the badges and the name stay. */
+/**
+ * The first row of every screen. The counts stand in words where all of them fit beside the hosts, else by severity. Where there is less room, hosts, the clock and the name of
+ * the program give way, then counts of what is well; problems and badges stay.
+ */
 export function headerLine(options: HeaderOptions): string {
   const { theme, columns, snapshot, nowMs, readOnly, rehearsing, practice, problems } = options;
   const badges = [
@@ -83,37 +107,45 @@ export function headerLine(options: HeaderOptions): string {
     readOnly ? theme.paint('badge', ' READ-ONLY ') : '',
     practice ? theme.paint('alarm', ' PRACTICE ') : '',
   ].filter(Boolean);
-  const right = `${badges.join(' ')}  ${clock(nowMs)} `;
-  let line = ` ${theme.paint('key', 'quarterdeck')}`;
-  const room = columns - styledWidth(right);
-  const add = (text: string, gap: string) => {
-    if (styledWidth(line) + gap.length + styledWidth(text) > room) return false;
-    line += gap + text;
-    return true;
-  };
-  const texts = placeTexts(snapshot.places, theme, nowMs, room);
-  for (const [index, text] of texts.entries()) {
-    const left = texts.length - index;
-    const more = left > 1 ? `   +${left - 1} hosts`.length : 0;
-    if (styledWidth(line) + 3 + styledWidth(text) + more <= room && add(text, index === 0 ? '  ' : '   ')) continue;
-    if (texts.length > 1) add(theme.paint('faint', `+${left} ${left === 1 ? 'host' : 'hosts'}`), '   ');
-    break;
+  const textOf = (all: readonly Counted[]) => all.map(({ word, count, tone }) => theme.paint(tone, `${count} ${word}`)).join('  ');
+  const name = ` ${theme.paint('key', 'quarterdeck')}`;
+  const rights = [`${badges.join(' ')}  ${clock(nowMs)} `, `${badges.join(' ')} `];
+  const [timed = ''] = rights;
+  const roomBeside = (left: string, right: string, gap: number) => columns - styledWidth(left) - styledWidth(right) - gap;
+
+  const words = textOf(counts(snapshot.components));
+  const hosts = hostsText(snapshot.places, theme, nowMs, roomBeside(name, timed, 2 + 2 + styledWidth(words)));
+  if (hosts.isWhole) return padStyled(`${name}  ${hosts.text}  ${words}`, columns - styledWidth(timed)) + timed;
+
+  let bySeverity = countsBySeverity(snapshot.components);
+  const severe = textOf(bySeverity);
+  const fitting = hostsText(snapshot.places, theme, nowMs, roomBeside(name, timed, 2 + 2 + styledWidth(severe)));
+  if (fitting.text !== '') return padStyled(`${name}  ${fitting.text}  ${severe}`, columns - styledWidth(timed)) + timed;
+  for (const right of rights)
+    if (roomBeside(name, right, 2) >= styledWidth(severe)) return padStyled(`${name}  ${severe}`, columns - styledWidth(right)) + right;
+  const [, right = ''] = rights;
+  for (const tone of givingWay) {
+    if (styledWidth(textOf(bySeverity)) <= roomBeside('', right, 1)) break;
+    bySeverity = bySeverity.filter((one) => one.tone !== tone);
   }
-  let gap = '   ';
-  const all = counts(snapshot.components);
-  for (const [index, { word, count, tone }] of all.entries()) {
-    const left = all.length - index - 1;
-    // Room is kept for saying that there is more.
-    const more = left > 0 ? `  +${left}` : '';
-    const text = theme.paint(tone, `${count} ${word}`);
-    if (styledWidth(line) + gap.length + styledWidth(text) + more.length > room) {
-      add(theme.paint('faint', `+${left + 1}`), '  ');
-      break;
-    }
-    add(text, gap);
-    gap = '  ';
+  return padStyled(` ${textOf(bySeverity)}`, columns - styledWidth(right)) + right;
+}
+
+/** As many hosts as fit into `room`, and how many more there are. `isWhole`: all of them, with nothing left out. */
+function hostsText(places: readonly PlaceView[], theme: Theme, nowMs: number, room: number): { text: string; isWhole: boolean } {
+  const texts = placeTexts(places, theme, nowMs, room);
+  const all = texts.join('   ');
+  if (styledWidth(all) <= room) return { text: all, isWhole: true };
+  for (let shown = texts.length - 1; shown > 0; shown--) {
+    const left = texts.length - shown;
+    const text = `${texts.slice(0, shown).join('   ')}   ${theme.paint('faint', `+${left} ${left === 1 ? 'host' : 'hosts'}`)}`;
+    if (styledWidth(text) <= room) return { text, isWhole: false };
   }
-  return padStyled(line, room) + right;
+  const [only] = places;
+  const short = only && places.length === 1 ? placeText(only, theme, nowMs, true) : '';
+  if (short !== '' && styledWidth(short) <= room) return { text: short, isWhole: false };
+  const count = places.length > 1 ? theme.paint('faint', `${places.length} hosts`) : '';
+  return { text: styledWidth(count) <= room ? count : '', isWhole: false };
 }
 
 /** How many rows the banner may take. */
