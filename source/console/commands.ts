@@ -4,7 +4,6 @@ import type { Flow, FlowInput } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { createCatalogMoves } from './catalog-moves.ts';
-import { matchingPorts, portKey } from './component-rows.ts';
 import type { FilterKeeper } from './filter-keeper.ts';
 import type { FlowRuns } from './flow-runs.ts';
 import type { HostAsker } from './host-asking.ts';
@@ -19,7 +18,7 @@ import { createMoves } from './moves.ts';
 import { flowOf, isOffered, isOurs, onlySpeaker } from './offers.ts';
 import { createPreventionMoves } from './prevention-moves.ts';
 import type { PreventionWatch } from './prevention-watch.ts';
-import { contextsOf, filterTarget, isListScreen, selectedComponent, serviceShown } from './selection.ts';
+import { contextsOf, filterTarget, isListScreen, keyTarget, selectedComponent, selectedPort, serviceShown } from './selection.ts';
 import { fieldOf } from './text-field.ts';
 import { createTriageMoves } from './triage-moves.ts';
 import type { TriageWatch } from './triage-watch.ts';
@@ -39,8 +38,10 @@ export interface Commands {
   paste(text: string): void;
   select(componentKey: string): void;
   focus(pane: PaneId): void;
-  /** About the selected component, or about another one; a flow of the host with words that say what it is about. */
+  /** About the component that keys act on, or about another one; a flow of the host with words that say what it is about. */
   startFlow(flow: Flow, component?: ComponentView, words?: readonly string[]): void;
+  /** A flow about a host, on this one. */
+  startOn(flow: Flow, host: string | undefined): void;
   /** Of a flow about the catalog: with an entry that need not be there yet. */
   startWith(flow: Flow, entry: CatalogEntry, place: PlaceView): void;
   run(id: CommandId): void;
@@ -60,8 +61,8 @@ interface Options {
   quit: () => void;
   /** Draws the whole screen again. */
   redraw: () => void;
-  /** Stops the process until the shell continues it. */
-  suspend: () => void;
+  /** Stops the process until the shell continues it. @returns why it does not */
+  suspend: () => string | undefined;
   /** To the clipboard of the operator's terminal (OSC 52). */
   copy: (text: string) => void;
 }
@@ -71,6 +72,7 @@ export function createCommands(options: Options): Commands {
   const measured = firstMeasures();
 
   const selected = () => selectedComponent(deck, store.get());
+  const target = () => keyTarget(deck, store.get());
   const say = (tone: 'good' | 'idle' | 'warn', text: string) =>
     store.update(() => ({ notice: { tone, text: cleanLine(text), untilMs: now() + noticeMs } }));
   const logMoves = createLogMoves({
@@ -80,6 +82,8 @@ export function createCommands(options: Options): Commands {
     measured,
     keeper: options.keeper,
     selected,
+    target,
+    select: (key) => select(key),
     say,
     copy: options.copy,
     startFlow: (flow, component) => startFlow(flow, component),
@@ -91,8 +95,8 @@ export function createCommands(options: Options): Commands {
     deck,
     store,
     prevention: options.prevention,
-    selected,
-    logLine: () => logMoves.line(),
+    selected: () => target().component,
+    logLine: () => logMoves.held(),
     say,
     copy: options.copy,
     start: (flow, place, words, given = {}) => startOn(flow, place, words, given),
@@ -104,7 +108,7 @@ export function createCommands(options: Options): Commands {
   const catalogMoves = createCatalogMoves({
     ...{ deck, store, measured, say, copy: options.copy },
     start: (flow, entry, place) => startWith(flow, entry, place),
-    component: () => selected(),
+    component: () => target().component,
   });
   const move: typeof moves.move = (by) => {
     const { screen } = store.get();
@@ -133,38 +137,52 @@ export function createCommands(options: Options): Commands {
   }
 
   /** Why a flow cannot be started here and now; undefined when it can. */
-  function obstacle(flow: Flow, component: ComponentView | undefined): string | undefined {
+  function obstacle(flow: Flow, component: ComponentView | undefined, reason = 'No component is selected.'): string | undefined {
     if (deck.options.readOnly && flow.right !== 'read') return `This session is read-only: "${flow.title}" is not available.`;
     if (flow.about === 'host') return deck.fleet.snapshot().places.length > 0 ? undefined : 'No engine has answered yet.';
-    if (!component) return 'No component is selected.';
+    if (!component) return reason;
     if (flow.about === 'catalog' && !component.known)
       return `${component.id} is not in the catalog: "${flow.title}" is for those that are.`;
     if (component.state === 'unknown') return `The engine is away: "${flow.title}" has to wait until it is back.`;
     if (flow.ours && component.known && !isOurs(deck, component))
-      return `${component.id} was not deployed from here: ${keymap.keyOf('deploy')} takes it over, and shows first what that would change.`;
+      return `${component.id} was not deployed from here: use the tool that deployed it.`;
     return isOffered(deck, flow, component) ? undefined : `"${flow.title}" cannot be done now: ${component.id} is ${component.word}.`;
   }
 
   function startFlow(flow: Flow, about?: ComponentView, words: readonly string[] = []): void {
-    const component = about ?? selected();
-    const why = obstacle(flow, component);
+    const { component: here, host, reason } = target();
+    const component = about ?? here;
+    const why = obstacle(flow, component, reason);
     if (why !== undefined) {
       say('warn', why);
       return;
     }
     if (flow.about === 'catalog' && component) {
-      const entry = deck.catalog.get(component.id);
+      const entry = deck.catalog.get(component.entry ?? component.id);
       if (entry) runs.start(flow, { place: component.host, entry, component, words: [], options: {} });
+      return;
+    }
+    if (flow.about === 'host') {
+      startOnHost(flow, about?.host ?? host, words);
       return;
     }
     const service = component && store.get().services[component.key];
     runs.start(flow, {
-      place: component?.host ?? deck.fleet.snapshot().places[0]?.name ?? '',
-      ...(flow.about === 'component' && component ? { component } : {}),
+      place: component?.host ?? '',
+      ...(component && { component }),
       ...(service ? { service } : {}),
       words,
       options: {},
     });
+  }
+
+  /** A flow about a host that is on the screen, or the only one. */
+  function startOnHost(flow: Flow, host: string | undefined, words: readonly string[] = []): void {
+    const [first, ...others] = deck.fleet.snapshot().places;
+    const place = host ?? (flow.offline || others.length === 0 ? first?.name : undefined);
+    if (!first) say('warn', 'No engine has answered yet.');
+    else if (place === undefined) say('warn', `No host is selected. Choose one with ${keymap.keyOf('hosts')} or in Components first.`);
+    else startOn(flow, place, words, {});
   }
 
   /** A flow of the host, on this one. */
@@ -187,28 +205,33 @@ export function createCommands(options: Options): Commands {
 
   function startBound(found: readonly KeyBinding[]): void {
     const flows = found.flatMap((binding) => flowOf(deck, binding.flow ?? '') ?? []);
-    const here = flows.find((flow) => isOffered(deck, flow, selected()));
-    // Where one component alone can be meant, it need not be looked for first.
-    const elsewhere = here ? [] : flows.flatMap((flow) => ({ flow, component: onlySpeaker(deck, flow) }));
-    const [only, ...others] = elsewhere.filter(({ component }) => component);
+    const { component: shown, host } = target();
+    const here = flows.find((flow) => isOffered(deck, flow, shown, host));
+    const [elsewhere] = here ? [] : flows.flatMap((flow) => onlySpeaker(deck, flow) ?? []);
     const [first] = flows;
     if (here) startFlow(here);
-    else if (only?.component && others.length === 0) {
-      select(only.component.key);
-      startFlow(only.flow, only.component);
-    } else if (first) startFlow(first);
+    else if (elsewhere && !deck.options.readOnly) say('warn', `This key is about ${elsewhere.id}. Select it first.`);
+    else if (first) startFlow(first);
     else say('warn', `"${found[0]?.title}" is not available here.`);
   }
 
   function nextService(): void {
-    const component = selected();
-    if (!component || component.services.length < 2) return;
-    store.update((state) => {
-      const shown = serviceShown(state, component);
-      const index = shown ? component.services.indexOf(shown) : -1;
-      const next = component.services[(index + 1) % component.services.length];
-      return next ? { services: { ...state.services, [component.key]: next.name } } : {};
-    });
+    const { component, reason = '' } = target();
+    if (!component) {
+      say('idle', reason);
+      return;
+    }
+    const { id, key, services } = component;
+    const shown = serviceShown(store.get(), component);
+    const index = ((shown ? services.indexOf(shown) : -1) + 1) % services.length;
+    const next = services[index];
+    if (services.length < 2 || !next) {
+      say('idle', `${id} has one service.`);
+      return;
+    }
+    store.update((state) => ({ services: { ...state.services, [key]: next.name } }));
+    // Keys act on this service alone from now on, also where it is not on the screen.
+    say('idle', `Service of ${id}: ${next.name} (${index + 1} of ${services.length})`);
   }
 
   function markComponent(): void {
@@ -219,15 +242,19 @@ export function createCommands(options: Options): Commands {
     store.update(() => ({ marked, logScope: 'component' }));
   }
 
+  /** Where the details are not on the screen, they come onto it. */
+  function turnShownTab(step: 1 | -1): void {
+    if (!measured.detailShown) focus('detail');
+    turnTab(step);
+  }
+
   function scrollAside(step: 1 | -1): void {
     if (logMoves.shift(step)) return;
     if (store.get().focus === 'detail') turnTab(step);
   }
 
   function showOwner(): void {
-    const state = store.get();
-    const ports = matchingPorts(deck.fleet.snapshot().ports, state.filters.ports);
-    const port = ports.find((candidate) => portKey(candidate) === state.selectedPort) ?? ports[0];
+    const port = selectedPort(deck.fleet.snapshot(), store.get());
     if (port?.component) {
       select(port.component);
       focus('components');
@@ -237,23 +264,29 @@ export function createCommands(options: Options): Commands {
   }
 
   const actions: Partial<Record<CommandId, () => void>> = {
-    inspect: () => showTab('inspect'),
-    ...createHostMoves({ deck, store, selected, say, copy: options.copy, startFlow: (flow, component) => startFlow(flow, component) }),
+    inspect: () => {
+      const { component, reason = '' } = target();
+      if (!component) return say('idle', reason);
+      select(component.key);
+      showTab('inspect');
+    },
+    ...createHostMoves({ deck, store, target, say, copy: options.copy, startFlow: (flow, component) => startFlow(flow, component) }),
     ...preventionMoves.actions,
     ...triageMoves.actions,
     ...catalogMoves.actions,
     'next-service': nextService,
     refresh: () => {
-      const component = selected();
-      deck.fleet.refresh(component?.key);
-      say('idle', component ? `Asking ${component.id} again` : 'Asking all again');
+      const { component, reason = '' } = target();
+      if (!component) return say('idle', reason);
+      deck.fleet.refresh(component.key);
+      say('idle', `Asking ${component.id} again`);
     },
     open: () => focus('detail'),
     'open-logs': () => focus('logs'),
     'next-tab': () => turnTab(1),
     'previous-tab': () => turnTab(-1),
-    'tab-right': () => turnTab(1),
-    'tab-left': () => turnTab(-1),
+    'tab-right': () => turnShownTab(1),
+    'tab-left': () => turnShownTab(-1),
     'next-match': () => toMatch(1),
     'previous-match': () => toMatch(-1),
     'show-owner': showOwner,
@@ -306,7 +339,10 @@ export function createCommands(options: Options): Commands {
       store.update((state) => (state.screen === 'help' ? { screen: state.under } : { ...laidOver(state, 'help'), helpScroll: 0 })),
     chain: () => store.update((state) => ({ screen: state.screen === 'chain' ? 'panes' : 'chain', chainScroll: 0 })),
     redraw: options.redraw,
-    suspend: options.suspend,
+    suspend: () => {
+      const reason = options.suspend();
+      if (reason !== undefined) say('warn', reason);
+    },
     quit: options.quit,
   };
 
@@ -382,6 +418,7 @@ export function createCommands(options: Options): Commands {
     select,
     focus,
     startFlow,
+    startOn: (flow, host) => startOnHost(flow, host),
     startWith,
     run,
   };

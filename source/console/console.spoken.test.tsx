@@ -32,6 +32,23 @@ test('logs are sentences: whose they are, whether they stand still, which line i
   expect(screen.frame()).not.toMatch(/[│╭┃]/);
 });
 
+test('what a key or Enter would act on is told: the selected port, the choice of the palette, a page of the help', async () => {
+  const screen = await openRig({ size: { columns: 100, rows: 60 } });
+  await screen.press('3', 'j');
+  await screen.sees('Port 2 of 13, selected: 0.0.0.0:53/udp');
+  await screen.press('s');
+  expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['stop', 'dns-filter']]);
+  await screen.press('/');
+  await screen.type('8384');
+  await screen.press('enter');
+  await screen.sees('Port 1 of 1, selected: 127.0.0.1:8384/tcp');
+  await screen.press('1', ':');
+  await screen.type('resta');
+  await screen.sees('Find: resta', /1 of \d+: Restart the component: password-vault/);
+  await screen.press('esc', '?', 'j');
+  await screen.sees(/Help, 2 to 11 of \d+\./);
+});
+
 test('a form is told field by field, a review line by line, and a secret not at all', async () => {
   const screen = await openRig({
     size: { columns: 100, rows: 60 },

@@ -18,7 +18,9 @@ describe('components', () => {
       /ldap-directory\s+stopped/,
       /rss-reader\s+failed/,
     );
-    expect(screen.row('quarterdeck')).toMatch(/8 up {2}1 restarting {2}1 failed {2}1 signups open {2}1 unhealthy {2}1 sealed/);
+    const wide = await openRig({ size: { columns: 240, rows: 24 } });
+    await wide.sees(/secrets-manager-path\s+sealed 0\/3\s+2m/);
+    expect(wide.row('quarterdeck')).toMatch(/ 1 restarting {2}1 failed {2}.*1 sealed .* 8 up /);
   });
 
   test('are shown in the groups of the catalog, each with how many are well (R1)', async () => {
@@ -231,10 +233,13 @@ describe('ports', () => {
     await screen.sees(/▸● reverse-proxy/);
   });
 
-  test('keys of components do nothing there', async () => {
+  test('keys of components act on the owner of the highlighted port, and on nothing where it has none', async () => {
     const screen = await openRig();
-    await screen.press('3', 's', 'x');
+    await screen.press('3', 's');
+    await screen.sees('The port belongs to sshd, which is not a component.');
     expect(screen.deck.started).toEqual([]);
+    await screen.press('j', 's');
+    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['stop', 'dns-filter']]);
   });
 });
 
@@ -592,18 +597,18 @@ describe('flows', () => {
     ]);
   });
 
-  test('what others made is taken over before it can be updated: it is offered as that, and the key of the update says so', async () => {
+  test('what was not deployed from here cannot be updated, and no text promises to adopt it', async () => {
     const screen = await openRig();
     expect(screen.row('q quit')).toMatch(/U update/);
     await screen.press('j', 'j', 'j', 'j', 'j');
     await screen.sees(/▸○ ldap-directory/);
     expect(screen.row('q quit')).not.toMatch(/U update/);
     await screen.press('U');
-    await screen.sees('ldap-directory was not deployed from here: d takes it over');
+    await screen.sees('ldap-directory was not deployed from here: use the tool that deployed it.');
     expect(screen.deck.started).toEqual([]);
     await screen.press(':');
     await screen.type('deploy ldap');
-    await screen.sees('▸ do    Take over, and change from here: ldap-directory');
+    await screen.sees('▸ do    Deploy or change: ldap-directory');
   });
 
   test('in practice everything is offered as what was deployed from here, before that is written down', async () => {

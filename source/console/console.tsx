@@ -137,6 +137,7 @@ function Screen() {
   // A form has one column, and fits where panes do not.
   const small = layout.kind === 'small' && !(asked && fits(size, leastFormSize));
   commands.measured.small = small;
+  commands.measured.detailShown = layout.panes.detail !== undefined;
 
   const showsLogs = layout.panes.logs !== undefined || (layout.panes.detail !== undefined && state.tab === 'logs');
   const whose = logWhose(snapshot, state, component);
@@ -191,7 +192,7 @@ function Screen() {
           <Panes layout={layout} focus={focus} />
         </>
       )}
-      <Line theme={theme} text={footerLine({ theme, columns, state, keymap, deck, component })} />
+      <Line theme={theme} text={footerLine({ theme, columns, state, keymap, deck })} />
       {state.screen === 'palette' && !front && <Palette size={size} />}
       <RunOverlay size={size} />
       {!asked && <NoticeLine columns={columns} rows={rows} runs={state.runs} />}

@@ -5,6 +5,7 @@ import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import { pressChecklist } from './checklist-dialog.ts';
 import { commandOf } from './command-of.ts';
+import { namesOf } from './component-rows.ts';
 import { ConsoleOperator } from './console-operator.ts';
 import { pasteForm, pressForm } from './form-dialog.ts';
 import { homeOf } from './hosts-lines.ts';
@@ -12,6 +13,7 @@ import type { Dialog, InterfaceStore, RunView } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import type { Keymap } from './keymap.ts';
 import type { Measured } from './measured.ts';
+import { onHost } from './offers.ts';
 import { pressReview } from './review-dialog.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import { editField, typeInto } from './text-field.ts';
@@ -29,7 +31,7 @@ export interface FlowRuns {
   press(press: KeyPress): boolean;
   /** True when a text field took it. */
   paste(text: string): boolean;
-  /** Cancels the youngest run that still goes on. False when there is none. */
+  /** Cancels the run that the notice line names, unless it was hidden. False when there is none. */
   cancel(): boolean;
   /** Looks at what runs. False when nothing does. */
   show(): boolean;
@@ -84,6 +86,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     live.set(id, { operator, stop });
     const short = shortOn(deck, input.place);
     try {
+      await confirmInterruption(flow, input, operator, stop.signal);
       const outcome = await deck.run(flow, input, operator, AbortSignal.any([stop.signal, deck.options.signal]));
       change(id, (view) => ({
         state: 'done',
@@ -125,6 +128,17 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       live.delete(id);
       ended();
     }
+  }
+
+  /** A key is pressed more easily than a command is typed. */
+  async function confirmInterruption(flow: Flow, input: FlowInput, operator: Operator, signal: AbortSignal): Promise<void> {
+    const { component, service, place } = input;
+    if (!flow.interrupts || !component || !deck.settings.confirm || deck.options.rehearsing) return;
+    const name = namesOf(deck.fleet.snapshot().components).get(component.key) ?? cleanLine(component.id);
+    const what = service === undefined ? name : `service ${cleanLine(service)} of ${name}`;
+    const title = `${flow.verb.charAt(0).toUpperCase()}${flow.verb.slice(1)} ${what} on ${cleanLine(place)}`;
+    if (await operator.confirm({ id: flow.id, title, consequences: [flow.interrupts], lenient: true }, signal)) return;
+    throw new Fault({ code: 'refused.notConfirmed', message: `Cancelled: ${title}`, remedy: 'Start it again and confirm.' });
   }
 
   const is = (press: KeyPress, command: Parameters<Keymap['binding']>[0]) => keymap.binding(command).keys.includes(press.name);
@@ -183,7 +197,8 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       const { typed } = dialog.confirmation;
       if (typed === undefined) {
         // Harm is answered for by a key of its own: what came with others may have been meant for the screen before, or was pasted.
-        if (is(press, 'yes') && !press.together) operator?.answer(true);
+        const yes = is(press, 'yes') || (dialog.confirmation.lenient && is(press, 'accept'));
+        if (yes && !press.together) operator?.answer(true);
         else if (is(press, 'no')) operator?.answer(false);
         return;
       }
@@ -264,10 +279,6 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       ?.stop.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }));
   const front = () => frontRun(store.get().runs);
 
-  function whereOf(flow: Flow, { place }: FlowInput): string {
-    return flow.offline || deck.fleet.snapshot().places.length < 2 ? '' : ` on ${cleanLine(place)}`;
-  }
-
   function begin(id: number, title: string, { where = '', command = '' } = {}): void {
     const view: RunView = {
       id,
@@ -297,7 +308,7 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       const about = input.component ?? input.entry;
       const named = about ? [about.id] : flow.about === 'host' ? input.words : [];
       const subject = named.length > 0 ? `: ${named.join(' ')}` : '';
-      begin(id, `${flow.title}${subject}`, { where: whereOf(flow, input), command: commandOf(deck, flow, input) });
+      begin(id, `${flow.title}${subject}`, { where: onHost(deck, flow, input.place), command: commandOf(deck, flow, input) });
       void run(id, flow, input);
     },
     async ask(title, put, signal) {
@@ -344,9 +355,10 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     },
     cancel() {
       // What was looked at and hidden is long, and meant to go on: it is cancelled where it is seen.
-      const youngest = [...live.keys()].findLast((id) => store.get().runs.some((view) => view.id === id && view.watch === 'unasked'));
-      if (youngest !== undefined) stop(youngest);
-      return youngest !== undefined;
+      const named = store.get().runs.findLast((view) => view.state === 'running' && !view.dialog);
+      if (named?.watch !== 'unasked') return false;
+      stop(named.id);
+      return true;
     },
     show() {
       const hidden = store.get().runs.findLast((view) => view.state === 'running' && !view.dialog);

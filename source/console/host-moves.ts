@@ -8,18 +8,19 @@ import { type HostItem, hostItems } from './hosts-lines.ts';
 import type { InterfaceStore } from './interface-store.ts';
 import type { CommandId } from './keymap.ts';
 import { flowOf } from './offers.ts';
+import type { KeyTarget } from './selection.ts';
 
 interface Options {
   deck: Deck;
   store: InterfaceStore;
-  selected: () => ComponentView | undefined;
+  target: () => KeyTarget;
   say: (tone: 'good' | 'idle' | 'warn', text: string) => void;
   copy: (text: string) => void;
   startFlow: (flow: Flow, component: ComponentView) => void;
 }
 
 /** What keys do about hosts and the ways to them. */
-export function createHostMoves({ deck, store, selected, say, copy, startFlow }: Options) {
+export function createHostMoves({ deck, store, target, say, copy, startFlow }: Options) {
   const { tunnels } = deck;
   let known: readonly Tunnel[] = [];
   // One that was just opened is what the operator wanted an address of.
@@ -56,10 +57,10 @@ export function createHostMoves({ deck, store, selected, say, copy, startFlow }:
   }
 
   function address(): void {
-    const component = selected();
+    const { component, reason = '' } = target();
     const place = deck.fleet.snapshot().places.find(({ name }) => name === component?.host);
     const flow = flowOf(deck, 'tunnel');
-    if (!component) say('warn', 'No component is selected.');
+    if (!component) say('warn', reason);
     else if (place?.hostKind === 'ssh' && flow) {
       const open = tunnels?.find(component.key);
       if (open) copyTunnel(open);

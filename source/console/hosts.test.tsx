@@ -57,7 +57,9 @@ test('one list of several hosts: each row names its host, the header says how ea
     { columns: 120, rows: 36 },
   ]) {
     const rig = await openRig({ size, deck: severalHosts(), start: { filters: { ...firstState.filters, components: 'rss' } } });
-    await rig.sees(/nas.*vps · ssh 12 ms.*attic · asleep/, 'attic does not answer. Check the cable.', 'Next try in 7 s.');
+    // Where there is no room for both, what is wrong with components goes before the hosts; that one is away is in the banner.
+    const header = size.columns === 80 ? / 2 failing {2}4 warnings / : /nas.*vps · ssh 12 ms.*attic · asleep.* 2 failing {2}4 warnings /;
+    await rig.sees(header, 'attic does not answer. Check the cable.', 'Next try in 7 s.');
     expect(rig.frame()).toMatch(/[│┃].{2}.*rss-reader +attic +unknown/);
     expect(rig.frame()).toMatch(/rss-reader +vps +healthy/);
     expect(misfits(rig.frame(), size)).toEqual([]);
@@ -104,7 +106,7 @@ test('a clock that is off stands beside the host', async () => {
     snapshot: { ...sampleSnapshot(), places: [far('nas', way('connected', { roundTripMs: 3 }), { clockAheadMs: -2 * hour })] },
   });
   const rig = await openRig({ deck });
-  await rig.sees('nas · ssh 3 ms · docker 28.5.1 · clock 2h behind');
+  await rig.sees('nas · ssh 3 ms · clock 2h behind');
 });
 
 test('o opens a tunnel to a component of another host, copies its address, and the screen of hosts closes it', async () => {

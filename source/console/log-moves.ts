@@ -10,6 +10,7 @@ import { type LogWhose, logWhose, nextScope } from './log-look.ts';
 import { createLogMarks, type LogMarks } from './log-marks.ts';
 import { type LogPlace, placeAround, placeAtEnd, positionOf, scrolled, stepped, withCursor } from './log-view.ts';
 import type { Measured } from './measured.ts';
+import type { KeyTarget } from './selection.ts';
 import { fieldOf } from './text-field.ts';
 
 /** Lines that are loaded in one go when somebody scrolls beyond what is kept. */
@@ -24,6 +25,8 @@ export interface LogMovesOptions {
   measured: Measured;
   keeper: FilterKeeper;
   selected: () => ComponentView | undefined;
+  target: () => KeyTarget;
+  select: (componentKey: string) => void;
   say: (tone: 'good' | 'idle' | 'warn', text: string) => void;
   copy: (text: string) => void;
   startFlow: (flow: Flow, component: ComponentView | undefined) => void;
@@ -37,6 +40,8 @@ export interface LogMoves extends LogMarks {
   whose(): LogWhose | undefined;
   /** The line that keys are about: under the cursor, or the last one. */
   line(): LogEntry | undefined;
+  /** The same line, highlighted: the log stands still from now on. */
+  held(): LogEntry | undefined;
   move(by: (page: number) => number | 'top' | 'bottom'): void;
   toMatch(step: 1 | -1): void;
   /** Follows the end, or stands still. */
@@ -66,7 +71,7 @@ export interface LogMoves extends LogMarks {
 }
 
 export function createLogMoves(options: LogMovesOptions): LogMoves {
-  const { deck, store, hub, measured, keeper, selected, say } = options;
+  const { deck, store, hub, measured, keeper, selected, target, select, say } = options;
   /** The line at which the log stood still when a filter began to be typed. */
   let anchor: LogEntry | undefined;
 
@@ -175,6 +180,10 @@ export function createLogMoves(options: LogMovesOptions): LogMoves {
     },
     whose,
     line: cursorEntry,
+    held() {
+      standing();
+      return cursorEntry();
+    },
     move(by) {
       const { whole } = store.get().logs;
       const amount = by(measured.logs.height);
@@ -296,8 +305,9 @@ export function createLogMoves(options: LogMovesOptions): LogMoves {
     },
     ...marks,
     scope() {
-      const component = selected();
-      if (!component) return;
+      const { component, reason = 'No component is selected.' } = store.get().focus === 'ports' ? target() : { component: selected() };
+      if (!component) return say('idle', reason);
+      select(component.key);
       const snapshot = deck.fleet.snapshot();
       const scope = nextScope(snapshot, store.get().logScope, component);
       store.update(() => ({ logScope: scope }));

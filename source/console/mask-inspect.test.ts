@@ -34,6 +34,49 @@ describe('secrets in what an inspect answers (R2)', () => {
     expect(JSON.stringify(masked)).toContain('"--port","6379"');
   });
 
+  test('so is what a command line or a health check repeats of them, also inside a line for the shell', () => {
+    const masked = maskInspect(
+      {
+        Path: 'mariadbd',
+        Args: ['--init', 'x sesame1 y'],
+        Config: {
+          Env: ['MARIADB_ROOT_PASSWORD=sesame1', 'TZ=Europe/Vienna'],
+          Healthcheck: { Test: ['CMD-SHELL', 'mysqladmin ping -psesame1 && redis-cli --pass sesame2 ping && curl -f http://a:sesame3@b/'] },
+        },
+        State: { Health: { Log: [{ ExitCode: 1, Output: 'denied for root:sesame1 in Europe/Vienna' }] } },
+      },
+      open,
+    );
+    expect(JSON.stringify(masked)).not.toMatch(/sesame\d/);
+    expect(masked).toMatchObject({
+      Args: ['--init', 'x ******** y'],
+      Config: {
+        Healthcheck: {
+          Test: ['CMD-SHELL', 'mysqladmin ping -p******** && redis-cli --pass ******** ping && curl -f http://a:********@b/'],
+        },
+      },
+      State: { Health: { Log: [{ Output: 'denied for root:******** in Europe/Vienna' }] } },
+    });
+  });
+
+  test('a read-only session sees no argument and no output of a health check, as it sees no variable (R32)', () => {
+    const masked = maskInspect(
+      {
+        Path: 'app',
+        Args: ['-k', 'sesame'],
+        Config: { Cmd: ['app', '-k', 'sesame'], Entrypoint: ['/init'], Healthcheck: { Test: ['CMD-SHELL', 'check sesame'] } },
+        State: { Health: { Log: [{ ExitCode: 1, Output: 'sesame' }] } },
+      },
+      { ...open, everyVariable: true },
+    );
+    expect(masked).toEqual({
+      Path: 'app',
+      Args: ['********', '********'],
+      Config: { Cmd: ['********', '********', '********'], Entrypoint: ['/init'], Healthcheck: { Test: ['CMD-SHELL', '********'] } },
+      State: { Health: { Log: [{ ExitCode: 1, Output: '********' }] } },
+    });
+  });
+
   test.each([
     'PASSWORD',
     'DB_PASS',

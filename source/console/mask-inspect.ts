@@ -18,7 +18,7 @@ export function maskAddresses(text: string): string {
 }
 
 export interface MaskOptions {
-  /** Environment values are hidden whatever their name (read-only sessions). */
+  /** Environment values are hidden whatever their name, and with them arguments and what health checks print (read-only sessions). */
   everyVariable: boolean;
   /** Names of the catalog's secret fields. */
   secretFields: ReadonlySet<string>;
@@ -32,11 +32,12 @@ function maskVariable(entry: string, options: MaskOptions): string {
   return `${name}=${hidden ? mask : maskAddresses(entry.slice(equals + 1))}`;
 }
 
-/** The words of a command: what follows an option named like a secret goes, in either spelling. */
+/** The words of a command: what follows an option named like a secret goes, in either spelling, also within a line for the shell. */
 function maskArguments(argv: readonly unknown[]): unknown[] {
   let hideNext = false;
   return argv.map((word) => {
     if (typeof word !== 'string') return word;
+    if (/\s/.test(word) && !hideNext) return maskLine(word);
     if (hideNext) {
       hideNext = false;
       if (!word.startsWith('-')) return mask;
@@ -50,15 +51,50 @@ function maskArguments(argv: readonly unknown[]): unknown[] {
   });
 }
 
-const argumentKeys = new Set(['Cmd', 'Entrypoint', 'Args', 'Command', 'Test', 'CreateCommand', 'ExecIDs']);
+function maskLine(line: string): string {
+  // Words stand at even positions, what separates them at odd ones.
+  const parts = line.split(/(\s+)/);
+  const words = maskArguments(parts.filter((_, at) => at % 2 === 0));
+  return parts.map((part, at) => (at % 2 === 0 ? words[at / 2] : part)).join('');
+}
 
-/** A copy of what an inspect answered, without secrets: environment values, labels and options named like one, passwords in addresses. */
-export function maskInspect(value: unknown, options: MaskOptions, key = ''): unknown {
+/** The number of words at the beginning that are no arguments: the program, or how a health check is run. */
+const argumentKeys = new Map(Object.entries({ Cmd: 0, Args: 0, Command: 0, Entrypoint: 1, Test: 1, CreateCommand: 1 }));
+
+/** Shorter values are also words of their own: hiding each occurrence would hide what is no secret. */
+const leastSecretLength = 6;
+
+/** Values of variables that are hidden for their name. */
+function secretValues(value: unknown, options: MaskOptions, key = ''): string[] {
   if (Array.isArray(value)) {
-    if (key === 'Env')
-      return value.map((entry) => (typeof entry === 'string' ? maskVariable(entry, options) : maskInspect(entry, options)));
-    if (argumentKeys.has(key)) return maskArguments(value);
-    return value.map((entry) => maskInspect(entry, options, key));
+    return value.flatMap((entry) => {
+      if (key !== 'Env' || typeof entry !== 'string') return secretValues(entry, options, key);
+      const [name = '', ...rest] = entry.split('=');
+      const secret = rest.join('=');
+      return secret.length >= leastSecretLength && (options.secretFields.has(name) || isSecretName(name)) ? [secret] : [];
+    });
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => secretValues(inner, options, name));
+}
+
+/**
+ * A copy of what an inspect answered, without secrets: environment values, labels and options named like one, passwords in addresses, and the values of
+ * such variables wherever they are repeated.
+ */
+export function maskInspect(value: unknown, options: MaskOptions): unknown {
+  // The longest first: one may begin another.
+  const secrets = [...new Set(secretValues(value, options))].sort((one, other) => other.length - one.length);
+  return maskPart(value, { ...options, secrets });
+}
+
+function maskPart(value: unknown, options: MaskOptions & { secrets: readonly string[] }, key = ''): unknown {
+  if (Array.isArray(value)) {
+    if (key === 'Env') return value.map((entry) => (typeof entry === 'string' ? maskVariable(entry, options) : maskPart(entry, options)));
+    const shown = argumentKeys.get(key);
+    if (shown === undefined) return value.map((entry) => maskPart(entry, options, key));
+    const words = value.map((word) => maskPart(word, options));
+    return options.everyVariable ? words.map((word, at) => (at < shown || typeof word !== 'string' ? word : mask)) : maskArguments(words);
   }
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
@@ -66,9 +102,11 @@ export function maskInspect(value: unknown, options: MaskOptions, key = ''): unk
         name,
         typeof inner === 'string' && inner !== '' && (options.secretFields.has(name) || (key !== '' && isSecretName(name)))
           ? mask
-          : maskInspect(inner, options, name),
+          : maskPart(inner, options, name),
       ]),
     );
   }
-  return typeof value === 'string' ? maskAddresses(value) : value;
+  if (typeof value !== 'string') return value;
+  if (options.everyVariable && key === 'Output') return mask;
+  return options.secrets.reduce((text, secret) => text.replaceAll(secret, mask), maskAddresses(value));
 }

@@ -6,6 +6,8 @@ import type { ReviewRows } from './review-dialog.ts';
 export interface Measured {
   /** The terminal is too small: what nobody can see is not done. */
   small: boolean;
+  /** The details are on the screen. */
+  detailShown: boolean;
   list: number;
   ports: number;
   /** `cut`: a line goes on beyond the right edge; undefined before there was one. */
@@ -30,6 +32,7 @@ export function firstMeasures(): Measured {
   const none = { height: 1, total: 0 };
   return {
     small: false,
+    detailShown: false,
     list: 1,
     ports: 1,
     logs: { height: 1, rowsOf: () => 1, cut: undefined, whole: none },

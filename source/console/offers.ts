@@ -1,14 +1,15 @@
 import type { ComponentView, PlaceView } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
+import { cleanLine } from '../text/clean.ts';
 import type { KeyBinding, Keymap } from './keymap.ts';
 
-/** Can this flow be started here and now? Read-only sessions let through what only reads. */
-export function isOffered(deck: Deck, flow: Flow, component: ComponentView | undefined): boolean {
+/** Can this flow be started here and now? Read-only sessions let through what only reads. `host` is the one of a flow about a host. */
+export function isOffered(deck: Deck, flow: Flow, component: ComponentView | undefined, host = component?.host): boolean {
   if (deck.options.readOnly && flow.right !== 'read') return false;
   if (flow.far && component && deck.fleet.snapshot().places.find(({ name }) => name === component.host)?.hostKind !== 'ssh') return false;
   if (flow.ours && component && !isOurs(deck, component)) return false;
-  if (flow.about === 'host') return isOfferedOn(deck, flow, component);
+  if (flow.about === 'host') return isOfferedOn(deck, flow, host);
   if (flow.about === 'catalog') return component?.known === true && (flow.offered?.(component) ?? true);
   return component !== undefined && (flow.offered?.(component) ?? true);
 }
@@ -21,9 +22,9 @@ export function onlySpeaker(deck: Deck, flow: Flow): ComponentView | undefined {
   return others.length === 0 ? only : undefined;
 }
 
-function isOfferedOn(deck: Deck, flow: Flow, component: ComponentView | undefined): boolean {
+function isOfferedOn(deck: Deck, flow: Flow, host: string | undefined): boolean {
   const { places, components, ports } = deck.fleet.snapshot();
-  const place = component?.host ?? places[0]?.name;
+  const place = host ?? places[0]?.name;
   if (place === undefined || !flow.offeredOn) return places.length > 0;
   const here = ({ host }: { host: string }) => host === place;
   return flow.offeredOn(components.filter(here), ports.filter(here));
@@ -34,9 +35,9 @@ export function isOurs(deck: Deck, { deployed, known }: ComponentView): boolean 
   return deployed || (known && deck.options.practice !== undefined);
 }
 
-/** What a flow is called for this component. */
-export function titleOf(deck: Deck, flow: Flow, component: ComponentView | undefined): string {
-  return component?.known && !isOurs(deck, component) ? (flow.titleForOthers ?? flow.title) : flow.title;
+/** ` on nas`, where there are several hosts that it could be about. */
+export function onHost(deck: Deck, flow: Flow, host: string | undefined): string {
+  return flow.offline || host === undefined || deck.fleet.snapshot().places.length < 2 ? '' : ` on ${cleanLine(host)}`;
 }
 
 /** Where something new goes: to the host that is looked at, or to the first one that answers. */

@@ -6,7 +6,7 @@ import { namesOf } from './component-rows.ts';
 import { paneIds } from './interface-store.ts';
 import { keyText } from './key-press.ts';
 import { type CommandId, type Keymap, paneCommand } from './keymap.ts';
-import { isOffered, onlySpeaker, placeFor, titleOf } from './offers.ts';
+import { isOffered, onHost, onlySpeaker, placeFor } from './offers.ts';
 
 export interface PaletteItem {
   /** `do`, `go`, `host`: what kind of thing it is, in one word. */
@@ -61,6 +61,8 @@ interface Options {
   deck: Deck;
   keymap: Keymap;
   component: ComponentView | undefined;
+  /** Of flows about a host. */
+  host?: string | undefined;
   query: string;
 }
 
@@ -69,36 +71,38 @@ const found = new WeakMap<FleetSnapshot, Options & { items: PaletteItem[] }>();
 /** What can be found with these letters, the best first; without letters everything, in a sensible order. */
 export function paletteItems(options: Options): readonly PaletteItem[] {
   // A key asks for it, and the frame after it.
-  const { deck, keymap, component, query } = options;
+  const { deck, keymap, component, host, query } = options;
   const snapshot = deck.fleet.snapshot();
   const last = found.get(snapshot);
-  if (last?.deck === deck && last.keymap === keymap && last.component === component && last.query === query) return last.items;
+  if (last?.deck === deck && last.keymap === keymap && last.component === component && last.host === host && last.query === query)
+    return last.items;
   const items = findItems(options);
   found.set(snapshot, { ...options, items });
   return items;
 }
 
-function findItems({ deck, keymap, component, query }: Options): PaletteItem[] {
+function findItems({ deck, keymap, component, host, query }: Options): PaletteItem[] {
   const snapshot = deck.fleet.snapshot();
   const items: PaletteItem[] = [];
   const names = namesOf(snapshot.components);
   const isAsked = query.trim() !== '';
   for (const flow of deck.flows) {
-    const isHere = isOffered(deck, flow, component);
+    const isHere = isOffered(deck, flow, component, host);
     const about = isHere ? component : isAsked ? onlySpeaker(deck, flow) : undefined;
     if (!isHere && !about) continue;
     if (flow.about === 'catalog' && !about) continue;
     const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
     items.push({
       kind: 'do',
-      title: flow.about !== 'host' && about ? `${titleOf(deck, flow, about)}: ${names.get(about.key) ?? about.id}` : flow.title,
+      title: flow.about !== 'host' && about ? `${flow.title}: ${names.get(about.key) ?? about.id}` : flow.title + onHost(deck, flow, host),
       verb: flow.verb,
       words: flow.about !== 'host' && about ? `${flow.verb} ${about.id} ${about.product}` : flow.verb,
       detail: flow.summary,
       key: key ? keyText(key) : '',
       choose(commands) {
         if (about && !isHere) commands.select(about.key);
-        commands.startFlow(flow, about);
+        if (flow.about === 'host') commands.startOn(flow, host);
+        else commands.startFlow(flow, about);
       },
     });
   }
@@ -197,7 +201,7 @@ function flowsOfOthers(options: {
         commands.startFlow(flow, other, about);
       };
       if (flow.wordsFor) {
-        const entry = deck.options.readOnly && flow.right !== 'read' ? undefined : deck.catalog.get(other.id);
+        const entry = deck.options.readOnly && flow.right !== 'read' ? undefined : deck.catalog.get(other.entry ?? other.id);
         const wordsFor = entry && other.known ? flow.wordsFor(entry) : [];
         return wordsFor.map((about) => ({
           ...item,
@@ -210,7 +214,7 @@ function flowsOfOthers(options: {
       if (flow.about === 'host' || other === component || !isOffered(deck, flow, other) || onlySpeaker(deck, flow)) return [];
       return {
         ...item,
-        title: `${titleOf(deck, flow, other)}: ${name}`,
+        title: `${flow.title}: ${name}`,
         words: `${flow.verb} ${other.id} ${other.product}`,
         choose: startWith(),
       };

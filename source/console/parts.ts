@@ -31,7 +31,7 @@ interface Options {
   triage?: TriageSource | undefined;
   quit: () => void;
   redraw: () => void;
-  suspend: () => void;
+  suspend: () => string | undefined;
   copy: (text: string) => void;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { render } from 'ink';
 import { ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
+import { stoppableJob } from '../hosts/job-control.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { Console } from './console.tsx';
 import { ConsoleContext } from './context.ts';
@@ -27,7 +28,7 @@ export interface ConsoleStreams {
   stdout: NodeJS.WriteStream;
 }
 
-const leaveScreen = '\x1b[?2004l\x1b[?1049l\x1b[?25h';
+const leaveScreen = '\x1b[?2004l\x1b[?7h\x1b[?1049l\x1b[?25h';
 const exitSignals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 function checkTerminal({ stdin, stdout }: ConsoleStreams, env: NodeJS.ProcessEnv): void {
@@ -91,16 +92,20 @@ export async function runConsole(
     start: { logFilters: await loaded },
     quit: () => leave(),
     redraw: () => void lender.lend(async () => {}).catch(() => {}),
-    suspend: () =>
+    suspend: () => {
+      const job = stoppableJob();
+      if (!job) return 'Cannot suspend: no shell in this session would continue the console.';
       void lender
         .lend(
           () =>
             new Promise<void>((resolve) => {
               process.once('SIGCONT', () => resolve());
-              process.kill(process.pid, 'SIGSTOP');
+              for (const pid of job.toReversed()) process.kill(pid, 'SIGSTOP');
             }),
         )
-        .catch(() => {}),
+        .catch(() => {});
+      return undefined;
+    },
     copy: (text) => stdout.write(`\x1b]52;c;${Buffer.from(text).toString('base64')}\x07`),
   });
 

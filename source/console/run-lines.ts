@@ -132,7 +132,8 @@ function consequenceLines({ confirmation }: ConfirmDialog, theme: Theme, room: n
 }
 
 function confirmKeys({ confirmation, field, problem }: ConfirmDialog, theme: Theme, keymap: Keymap, room: number): string[] {
-  const key = (id: 'yes' | 'no') => theme.paint('key', keyText(keymap.binding(id).keys[0] ?? ''));
+  const key = (id: 'yes' | 'no' | 'accept' | 'cancel') => theme.paint('key', keyText(keymap.binding(id).keys[0] ?? ''));
+  if (confirmation.lenient) return [`${key('accept')} yes, do it     ${key('cancel')} cancel`];
   if (confirmation.typed === undefined) return [`${key('yes')} yes, do it     ${key('no')} no`];
   return [
     ...wrap(`Type ${cleanLine(confirmation.typed)} to confirm:`, room),

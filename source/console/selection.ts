@@ -1,8 +1,11 @@
-import type { ComponentView, ServiceView } from '../fleet/model.ts';
+import type { ComponentView, FleetSnapshot, PortView, ServiceView } from '../fleet/model.ts';
 import type { Deck } from '../terminal/deck.ts';
-import { rowsFor, selectedIn } from './component-rows.ts';
-import type { FilterTarget, InterfaceState, PaneId } from './interface-store.ts';
+import { cleanLine } from '../text/clean.ts';
+import { matchingPorts, portKey, rowsFor, selectedIn } from './component-rows.ts';
+import { hostItems } from './hosts-lines.ts';
+import type { FilterTarget, InterfaceState } from './interface-store.ts';
 import type { KeyContext } from './keymap.ts';
+import { logWhose } from './log-look.ts';
 
 /** Which service of the component is looked at. */
 export function serviceShown(state: InterfaceState, component: ComponentView): ServiceView | undefined {
@@ -34,14 +37,59 @@ export function filterTarget(state: InterfaceState): FilterTarget | undefined {
   return state.tab === 'overview' ? undefined : state.tab;
 }
 
-/** Panes about the selected component. In the others none stands under the cursor: a key must not act on one that is elsewhere. */
-const showsSelected: Readonly<Record<PaneId, boolean>> = { components: true, detail: true, ports: false, logs: true };
+/** The pane with the focus shows a log. */
+export function inLogs({ focus, tab }: Pick<InterfaceState, 'focus' | 'tab'>): boolean {
+  return focus === 'logs' || (focus === 'detail' && tab === 'logs');
+}
 
-/** The context whose keys count first. */
+/** Contexts of the keys that count in the pane with the focus, the first one first. */
 export function contextsOf(state: InterfaceState): KeyContext[] {
-  const own: KeyContext = state.focus === 'detail' && state.tab === 'logs' ? 'logs' : state.focus;
-  // Under merged logs no single component stands: a key for one would hit one that is not looked at.
-  const merged = own === 'logs' && (state.marked.size > 0 || state.logScope !== 'component');
-  const acts: KeyContext[] = showsSelected[state.focus] && !merged ? ['component'] : [];
-  return [...new Set<KeyContext>([own, state.focus, 'list', ...acts, 'host', 'everywhere'])];
+  const own: KeyContext = inLogs(state) ? 'logs' : state.focus;
+  return [...new Set<KeyContext>([own, state.focus, 'list', 'component', 'host', 'everywhere'])];
+}
+
+/** The port under the cursor. */
+export function selectedPort(snapshot: FleetSnapshot, state: InterfaceState): PortView | undefined {
+  const ports = matchingPorts(snapshot.ports, state.filters.ports);
+  return ports.find((port) => portKey(port) === state.selectedPort) ?? ports[0];
+}
+
+/** What the keys of the pane with the focus act on. */
+export interface KeyTarget {
+  component?: ComponentView;
+  host?: string;
+  /** Why there is no component. */
+  reason?: string;
+}
+
+/** The highlighted component, the owner of the highlighted port, or the one component whose log is shown: nothing that another pane selects. */
+export function keyTarget(deck: Deck, state: InterfaceState): KeyTarget {
+  const snapshot = deck.fleet.snapshot();
+  const selected = selectedComponent(deck, state);
+  if ((state.screen === 'palette' ? state.under : state.screen) === 'hosts') {
+    const items = hostItems(snapshot, deck.tunnels?.all ?? []);
+    const item = items[Math.min(state.hostsCursor, items.length - 1)];
+    return { ...(selected && { component: selected }), ...(item?.kind === 'place' && { host: item.place.name }) };
+  }
+  if (state.focus === 'ports') {
+    const port = selectedPort(snapshot, state);
+    if (!port) return { reason: 'No port is selected.' };
+    const component = snapshot.components.find(({ key }) => key === port.component);
+    return component
+      ? { component, host: component.host }
+      : { host: port.host, reason: `The port belongs to ${cleanLine(port.owner)}, which is not a component.` };
+  }
+  if (inLogs(state)) {
+    const keys = new Set(logWhose(snapshot, state, selected)?.componentKeys);
+    const shown = snapshot.components.filter(({ key }) => keys.has(key));
+    const hosts = new Set(shown.map(({ host }) => host));
+    const [first] = shown;
+    if (!first) return { reason: 'No component is selected.' };
+    if (shown.length === 1) return { component: first, host: first.host };
+    return {
+      ...(hosts.size === 1 && { host: first.host }),
+      reason: `The logs of ${shown.length} components are shown. Select one of them in Components first.`,
+    };
+  }
+  return selected ? { component: selected, host: selected.host } : { reason: 'No component is selected.' };
 }

@@ -1,4 +1,5 @@
 import type { Tone } from '../fleet/model.ts';
+import { portableText } from '../text/portable-text.ts';
 import { textWidth } from '../text/width.ts';
 import { unstyled, withLinks } from './styled-text.ts';
 
@@ -220,7 +221,7 @@ export function createTheme(options: { depth: ColourDepth; background: Backgroun
     link: (text) => (depth === 'none' || ascii ? text : withLinks(text)),
     frame: (focused) => (focused && depth === 'none' ? family.heavy : family.plain),
     finish(row) {
-      const shown = depth === 'none' ? unstyled(row) : row.replace(idleEnd, '');
+      const shown = portableText(depth === 'none' ? unstyled(row) : row.replace(idleEnd, ''));
       if (!ascii || /^[\x1b\x20-\x7e]*$/.test(shown)) return shown;
       return shown.replace(/[^\x1b\x20-\x7e]+/gu, (foreign) => '?'.repeat(textWidth(foreign)));
     },

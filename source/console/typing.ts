@@ -8,6 +8,7 @@ import type { LogMoves } from './log-moves.ts';
 import type { Measured } from './measured.ts';
 import type { Moves } from './moves.ts';
 import { paletteItems } from './palette-items.ts';
+import { keyTarget } from './selection.ts';
 import { editField, typeInto } from './text-field.ts';
 
 interface Options {
@@ -68,7 +69,8 @@ export function createTyping({ deck, store, keymap, measured, moves, logMoves, c
 
   function pressPalette(press: KeyPress): void {
     const state = store.get();
-    const items = paletteItems({ deck, keymap, component: commands().selected(), query: state.palette.field.text });
+    const { component, host } = keyTarget(deck, state);
+    const items = paletteItems({ deck, keymap, component, host, query: state.palette.field.text });
     const { cursor, field } = state.palette;
     if (keymap.binding('cancel').keys.includes(press.name)) {
       store.update(() => ({ screen: state.under }));

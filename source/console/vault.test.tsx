@@ -78,13 +78,13 @@ test('a wrong share, and leaving with Esc: what is left is said, and u goes on w
   await screen.sees('vault is unsealed.');
 });
 
-test('whatever is selected: the one sealed manager is what u and the palette mean', async () => {
+test('with another component selected u does nothing and names the sealed one; the palette unseals it', async () => {
   await open({ columns: 120, rows: 36 }, 'nas/password-vault/password-vault');
   await screen.sees('▸▲ password-vault');
   await screen.press('u');
+  await screen.sees('This key is about secrets-manager-path. Select it first.', '▸▲ password-vault');
+  await screen.press('j', 'j', 'u');
   await screen.sees('Key share 1 of 3', 'quarterdeck unseal secrets-manager-path');
-  await screen.press('esc');
-  await screen.sees('▸▲ secrets-manager-path');
   await screen.press('esc', 'g');
   await screen.sees('▸▲ password-vault');
   await screen.press(':');

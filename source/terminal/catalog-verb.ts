@@ -67,7 +67,7 @@ function showEntry(catalog: Catalog, id: string, output: Output, json: boolean):
 async function tellSchema(output: Output, path: boolean, more: string | undefined): Promise<number> {
   if (more !== undefined) throw usage(`catalog schema takes no name: "${cleanLine(more)}" is one word too many.`);
   const file = schemaFile();
-  const text = path ? file : await readOwnFile(file);
+  const text = path ? file : await readOwnFile(file, { followsLinks: true });
   if (text === undefined)
     throw new Fault({
       code: 'failed.installation',

@@ -371,7 +371,7 @@ const portsShape = z.object({
       address: z.string(),
       port: z.number(),
       protocol: z.enum(['tcp', 'udp', 'sctp']),
-      exposure: z.enum(['loopback', 'lan', 'public']),
+      exposure: z.enum(['loopback', 'lan', 'public', 'unknown']),
       owner: z.string(),
       component: z.string().optional(),
       conflictWith: z.array(z.string()).optional(),
@@ -504,8 +504,8 @@ describe('ports', () => {
 
   test('(R88) in words: who listens, who reaches it, who else wants it', async () => {
     const { stdout } = await run(['ports']);
-    expect(stdout).toMatch(/● 127\.0\.0\.1:8200\/tcp +this host +secrets-manager-path +API and UI/);
-    expect(stdout).toMatch(/✖ 0\.0\.0\.0:53\/udp +conflict +systemd-resolve +also wanted by dns-filter-second/);
+    expect(stdout).toMatch(/● 127\.0\.0\.1:8200\/tcp +loopback +secrets-manager-path +API and UI/);
+    expect(stdout).toMatch(/✖ 0\.0\.0\.0:53\/udp +lan +systemd-resolve +conflict with dns-filter-second/);
   });
 });
 
@@ -758,8 +758,29 @@ describe('audit', () => {
     expect(JSON.parse((await run(['audit', 'verify', '--json'])).stdout)).toMatchObject({ whole: false, unchecked: 2, problems: [] });
   });
 
-  test('a refusal in read-only mode is in it', async () => {
+  test('a refusal in read-only mode is in it, with what it was about', async () => {
     await run(['stop', 'password-vault', '--read-only']);
-    expect((await run(['audit'])).stdout).toMatch(/refused +stop/);
+    expect((await run(['audit'])).stdout).toMatch(/refused +stop +local password-vault/);
+  });
+
+  test('two instances of one product are told apart', async () => {
+    const sealed = { ...event, component: 'secrets-manager-path', phase: 'after' as const, outcome: 'done' as const };
+    await audit().record({ ...sealed, project: 'bao-a', containers: ['bao-a-openbao-1'] });
+    await audit().record({ ...sealed, component: 'local//secrets-manager-path', containers: ['bao-b'] });
+    const { stdout } = await run(['audit']);
+    expect(stdout).toContain('local bao-a/secrets-manager-path ');
+    expect(stdout).toContain('local secrets-manager-path (bao-b)');
+  });
+
+  test('a damaged end is kept beside it, and reported by the list, by verify and in JSON', async () => {
+    await audit().record({ ...event, phase: 'after', outcome: 'done' });
+    const path = join(folder, 'state', 'audit.jsonl');
+    const { appendFile } = await import('node:fs/promises');
+    await appendFile(path, '{"n":2,"at"');
+    await audit().record({ ...event, act: 'b', phase: 'after', outcome: 'done' });
+    expect((await run(['audit'])).stderr).toContain(`kept in ${path}.damaged`);
+    const verified = await run(['audit', 'verify']);
+    expect([verified.exitCode, verified.stdout.replace(/\s+/g, ' ')]).toEqual([0, expect.stringContaining(`kept in ${path}.damaged`)]);
+    expect(JSON.parse((await run(['audit', '--json'])).stdout)).toMatchObject({ damaged: `${path}.damaged` });
   });
 });

@@ -1,5 +1,5 @@
 import { Fault } from '../faults/fault.ts';
-import type { FleetSnapshot } from '../fleet/model.ts';
+import type { ComponentView, FleetSnapshot } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
 import { cleanLine } from '../text/clean.ts';
 
@@ -51,9 +51,15 @@ export function speakerOf(flow: Flow, api: string, words: readonly string[], { c
   if (others.length > 0) {
     throw new Fault({
       code: 'usage.component',
-      message: `"${flow.verb}" can be about several: ${[first, ...others].map(({ key }) => cleanLine(key)).join(', ')}.`,
+      message: `"${flow.verb}" can be about several: ${namesAmong([first, ...others]).join(', ')}.`,
       remedy: `Name one of them behind "${flow.verb}".`,
     });
   }
   return { name: first.key, words };
+}
+
+/** What tells components apart on a command line: their ids, or where two hosts have the same one, their keys. */
+function namesAmong(components: readonly ComponentView[]): string[] {
+  const ids = components.map(({ id }) => id);
+  return (new Set(ids).size === ids.length ? ids : components.map(({ key }) => key)).map(cleanLine);
 }

@@ -5,6 +5,7 @@ import type { Flow, FlowInput, FlowOutcome, Lasting } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type Answers, readAnswers, unasked, withAnswers } from './answers.ts';
+import { commandsThere } from './commands-there.ts';
 import { findComponent } from './find-component.ts';
 import { deployedAs, findEntry } from './find-entry.ts';
 import { speakerOf, subjectOf } from './flow-subject.ts';
@@ -28,7 +29,7 @@ export async function runFlowVerb(
 ): Promise<number> {
   const { output, options, signal } = context;
   // Said before anything is looked at: not even a question is put in read-only mode.
-  if (options.readOnly && flow.right !== 'read') throw await readOnlyRefusal(context, flow);
+  if (options.readOnly && flow.right !== 'read') throw await readOnlyRefusal(context, flow, words);
   // One that may be left away is looked for among what is there.
   const written = flow.about === 'host' || flow.speaks !== undefined ? undefined : subjectOf(flow, words);
   const deck = await context.deck();
@@ -70,7 +71,7 @@ export async function runFlowVerb(
     else if (!options.json && !passesOutputOn(flow, outcome))
       output.line(output.short(several ? `${cleanLine(input.place)}: ${outcome.message}` : outcome.message));
     if (outcome.todo && !options.json) {
-      const confirm = `quarterdeck duty ${outcome.todo.component}`;
+      const confirm = commandsThere(input.place, `quarterdeck duty ${outcome.todo.component}`);
       const style = {
         columns: output.proseColumns,
         strong: (text: string) => output.paint('strong', text),
@@ -120,10 +121,12 @@ async function keep({ output, options, signal }: VerbContext, flow: Flow, outcom
   return signal.aborted ? 130 : 0;
 }
 
-async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow): Promise<Fault> {
+async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow, [first]: readonly string[]): Promise<Fault> {
   const message = `Read-only: "${flow.verb}" changes something.`;
   const { openOwnAudit } = await import('./own-audit.ts');
-  // The refusal stands, whether or not it can be written down. Arguments are left out: nobody has looked at them yet.
+  // The name is as it was typed, and further arguments are left out: none of them was checked.
+  const named = flow.about !== 'host' && flow.speaks === undefined && first !== undefined && /^[\w./-]{1,100}$/.test(first);
+  // The refusal stands, whether or not it can be written down.
   await openOwnAudit(paths, env)
     .record({
       run: '',
@@ -134,6 +137,7 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow)
       right: flow.right,
       request: `quarterdeck ${flow.verb}`,
       host: options.host ?? 'local',
+      ...(named && { component: first }),
       message,
     })
     .catch(() => {});

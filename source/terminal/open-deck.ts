@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { refuseForeignFiles } from '../config/own-files.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
 import { defaultSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
 import type { Engine, EngineFacts } from '../engine/engine.ts';
@@ -15,6 +16,7 @@ import { openLocalHost } from '../hosts/local-host.ts';
 import { Tunnels } from '../hosts/tunnel.ts';
 import type { SecretName, SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
+import { parseJson } from '../text/json-value.ts';
 import { backupAgesOf } from './backup-ages.ts';
 import type { Deck, DeckOptions } from './deck.ts';
 import { FarFleet } from './far-fleet.ts';
@@ -38,7 +40,8 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   // Nothing of practice is loaded for who does not practise.
   const host = practice ? (await import('../hosts/practice-host.ts')).openPracticeHost(practice.folder) : openLocalHost();
   const [{ settings, catalog }, here] = await Promise.all([
-    openOwnCatalog({ paths, env, readOnly: options.readOnly }),
+    // Before anything of ours is read or written.
+    refuseForeignFiles(paths).then(() => openOwnCatalog({ paths, env, readOnly: options.readOnly })),
     practice ? { places: practicePlaces(practice, host), engineMissing: false } : placesOn(host, options.signal),
   ]);
   const wanted = options.host ?? host.name;
@@ -81,7 +84,8 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     stackFolder,
     execAllowed: !options.readOnly,
     probeIntervalMs: settings.probeIntervalMs,
-    stopsFile: join(paths.state, 'stops.json'),
+    ...(!practice && { observationsFile: join(paths.state, 'observations.json') }),
+    observationsKept: !options.readOnly,
     backupAges: practice ? async () => 'pretended' : backupAgesOf((place) => backups[place]),
   });
   const logs = openLogs(fleet);
@@ -188,7 +192,11 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
           const { askEngine } = await import('../hosts/practice-host.ts');
           const words = new URLSearchParams(argv.map((word): [string, string] => ['argv', word]));
           const path = `/practice/nodes/${encodeURIComponent(node)}/run?${words}`;
-          return JSON.parse(await askEngine(join(practice.folder, 'engine.sock'), 'POST', path, signal));
+          return parseJson(await askEngine(join(practice.folder, 'engine.sock'), 'POST', path, signal)) as {
+            exitCode: number;
+            stdout: string;
+            stderr: string;
+          };
         },
       },
     }),
@@ -207,37 +215,45 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     tunnels,
     async run(flow, input, operator, signal, resume) {
       // What only a flow needs is not loaded on the way to the first frame.
-      const [{ openSession }, { openJournal }, { openOwnAudit }] = await Promise.all([
-        import('../session/open-session.ts'),
-        import('../session/journal.ts'),
-        import('./own-audit.ts'),
-      ]);
+      const [{ openSession }, { openJournal }, { openOwnAudit }, { auditSubject }, { operatorThere, outcomeThere, thrownThere }] =
+        await Promise.all([
+          import('../session/open-session.ts'),
+          import('../session/journal.ts'),
+          import('./own-audit.ts'),
+          import('../session/audit-subject.ts'),
+          import('./commands-there.ts'),
+        ]);
       const { session, end, withoutSecrets } = openSession({
         flow: flow.id,
-        operator,
+        operator: operatorThere(input.place, operator),
         policy: { readOnly: options.readOnly, rehearsing: options.rehearsing, productionHosts: production },
         journal: await openJournal({
           folder: join(paths.state, 'journal'),
           flow: flow.id,
           place: input.place,
-          ...(input.component && { component: input.component.id }),
+          ...(input.component && { component: input.component.id, key: input.component.key }),
           ...(flow.resumes && input.words.length > 0 && { words: input.words }),
           ...(flow.resumes && Object.keys(input.options).length > 0 && { options: input.options }),
           ...(resume !== undefined && { resume }),
         }),
         // What is practised is no business of the keychain.
-        audit: openOwnAudit(paths, practice ? { ...env, QUARTERDECK_KEYCHAIN: 'off' } : env),
+        audit: openOwnAudit(paths, practice ? { ...env, QUARTERDECK_KEYCHAIN: 'off' } : env, (to) => {
+          const text = `The end of the audit log was damaged. It is kept in ${to}.\n`;
+          operator.show({ kind: 'output', stream: 'stderr', bytes: new TextEncoder().encode(text) });
+        }),
+        about: { right: flow.right, host: input.place, ...(input.component && { component: input.component.key }) },
+        subjectOf: (target) => auditSubject(fleet.snapshot().components, input, target),
         signal,
       });
       try {
         const outcome = await flow.run(session, input, world);
         await end('done');
-        return outcome;
+        return outcomeThere(input.place, outcome);
       } catch (thrown) {
         const walkedAway = signal.aborted || isAbort(thrown) || (thrown instanceof Fault && thrown.kind === 'interrupted');
         // Before the session forgets what it has to hide.
-        const told = withoutSecrets(thrown);
-        await end(walkedAway ? 'cancelled' : 'failed');
+        const told = thrownThere(input.place, withoutSecrets(thrown));
+        await end(walkedAway ? 'cancelled' : 'failed', thrown);
         throw told;
       }
     },
@@ -255,10 +271,11 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     async close() {
       farFleet.close();
       const keeping = practice || options.readOnly ? undefined : keepSeenComponents(paths, fleet.snapshot());
+      const observing = fleet.keepObservations();
       tunnels.close();
       logs.close();
       fleet.close();
-      await Promise.all([host.close(), farHosts.closeAll(), keeping]);
+      await Promise.all([host.close(), farHosts.closeAll(), keeping, observing]);
     },
   };
 }

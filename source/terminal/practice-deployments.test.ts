@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import type { Fault } from '../faults/fault.ts';
 
 // Components take their time to start, in practice too.
 vi.setConfig({ testTimeout: 60_000 });
@@ -59,11 +60,12 @@ describe('what a practice stack has', () => {
   });
 
   test('one was made by somebody else: whose container holds its ports is said', async () => {
-    const { data } = await stage.run('deploy', 'dns-filter-second', {}, { rehearse: true });
-    const { findings } = data as { findings: { level: string; message: string }[] };
-    const blocking = findings.filter(({ level }) => level === 'blocking').map(({ message }) => message);
-    expect(blocking).toContain('Port 53/udp (dns-udp) is taken by adguardhome.');
-    expect(blocking).toContain('Port 3000/tcp (web) is taken by adguardhome.');
+    const refused: unknown = await stage.run('deploy', 'dns-filter-second', {}, { rehearse: true }).catch((thrown: unknown) => thrown);
+    expect(refused).toMatchObject({ code: 'refused.preflight' });
+    const { message } = refused as Fault;
+    expect(message).toContain('was not deployed from here: container adguardhome');
+    expect(message).toContain('Port 53/udp (dns-udp) is taken by adguardhome.');
+    expect(message).toContain('Port 3000/tcp (web) is taken by adguardhome.');
   });
 
   test('leaves one to deploy: it becomes what its probe says, and its duties stay (R47)', async () => {

@@ -61,7 +61,7 @@ export function statusJson(
       unfinished: unfinished
         .filter(({ place }) => place === name)
         .map(({ run, by, startedAt, components: changed, sentence }) => ({ run, by, startedAt, components: changed, sentence })),
-      notBack: notBack(components)
+      notBack: notBack(components, unfinished)
         .filter(({ host }) => host === name)
         .map(({ id }) => id),
       components: components

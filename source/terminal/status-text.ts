@@ -5,6 +5,7 @@ import type { ComponentView, FleetSnapshot, PlaceView, ServiceView, Tone } from 
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText, durationText } from '../text/quantities.ts';
 import { cut, pad, textWidth, wrap } from '../text/width.ts';
+import { commandsThere } from './commands-there.ts';
 import type { Output } from './output.ts';
 import { type TableColumn, tableLines } from './table.ts';
 import { type UnfinishedChange, unfinishedText } from './unfinished-changes.ts';
@@ -93,13 +94,13 @@ export function statusLines(
       for (const text of wrap(cleanLine(place.link.remedy ?? ''), output.proseColumns - 2))
         if (text) lines.push(output.paint('faint', `  ${text}`));
     }
-    const down = notBack(here).map(({ id }) => id);
+    const down = notBack(here, unfinished).map(({ id }) => id);
     const remarks = [
       ...unfinished.filter((one) => one.place === place.name).map((one) => `${unfinishedText(one)} Go on with it: quarterdeck recover`),
       ...(down.length > 0 ? [`Did not come back: ${down.join(', ')}. Bring it up: quarterdeck up`] : []),
       ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Key shares open it: quarterdeck unseal ${id}`) : []),
     ];
-    for (const text of remarks)
+    for (const text of remarks.map((remark) => commandsThere(place.name, remark)))
       for (const [row, line] of wrap(cleanLine(text), output.proseColumns - 4).entries())
         lines.push(output.paint('warn', row === 0 ? `  ${output.glyph('warn')} ${line}` : `    ${line}`));
     // One table over all groups, so that the columns stand under each other.
@@ -178,13 +179,13 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
         output.paint(tone, text),
       ),
     );
-    for (const text of wrap(cleanLine(remedy), output.proseColumns - 2)) lines.push(`  ${text}`);
+    for (const text of wrap(commandsThere(component.host, cleanLine(remedy)), output.proseColumns - 2)) lines.push(`  ${text}`);
   }
   return lines;
 }
 
 /** First-run duties: what is left, with how to be done with it. */
-function dutyLines({ id, duties }: ComponentView, output: Output): string[] {
+function dutyLines({ host, id, duties }: ComponentView, output: Output): string[] {
   if (duties.length === 0) return [];
   const left = duties.filter(({ done }) => !done);
   const done = `${duties.length - left.length} of ${countText(duties.length, 'first-run duty', 'first-run duties')} done`;
@@ -193,7 +194,7 @@ function dutyLines({ id, duties }: ComponentView, output: Output): string[] {
     output.paint('faint', done),
     ...left.flatMap(({ id: duty, title, detail, by, urgent }) => {
       const tone: Tone = urgent ? 'warn' : 'idle';
-      const confirm = by === 'hand' ? `Confirm it with: quarterdeck duty ${cleanLine(id)} ${duty}` : '';
+      const confirm = by === 'hand' ? commandsThere(host, `Confirm it with: quarterdeck duty ${cleanLine(id)} ${duty}`) : '';
       return [
         ...wrap(`${output.glyph(tone)} ${cleanLine(title)}`, output.proseColumns).map((text) => output.paint(tone, text)),
         ...[detail, confirm].filter(Boolean).flatMap((text) => wrap(cleanLine(text), output.proseColumns - 2).map((line) => `  ${line}`)),

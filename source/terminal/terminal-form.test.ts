@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { inputStream, OutputStream, type TypingStream } from '../../test/doubles/streams.ts';
+import type { Flow } from '../flows/flow.ts';
 import type { Form, Review } from '../session/session.ts';
 import { Output } from './output.ts';
 import { JsonSink, TextSink } from './shown-text.ts';
@@ -249,9 +250,13 @@ describe('with nobody there', () => {
     expect(await unattended().fill({ ...form, fields })).toMatchObject({ WEB_PORT: '8180', ADMIN_TOKEN: '' });
   });
 
-  test('all that is missing or wrong is said at once; secrets have no --set', async () => {
+  test('all that is missing or wrong is reported at once; secrets have no --set', async () => {
     const fields = form.fields.map((field) => (field.id === 'WEB_PORT' ? { ...field, value: 'x' } : field));
-    const fault = await refusal(unattended().fill({ ...form, fields }));
+    const withFlags = (flags: Flow['flags']) =>
+      new UnattendedOperator({ sink: new TextSink(outputWith()), yes: false, flags }).fill({ ...form, fields });
+    const own = await refusal(withFlags({ DOMAIN: { meaning: 'its name', value: 'NAME' } }));
+    expect(own.remedy).toMatch(/^Add --DOMAIN NAME to the command line\. .* --answers FILE with a value for WEB_PORT\./);
+    const fault = await refusal(withFlags({ set: { meaning: 'a field', value: 'FIELD=VALUE', repeats: true } }));
     expect(fault).toMatchObject({
       code: 'usage.answer',
       remedy: 'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Run it in a terminal to type the secrets: RELAY_PASSWORD.',

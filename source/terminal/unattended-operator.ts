@@ -27,7 +27,7 @@ export class UnattendedOperator implements Operator {
   async ask(question: Question): Promise<string> {
     const id = cleanLine(question.id);
     const flag = this.#options.flags?.[question.id];
-    const option = flag ? `: --${id}${flag.value === undefined ? '' : ` ${flag.value}`}` : '';
+    const option = flag ? `: ${optionText(question.id, flag)}` : '';
     const choices = 'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : '';
     throw new Fault({
       code: 'usage.unanswered',
@@ -63,7 +63,10 @@ export class UnattendedOperator implements Operator {
     const wrong = form.fields.filter(({ id }) => problems[id] !== undefined);
     if (wrong.length === 0) return values;
     const secrets = wrong.filter(({ kind }) => kind === 'secret').map(({ id }) => cleanLine(id));
-    const settable = wrong.filter(({ kind }) => kind !== 'secret').map(({ id }) => `--set ${cleanLine(id)}=...`);
+    const { flags = {} } = this.#options;
+    const named = wrong.filter(({ kind, id }) => kind !== 'secret' && (flags[id] || flags['set']));
+    const options = named.map(({ id }) => (flags[id] ? optionText(id, flags[id]) : `--set ${cleanLine(id)}=...`));
+    const others = wrong.filter((field) => field.kind !== 'secret' && !named.includes(field)).map(({ id }) => cleanLine(id));
     const sentences = wrong.map(({ id, label, kind, value }) => {
       const said = kind === 'secret' || value === '' ? '' : ` "${value}"`;
       return cleanLine(`${label === id ? id : `${label} (${id})`}${said}: ${problems[id]}`);
@@ -72,7 +75,8 @@ export class UnattendedOperator implements Operator {
       code: 'usage.answer',
       message: `Nobody is there to fill in "${cleanLine(form.title)}". ${sentences.join(' ')}`,
       remedy: [
-        settable.length > 0 ? `Add ${settable.join(' ')} to the command line.` : '',
+        options.length > 0 ? `Add ${options.join(' ')} to the command line.` : '',
+        others.length > 0 ? `Run it in a terminal, or pass --answers FILE with a value for ${others.join(', ')}.` : '',
         secrets.length > 0 ? `Run it in a terminal to type the secrets: ${secrets.join(', ')}.` : '',
       ]
         .filter(Boolean)
@@ -118,4 +122,9 @@ export class UnattendedOperator implements Operator {
   async lend<T>(_: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
     throw noTerminal();
   }
+}
+
+/** `--user NAME` */
+function optionText(id: string, { value }: { value?: string }): string {
+  return `--${cleanLine(id)}${value === undefined ? '' : ` ${value}`}`;
 }

@@ -71,7 +71,7 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   const width = rectangle.width - 2;
   const height = rectangle.height - 4;
   const log = useLogLines({ width, height, focused, shown: tab === 'logs' });
-  const entry = component?.known ? deck.catalog.get(component.id) : undefined;
+  const entry = component?.known ? deck.catalog.get(component.entry ?? component.id) : undefined;
   const { readOnly } = deck.options;
   const say = (text: string) => contentOf(wrap(text, width - 2).map((line) => ` ${theme.paint('faint', line)}`));
 
@@ -132,8 +132,8 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
   const about = component
     ? [cleanLine(component.product), component.probe?.version ? cleanLine(component.probe.version) : ''].filter(Boolean).join(' ')
     : '';
-  const merged = tab === 'logs' && component && log.componentCount > 1;
-  const title = merged
+  const ofLog = tab === 'logs' && component;
+  const title = ofLog
     ? log.title
     : component
       ? (namesOf(snapshot.components).get(component.key) ?? '') +

@@ -36,6 +36,8 @@ export function createFakeDeck(
     flows?: Readonly<Record<string, FlowBody>>;
     keepLines?: number;
     unfinished?: () => UnfinishedChange[];
+    /** Most tests start a flow for its dialogs; those of the question before it ask for it. */
+    confirms?: boolean;
   } = {},
 ): FakeDeck {
   let snapshot = options.snapshot ?? sampleSnapshot();
@@ -95,7 +97,7 @@ export function createFakeDeck(
   };
   return {
     options: deckOptions,
-    settings: defaultSettings,
+    settings: { ...defaultSettings, confirm: options.confirms ?? false },
     catalog,
     fleet,
     logs,

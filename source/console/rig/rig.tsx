@@ -117,7 +117,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
       quit = true;
     },
     redraw() {},
-    suspend() {},
+    suspend: () => undefined,
     copy: (text) => copied.push(text),
   });
   const screen = render(

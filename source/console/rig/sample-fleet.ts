@@ -28,6 +28,7 @@ const tones: Readonly<Record<StateName, Tone>> = {
   restarting: 'bad',
   stopped: 'idle',
   failed: 'bad',
+  killed: 'bad',
   finished: 'idle',
   paused: 'idle',
   created: 'idle',

@@ -10,7 +10,7 @@ import { countText } from '../../text/quantities.ts';
 import { catalogRows, chosenEntry } from '../catalog-rows.ts';
 import { chainSentences } from '../chain-lines.ts';
 import { checklistSentences } from '../checklist-lines.ts';
-import { rowsFor } from '../component-rows.ts';
+import { matchingPorts, rowsFor } from '../component-rows.ts';
 import { useParts } from '../context.ts';
 import { frontRun } from '../flow-runs.ts';
 import { formSentences } from '../form-lines.ts';
@@ -22,10 +22,12 @@ import { useSelected } from '../hooks/use-selected.ts';
 import { useTold } from '../hooks/use-told.ts';
 import { farOf, homeOf, hostItems, placeFacts } from '../hosts-lines.ts';
 import type { PaneId, RunView } from '../interface-store.ts';
+import { keyTable } from '../keymap.ts';
 import { markOf, tellingOf, whoParts } from '../log-line-text.ts';
 import { logWhose } from '../log-look.ts';
 import { lineText, untimedText } from '../log-text.ts';
 import { positionOf } from '../log-view.ts';
+import { paletteItems } from '../palette-items.ts';
 import { clockText } from '../panes/log-lead.ts';
 import { logLines as drawLog } from '../panes/log-lines.ts';
 import { overviewLines } from '../panes/overview-lines.ts';
@@ -35,7 +37,7 @@ import { countsText, emptyLines, orderText, rowSentence, troubleLines } from '..
 import { preventionRows, rowId } from '../prevention-rows.ts';
 import { reviewSentences } from '../review-lines.ts';
 import { runScreen } from '../run-lines.ts';
-import { serviceShown } from '../selection.ts';
+import { keyTarget, selectedPort, serviceShown } from '../selection.ts';
 import { createTheme } from '../theme.ts';
 import { triageCounts, triageEmpty, triageRows, triageSentence } from '../triage-rows.ts';
 import { footerItems } from '../widgets/footer-line.ts';
@@ -46,14 +48,19 @@ const plain = createTheme({ depth: 'none', background: 'dark', ascii: true });
 const columns = 100;
 const logLineCount = 10;
 const portCount = 30;
+const helpCount = 10;
 
-function portLines(ports: readonly PortView[]): string[] {
+/** The port under the cursor first: keys act on its owner. */
+function portLines(ports: readonly PortView[], selected: PortView | undefined): string[] {
+  const sentence = (port: PortView) => {
+    const conflict = port.conflictWith.length > 0 ? `, conflict with ${port.conflictWith.map(cleanLine).join(', ')}` : '';
+    return `${addressText(port)}, ${port.exposure}, ${cleanLine(port.owner)}${conflict}.`;
+  };
+  if (!selected) return ['No port is listed.'];
+  const from = Math.max(0, ports.indexOf(selected) - portCount + 1);
   return [
-    'Ports.',
-    ...ports.slice(0, portCount).map((port) => {
-      const conflict = port.conflictWith.length > 0 ? `, conflict with ${port.conflictWith.map(cleanLine).join(', ')}` : '';
-      return `${addressText(port)}, ${port.exposure}, ${cleanLine(port.owner)}${conflict}.`;
-    }),
+    `Port ${ports.indexOf(selected) + 1} of ${ports.length}, selected: ${sentence(selected)}`,
+    ...ports.slice(from, from + portCount).flatMap((port) => (port === selected ? [] : [sentence(port)])),
   ];
 }
 
@@ -81,6 +88,7 @@ export function Linear() {
   useEffect(() => (chaining ? chain.look() : undefined), [chain, chaining]);
   const whose = logWhose(snapshot, state, component);
   const { commands } = parts;
+  commands.measured.detailShown = state.focus === 'detail';
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked at changes with whose log it is, and with the filter kept for it
   useEffect(() => commands.logMoves.sync(inLogs), [commands, inLogs, whose?.key]);
 
@@ -181,16 +189,32 @@ export function Linear() {
     return [head, `${cleanLine(item.place.name)}.`, ...facts.map(([name, text]) => `${name}: ${text}`)];
   }
 
+  function paletteSentences(): string[] {
+    const { field, cursor } = state.palette;
+    const { component: about, host } = keyTarget(deck, state);
+    const items = paletteItems({ deck, keymap, component: about, host, query: field.text });
+    const at = Math.min(cursor, items.length - 1);
+    const item = items[at];
+    const head = `Find: ${field.text}`;
+    if (!item) return [head, 'Nothing is called like that.'];
+    return [head, `${at + 1} of ${items.length}: ${[item.title, item.detail].filter(Boolean).map(cleanLine).join(', ')}.`];
+  }
+
+  function helpSentences(): string[] {
+    const rows = keyTable(keymap).map(({ keys, context, title }) => `${context}: ${keys}, ${title}.`);
+    commands.measured.help = { height: helpCount, total: rows.length };
+    const from = Math.max(0, Math.min(state.helpScroll, rows.length - helpCount));
+    return [`Help, ${from + 1} to ${Math.min(rows.length, from + helpCount)} of ${rows.length}.`, ...rows.slice(from, from + helpCount)];
+  }
+
   function preventionSentences(): string[] {
     const view = prevention.view();
     const look = state.prevention;
     const context = { theme: plain, width: columns, nowMs };
     const rows = preventionRows(view, state.filters.prevention, look);
     commands.measured.prevention = { height: logLineCount, total: rows.length };
-    const at = Math.max(
-      0,
-      rows.findIndex((row) => rowId(row) === look.selected),
-    );
+    const found = rows.findIndex((row) => rowId(row) === look.selected);
+    const at = Math.max(0, found >= 0 ? found : Math.min(look.cursor, rows.length - 1));
     const head = `${look.tab === 'alerts' ? 'Alerts' : 'Decisions'} ${countsText(view, look)}, ${orderText(look)}.`;
     const row = rows[at];
     if (!row) return [head, ...emptyLines(view, state.filters.prevention, look, context).map((line) => line.trim())];
@@ -278,6 +302,10 @@ export function Linear() {
   const front = frontRun(state.runs);
   if (front) {
     lines.push(`${front.title}.`, ...frontLines(front));
+  } else if (state.screen === 'palette') {
+    lines.push(...paletteSentences());
+  } else if (state.screen === 'help') {
+    lines.push(...helpSentences());
   } else if (state.screen === 'hosts') {
     lines.push(...hostsSentences());
   } else if (state.screen === 'triage') {
@@ -292,7 +320,7 @@ export function Linear() {
     const told: Record<PaneId, () => readonly string[]> = {
       components: componentLines,
       detail: () => [...componentLines(), ...(inLogs ? logLines() : detailLines())],
-      ports: () => portLines(snapshot.ports),
+      ports: () => portLines(matchingPorts(snapshot.ports, state.filters.ports), selectedPort(snapshot, state)),
       logs: logLines,
     };
     lines.push(...told[state.focus]());
@@ -300,7 +328,7 @@ export function Linear() {
   if (state.editing) lines.push(`${state.editing.target === 'time' ? 'Go to' : 'Filter'}: ${state.editing.field.text}`);
   if (state.editing?.problem !== undefined) lines.push(cleanLine(state.editing.problem));
   if (state.notice) lines.push(cleanLine(state.notice.text));
-  const { near, always } = footerItems({ state, keymap, deck, component });
+  const { near, always } = footerItems({ state, keymap, deck });
   lines.push(`Keys: ${[...near, ...always].map(({ key, label }) => `${key} ${label}`).join(', ')}.`);
   return (
     <Box flexDirection="column">

@@ -4,9 +4,9 @@ import { useParts } from '../context.ts';
 import { fieldText } from '../filter-text.ts';
 import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
-import { useSelected } from '../hooks/use-selected.ts';
 import { type Size, windowStart } from '../layout.ts';
 import { type PaletteItem, paletteItems } from '../palette-items.ts';
+import { keyTarget } from '../selection.ts';
 import { cutStyled, padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 import { Overlay } from '../widgets/overlay.tsx';
@@ -25,9 +25,10 @@ function itemLine(item: PaletteItem, here: boolean, theme: Theme, width: number)
 export function Palette({ size }: { size: Size }) {
   const { theme, deck, keymap } = useParts();
   useFleet();
-  const component = useSelected();
-  const { field, cursor } = useInterface((state) => state.palette);
-  const items = paletteItems({ deck, keymap, component, query: field.text });
+  const state = useInterface((whole) => whole);
+  const { field, cursor } = state.palette;
+  const { component, host } = keyTarget(deck, state);
+  const items = paletteItems({ deck, keymap, component, host, query: field.text });
   const width = Math.min(size.columns - 4, 96);
   const height = Math.min(size.rows - 8, 18);
   const selected = Math.min(cursor, items.length - 1);

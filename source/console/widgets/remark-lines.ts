@@ -42,7 +42,7 @@ export function remarks({ components, unfinished, asking }: Pick<RemarkOptions, 
     const more = unfinished.length > 1 ? ` (and ${unfinished.length - 1} more)` : '';
     found.push({ text: cleanLine(`${unfinishedText(last)}${more}`), verb: 'recover' });
   }
-  const down = notBack(components).map(({ id }) => id);
+  const down = notBack(components, unfinished).map(({ id }) => id);
   if (down.length > 0) {
     found.push({ text: cleanLine(`Did not come back: ${down.join(', ')}.`), verb: 'up' });
     // After an outage that is what comes next; at other times its row says it.
