@@ -7,11 +7,13 @@ import type { Host } from '../hosts/host.ts';
 /** Where the services of one deployed component are; what a call is made against. */
 export interface CallTarget {
   entry: CatalogEntry;
+  /** What the component is called here, for sentences and the commands in them, where that is not its entry's id. */
+  name?: string;
   host: Host;
   engine: Engine;
   /** What the engine said about itself. Without it, ports that are not published count as not reachable. */
   engineFacts?: EngineFacts;
-  /** Running containers by the catalog's service names. */
+  /** By the catalog's service names, the containers that are these services, whatever they are called themselves. */
   containers: ReadonlyMap<string, ContainerDetail>;
   /** Containers of other projects in whose network one of these is: their ports are published there (R15). */
   gateways?: readonly ContainerDetail[];

@@ -1,6 +1,7 @@
 import { fillPlaceholders, placeholdersIn } from '../catalog/placeholders.ts';
 import type { ComponentCall } from '../catalog/schema.ts';
 import { Fault } from '../faults/fault.ts';
+import { parseJson } from '../text/json-value.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 
 /** Inputs of one call, checked against what it declares. */
@@ -25,8 +26,7 @@ export class Inputs {
     for (const [name, input] of Object.entries(call.inputs)) {
       const value = values[name];
       if (value === undefined || value === '') {
-        if (input.required)
-          throw usage(`"${call.title}" needs ${name}: ${input.meaning}.`, `Give it, on the command line with --set ${name}=...`);
+        if (input.required) throw usage(`"${call.title}" needs ${name}: ${input.meaning}.`, `Provide a value for ${name}.`);
         continue;
       }
       const problem = checkValue(input, value);
@@ -113,7 +113,7 @@ export class Inputs {
       case 'cidr-list':
         return value.split(',').map((item) => item.trim());
       case 'object':
-        return JSON.parse(value) as unknown;
+        return parseJson(value) as unknown;
       default:
         return value;
     }

@@ -2,6 +2,7 @@ import type { ComponentCall } from '../catalog/schema.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
+import { parsedJson } from '../text/json-value.ts';
 import type { CallAnswer, CallTarget, RunCall } from './call.ts';
 import { findAddress, isForwarded } from './find-address.ts';
 import { bodyLimitBytes, buildRequest, type HttpArrival, type HttpRequest, sendRequest } from './http-call.ts';
@@ -112,7 +113,7 @@ function httpAnswer({ status, headers, body, whole }: HttpArrival, call: Compone
   const expected = call.http?.expect;
   const ok = expected === undefined || expected.includes(status);
   const text = body.toString('utf8');
-  return { ok, status, headers, text, json: whole ? parseJson(text) : undefined, failure: ok ? '' : unexpected(status, expected ?? []) };
+  return { ok, status, headers, text, json: whole ? parsedJson(text) : undefined, failure: ok ? '' : unexpected(status, expected ?? []) };
 }
 
 function unexpected(status: number, expected: readonly number[]): string {
@@ -139,7 +140,7 @@ async function callExec({ target, call, inputs, signal, grant }: Making, exec: N
       : await target.engine.execReading(container.id, argv, { signal, limitBytes: bodyLimitBytes });
   const text = textOf(result.stdout.length > 0 ? result.stdout : result.stderr);
   const whole = !result.cut && result.stdout.length <= bodyLimitBytes;
-  const answer = { status: result.exitCode, headers: {}, text, json: whole ? parseJson(textOf(result.stdout)) : undefined };
+  const answer = { status: result.exitCode, headers: {}, text, json: whole ? parsedJson(textOf(result.stdout)) : undefined };
   if (result.exitCode === 126 || result.exitCode === 127)
     return { ...answer, ok: false, failure: `The program ${argv[0]} cannot be run in the container of ${exec.service}.` };
   return { ...answer, ok: true, failure: '' };
@@ -177,7 +178,7 @@ async function callFile({ target, inputs, signal }: Making, file: NonNullable<Co
   const content = await target.engine.readFile(container.id, path, { signal, limitBytes: bodyLimitBytes + 1 });
   if (content === undefined) return failed(`There is no file ${path} in the container of ${file.service}.`);
   const text = textOf(content);
-  return { ok: true, status: 0, headers: {}, text, json: content.length <= bodyLimitBytes ? parseJson(text) : undefined, failure: '' };
+  return { ok: true, status: 0, headers: {}, text, json: content.length <= bodyLimitBytes ? parsedJson(text) : undefined, failure: '' };
 }
 
 async function callEngine({ target, signal }: Making, service: string): Promise<Answer> {
@@ -200,14 +201,6 @@ function running({ containers }: CallTarget, service: string): ContainerDetail |
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bodyLimitBytes)).toString('utf8');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function sentence(message: string): string {

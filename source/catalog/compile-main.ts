@@ -13,6 +13,6 @@ if (problems.some(({ level }) => level === 'error')) {
   process.stderr.write('The catalog has errors; nothing was built.\n');
   process.exit(1);
 }
-await writeOwnFile('dist/catalog.json', writeCompiled(entries), { mode: 0o644 });
+await writeOwnFile('dist/catalog.json', writeCompiled(entries), { mode: 0o644, chosen: true });
 const shape = z.toJSONSchema(componentSchema, { io: 'input', unrepresentable: 'any' });
-await writeOwnFile('dist/component.schema.json', `${JSON.stringify(shape, null, 2)}\n`, { mode: 0o644 });
+await writeOwnFile('dist/component.schema.json', `${JSON.stringify(shape, null, 2)}\n`, { mode: 0o644, chosen: true });

@@ -21,6 +21,7 @@ import { usesOfUnknown } from './exchange-references.ts';
 import { byGroupThenId } from './groups.ts';
 import { joinEntry } from './join-entry.ts';
 import { lintRules } from './lint.ts';
+import { withOperationCommands } from './operation-commands.ts';
 import { referenceRules } from './references.ts';
 import { componentSchema } from './schema.ts';
 import { deliveredPath, templateEnding } from './template-names.ts';
@@ -165,7 +166,16 @@ async function loadComponent(
         problems.push(schemaProblem(file, issue, componentDocument));
       return { problems };
     }
-    const component = checked.data;
+    const { component, unknown } = withOperationCommands(checked.data, (read?.compose.services.size ?? 0) > 1);
+    for (const { path, id, known } of unknown)
+      problems.push({
+        level: 'error',
+        file,
+        ...componentDocument.place(path),
+        field: fieldText(path),
+        message: `{run ${id}}: no operation "${id}" runs a program inside a container.`,
+        remedy: nameRemedy(id, known, 'Name the command in words, or remove it.'),
+      });
     const paths = files.map(({ path }) => path);
     for (const { path } of files.filter(({ kind }) => kind === 'tooDeep'))
       problems.push({

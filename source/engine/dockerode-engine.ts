@@ -84,8 +84,12 @@ class DockerodeEngine implements Engine {
       return traitsOf(this.#link, greeting, limit);
     });
     this.#traits = traits;
-    const { kind, version, apiVersion, rootless, operatingSystem, swarmManager, rootFolder } = traits;
-    return { kind, version, apiVersion, rootless, operatingSystem, swarmManager, ...(rootFolder !== undefined && { rootFolder }) };
+    const { kind, version, apiVersion, rootless, operatingSystem, swarmManager, rootFolder, startedMs } = traits;
+    return {
+      ...{ kind, version, apiVersion, rootless, operatingSystem, swarmManager },
+      ...(rootFolder !== undefined && { rootFolder }),
+      ...(startedMs !== undefined && { startedMs }),
+    };
   }
 
   /** Enough for what is asked of all engines alike: nobody waits for more. */

@@ -27,6 +27,8 @@ export interface EngineFacts {
   operatingSystem: string;
   /** Where it keeps images and volumes on its host, where it tells: `/var/lib/docker`. */
   rootFolder?: string;
+  /** When it began to accept requests, by its machine's clock, where it tells: Docker creates its default network at each start. */
+  startedMs?: number;
   swarmManager: boolean;
 }
 

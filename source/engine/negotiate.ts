@@ -1,5 +1,6 @@
 import { Fault, isAbort } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { momentOf } from './container-detail.ts';
 import type { EngineFacts, EngineKind } from './engine.ts';
 import { rubbishFault } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
@@ -84,11 +85,13 @@ export async function traitsOf(
   { kind, apiVersion, libpodVersion, server }: Greeting,
   signal: AbortSignal,
 ): Promise<EngineTraits> {
-  const [version, info, libpod] = await Promise.all([
+  const [version, info, libpod, bridge] = await Promise.all([
     optional(link.get<VersionAnswer>('/version', { signal, limitMs: factsLimitMs })),
     optional(link.get<InfoAnswer>('/info', { signal, limitMs: factsLimitMs })),
     libpodVersion ? optional(link.get<LibpodInfo>('/libpod/info', { signal, limitMs: factsLimitMs, libpodVersion })) : undefined,
+    libpodVersion ? undefined : optional(link.get<{ Created?: string }>('/networks/bridge', { signal, limitMs: factsLimitMs })),
   ]);
+  const startedMs = momentOf(bridge?.Created);
   const podman = version?.Components?.find((component) => component.Name === 'Podman Engine')?.Version;
   return {
     kind,
@@ -99,6 +102,7 @@ export async function traitsOf(
     rootless: libpod?.host?.security?.rootless ?? info?.SecurityOptions?.some((option) => /^name=rootless\b/.test(option)) ?? false,
     operatingSystem: cleanLine(operatingSystemOf(info, libpod)),
     ...rootFolderOf(info, libpod),
+    ...(startedMs !== undefined && { startedMs }),
     swarmManager: info?.Swarm?.ControlAvailable === true,
     libpodVersion,
     countsUsage: info?.CgroupDriver !== 'none',

@@ -60,7 +60,7 @@ function chainContainers(
 ): readonly { host: string; containerId: string }[] {
   const serving = new Set(entries.flatMap(({ id, chain }) => (chain.length > 0 ? [id] : [])));
   return components.flatMap((component) => {
-    const { containerId } = component.known && serving.has(component.id) ? (mainService(component) ?? {}) : {};
+    const { containerId } = component.known && serving.has(component.entry ?? component.id) ? (mainService(component) ?? {}) : {};
     return containerId === undefined ? [] : [{ host: component.host, containerId }];
   });
 }
@@ -70,7 +70,7 @@ export function lookAtChain(entries: readonly CatalogEntry[], snapshot: FleetSna
     const serving = entries.flatMap((entry) => entry.chain.flatMap((link) => (link.stage === stage ? [{ entry, link }] : [])));
     const members = serving.flatMap(({ entry, link }) =>
       snapshot.components
-        .filter(({ known, id }) => known && id === entry.id)
+        .filter(({ known, id, entry: own }) => known && (own ?? id) === entry.id)
         .map(
           (component): ChainMember => ({
             ...{ key: component.key, id: component.id, host: component.host, product: component.product },
@@ -179,7 +179,7 @@ function reachedAt(
     const component = snapshot.components.find((one) => one.key === key);
     const service = component && mainService(component);
     const detail = service?.containerId === undefined ? undefined : details.get(service.containerId);
-    const entry = entries.find((one) => one.id === id);
+    const entry = entries.find((one) => one.id === (component?.entry ?? id));
     if (!component || !entry || !detail) return [];
     const front = frontOf(detail, host, snapshot);
     const frontDetail = front?.containerId === undefined ? undefined : details.get(front.containerId);

@@ -52,7 +52,7 @@ export function factsOf(
       const exposures = (published ?? []).map((candidate) => exposureOf(candidate.address ?? '0.0.0.0', hostAddresses));
       const exposure = exposures.includes('public')
         ? 'public'
-        : exposures.includes('lan') || port.exposure === 'host-network'
+        : exposures.some((one) => one !== 'loopback') || port.exposure === 'host-network'
           ? 'lan'
           : 'loopback';
       return { name: port.name, exposure, published: exposures.length > 0 };

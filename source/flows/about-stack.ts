@@ -9,7 +9,7 @@ export const composeAbout: FlowAbout = {
   verb: 'compose',
   title: 'Run a compose command',
   summary:
-    "Runs any compose command in the component's folder on the host, with its secrets supplied, and ends with its exit code. What it changes is not planned, not journaled and not taken back.",
+    "Runs any compose command in the component's folder on the host, with its secrets supplied, and ends with its exit code. What it changes is not planned, not journaled and not rolled back. A command that removes containers or volumes is confirmed first.",
   right: 'operate',
   about: 'component',
   usage: '-- COMMAND [ARGUMENT...]',
@@ -21,9 +21,8 @@ export const deployAbout: FlowAbout = {
   id: 'deploy',
   verb: 'deploy',
   title: 'Deploy or change',
-  titleForOthers: 'Take over, and change from here',
   summary:
-    'Asks what the component needs, shows exactly what would change on the host and what speaks against it, then does it, and waits until it is healthy. A component that is there already is changed.',
+    'Asks what the component needs, shows exactly what would change on the host and what speaks against it, then does it, and waits until it is healthy. A component that was deployed from here is changed.',
   right: 'operate',
   about: 'catalog',
   flags: {

@@ -12,6 +12,7 @@ import { authorityOf } from './ca-target.ts';
 import type { Flow, FlowInput } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
+import { refuseTypedPath } from './named-file.ts';
 
 const limitMs = 10_000;
 
@@ -74,7 +75,10 @@ async function askWhat(session: Session, input: FlowInput): Promise<Asked> {
   const wrong = problem(written);
   if (wrong !== undefined)
     throw new Fault({ code: 'usage.certificate', message: wrong, remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt' });
-  if (written.startsWith('/')) return { shown: written, file: written };
+  if (written.startsWith('/')) {
+    refuseTypedPath(session, written);
+    return { shown: written, file: written };
+  }
   const [, name = '', port = '443'] = addressed.exec(written) ?? [];
   return { shown: written, name: name.replace(/^\[|\]$/g, ''), port: Number(port) };
 }

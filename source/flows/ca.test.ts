@@ -17,7 +17,7 @@ import { caInspect } from './ca-inspect.ts';
 import { caIssue } from './ca-issue.ts';
 
 const id = 'internal-ca';
-const component = componentView(id, { speaks: 'step-ca', word: 'healthy' });
+const component = componentView(id, { project: id, speaks: 'step-ca', word: 'healthy' });
 let folder: string;
 let stage: FlowStage;
 /** Arguments of every program that ran in the container. */

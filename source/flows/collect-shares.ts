@@ -30,6 +30,7 @@ export async function collectShares<Result>(collecting: Collecting<Result>, begu
       request: `PUT /v1/${ceremony.path}/update with a key share (${progress} of ${required} were given)`,
       target,
       run: (grant) => ceremony.give(grant, share, nonce),
+      failure: (one) => failureOf(one, seal.threshold),
     });
     if (!step) throw new Error('an act that is not rehearsed has an outcome');
     if (step.kind === 'done') {
@@ -63,6 +64,12 @@ async function askShare<Result>(
       throw left(status, thrown);
     throw thrown;
   }
+}
+
+function failureOf<Result>(step: CeremonyStep<Result>, threshold: number): string | undefined {
+  if (step.kind === 'gone') return 'the share was not accepted: the attempt was cancelled, or another one began';
+  if (step.kind === 'refused') return `the server rejected the share: ${step.words}`;
+  return step.kind === 'dropped' ? `the server rejected all ${threshold} shares: ${step.words}` : undefined;
 }
 
 /** Says what came of a share that was not simply taken; where nobody is there, it ends the run. */

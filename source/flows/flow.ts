@@ -112,8 +112,6 @@ export interface Flow {
   verb: string;
   /** Imperative, as the palette shows it: `Start the component`. */
   title: string;
-  /** What it is for something that others made, where that is another thing. */
-  titleForOthers?: string;
   /** A sentence or two for help. */
   summary: string;
   right: Right;
@@ -137,7 +135,9 @@ export interface Flow {
   usage?: string;
   /** Flags of the verb: name to meaning. */
   flags?: Readonly<Record<string, { meaning: string; value?: string; repeats?: true }>>;
-  /** Of a flow about a component: only for what was deployed from here. What others made is taken over first. */
+  /** What the component cannot do meanwhile: the console asks before it starts such a flow. */
+  interrupts?: string;
+  /** Of a flow about a component: only for what was deployed from here. */
   ours?: true;
   /** Does it make sense for this component as it is now? Missing means always. */
   offered?: (component: ComponentView) => boolean;

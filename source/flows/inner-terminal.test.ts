@@ -143,6 +143,15 @@ describe('exec', () => {
     ]);
   });
 
+  test('on a production host nothing runs before its name was typed, and shell asks the same', async () => {
+    stage.policy = { ...stage.policy, productionHosts: new Set(['local']) };
+    stage.operator.confirms = false;
+    await expect(stage.run(exec, box(), { words: ['rm', '-r', '/data'] })).rejects.toMatchObject({ code: 'refused.notConfirmed' });
+    await expect(stage.run(shell, box())).rejects.toMatchObject({ code: 'refused.notConfirmed' });
+    expect(stage.operator.confirmations.map(({ typed }) => typed)).toEqual(['local', 'local']);
+    expect(stage.engine.requests).toEqual([]);
+  });
+
   test('gives it what is piped in', async () => {
     await stage.run(exec, box(), { words: ['cat'], stdin: Buffer.from('12345') });
     expect(stage.engine.requests).toEqual(['exec box cat < 5 bytes']);

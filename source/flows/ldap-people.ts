@@ -11,7 +11,7 @@ import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { optionOf, wordsUpTo } from './flow-options.ts';
 import { unlessLeft } from './left-early.ts';
 import { askNewPassword, showMadeUp } from './new-password.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 import { secretName } from './stack-facts.ts';
 
@@ -107,8 +107,9 @@ interface OpenDirectory {
 
 /** Logged in. Throws `refused.login` for a wrong password: no second try, as directories count them. */
 async function openDirectory(session: Session, input: FlowInput, world: FlowWorld, bind: string | undefined): Promise<OpenDirectory> {
-  const { id } = componentOf(input);
-  const entry = world.catalog.get(id);
+  const component = componentOf(input);
+  const { id } = component;
+  const entry = entryOf(world, component);
   if (entry?.speaks?.api !== 'ldap') {
     throw new Fault({
       code: 'usage.component',
@@ -116,7 +117,7 @@ async function openDirectory(session: Session, input: FlowInput, world: FlowWorl
       remedy: 'Name one: quarterdeck catalog list',
     });
   }
-  const target = await targetOf(world, input.place, entry, session.signal);
+  const target = await targetOf(world, input.place, entry, session.signal, component);
   const place = httpPlaceOf(target, entry.speaks.port ?? 'ldap');
   const directory = await Directory.open(place, session.signal);
   try {

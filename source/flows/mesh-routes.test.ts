@@ -66,7 +66,7 @@ test('before 0.26 what a node does not offer cannot be approved, and nothing is 
     code: 'refused.version',
     message: expect.stringMatching(/nas does not offer 10\.9\.0\.0\/16/),
   });
-  expect(await stage.audited()).toEqual([]);
+  expect(await stage.audited()).toMatchObject([{ outcome: 'refused', act: 'mesh-node' }]);
 });
 
 test('from 0.26 on all of them go in one call', async () => {

@@ -6,7 +6,7 @@ import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowInput, FlowWorld } from './flow.ts';
 import { optionOf } from './flow-options.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 import { secretName } from './stack-facts.ts';
 
@@ -26,7 +26,7 @@ export async function objectsPlace(session: Session, input: FlowInput, world: Fl
 
 async function reach(session: Session, input: FlowInput, world: FlowWorld) {
   const component = componentOf(input);
-  const entry = world.catalog.get(component.id);
+  const entry = entryOf(world, component);
   const { api, port, keys } = entry?.speaks ?? {};
   if (!entry || api !== 's3' || port === undefined)
     throw new Fault({
@@ -34,7 +34,7 @@ async function reach(session: Session, input: FlowInput, world: FlowWorld) {
       message: `${component.id} is no object storage that is known here.`,
       remedy: 'Name one that is: quarterdeck catalog list',
     });
-  const target = await targetOf(world, component.host, entry, session.signal);
+  const target = await targetOf(world, component.host, entry, session.signal, component);
   const main = entry.services.find((service) => service.main)?.name ?? '';
   return { component, keys, place: httpPlaceOf(target, port), env: new Map(target.containers.get(main)?.env ?? []) };
 }

@@ -4,17 +4,18 @@ import { type HttpPlace, httpPlaceOf, sendTo } from '../products/component-http.
 import { checkDiscovery, checkKeys, discoverySuffix } from '../products/oidc-provider.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseJson } from '../text/json-value.ts';
 import { oidcCheckAbout } from './about-identity.ts';
 import type { Flow } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 
 export const oidcCheck: Flow = {
   ...oidcCheckAbout,
   async run(session, input, world) {
     const component = componentOf(input);
-    const entry = world.catalog.get(component.id);
+    const entry = entryOf(world, component);
     if (entry?.speaks?.api !== 'oidc') {
       throw new Fault({
         code: 'usage.component',
@@ -24,7 +25,7 @@ export const oidcCheck: Flow = {
     }
     const [word] = wordsUpTo(1, input, { takes: 'One realm or application at a time', remedy: 'Run it once for each.' });
     const path = await documentPath(session, entry, word);
-    const place = httpPlaceOf(await targetOf(world, input.place, entry, session.signal), entry.speaks.port ?? 'web');
+    const place = httpPlaceOf(await targetOf(world, input.place, entry, session.signal, component), entry.speaks.port ?? 'web');
     const site = component.url?.startsWith('https://') ? new URL(component.url) : undefined;
     const document = await read(place, path, site, session.signal);
     const items = checkDiscovery(document, { address: site && `${site.origin}${path}` });
@@ -105,7 +106,7 @@ async function read(place: HttpPlace, path: string, site: URL | undefined, signa
     });
   }
   try {
-    const parsed = JSON.parse(body.toString('utf8')) as unknown;
+    const parsed = parseJson(body.toString('utf8')) as unknown;
     if (status === 200 && whole && typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
   } catch {
     // Said below, with the status.

@@ -1,15 +1,10 @@
-import { homedir } from 'node:os';
-import { resolve } from 'node:path';
-import { expandHome } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
-import { localFiles } from '../hosts/local-files.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { overlayInspectAbout, overlayListAbout } from './about-overlay.ts';
 import type { Flow, FlowInput } from './flow.ts';
+import { readNamedFile } from './named-file.ts';
 import { bookOf, dayText, endText, jsonOf, onThisMachine, soonMs } from './overlay-mesh.ts';
-
-const limitBytes = 256 * 1024;
 
 export const overlayList: Flow = {
   ...overlayListAbout,
@@ -127,9 +122,5 @@ async function certificateFile(session: Session, { words, stdin }: FlowInput): P
       help: 'A file of this machine.',
       check: (text) => (text.trim() === '' ? 'Name a file.' : undefined),
     }));
-  const path = resolve(expandHome(written.trim(), homedir()));
-  const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });
-  if (!bytes)
-    throw new Fault({ code: 'usage.file', message: `There is no file ${cleanLine(path)}.`, remedy: 'Name a certificate of nebula.' });
-  return { text: new TextDecoder().decode(bytes), file: cleanLine(written.trim()) };
+  return readNamedFile(session, written.trim(), 'Name a certificate of nebula.');
 }

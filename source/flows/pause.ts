@@ -15,6 +15,7 @@ export const pause: Flow = {
   right: 'operate',
   about: 'component',
   flags: serviceFlag,
+  interrupts: 'It answers nothing until it is unpaused.',
   offered: (component) => component.services.some(isUp),
   run: (session, input, world) => freeze(session, input, world, 'pause'),
 };

@@ -16,10 +16,14 @@ export const restart: Flow = {
   right: 'operate',
   about: 'component',
   flags: { ...serviceFlag, ...graceFlag },
+  interrupts: 'It is not available until it is up again.',
   offered: (component) => component.services.some(hasContainer),
   async run(session, input, world) {
     const component = componentOf(input);
     const engine = world.engineOf(input.place);
+    // Loaded when used: the first frame needs nothing of restores.
+    const { throwIfRestoreOpen } = await import('./recover-restore.ts');
+    await throwIfRestoreOpen(session, world, component);
     const graceSeconds = graceOf(input);
     const targets = await serviceTargets(input, engine, session.signal);
     const names: string[] = [];

@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import { notDeployed } from '../stack/confirm-duty.ts';
 import { recordPath } from '../stack/read-deployment.ts';
 import { readRuns } from '../stack/run-journal.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
@@ -23,9 +24,7 @@ export const rollback: Flow = {
         code: 'refused.nothingToRollBack',
         message: `Nothing is known of an earlier ${component.id}: no change to it was made from here, or it was taken back already.`,
         remedy:
-          ours || !component.known
-            ? `A backup can be restored: quarterdeck restore ${component.id}.`
-            : `It was not deployed from here: "quarterdeck deploy ${component.id}" takes it over, and its changes can be taken back from then on.`,
+          ours || !component.known ? `A backup can be restored: quarterdeck restore ${component.id}.` : notDeployed(component.id).remedy,
       });
     }
     const { transaction } = last;

@@ -98,6 +98,7 @@ export async function tryRotated(session: Session, world: FlowWorld, place: stri
       request: `authenticate to ${component} with the new value`,
       target: { host: place, component },
       run: async (grant) => tryValue(await targetOf(world, place, entry, grant.signal), field, value, { grant, patient: true }),
+      failure: ({ says }) => (says === 'refused' ? 'the component does not accept the new value' : undefined),
     });
     if (verdict?.says !== 'refused') continue;
     throw new Fault({

@@ -128,7 +128,7 @@ const gatewayIds = (world: FlowWorld) => world.catalog.entries.filter(({ speaks 
 
 function gatewaysOn(world: FlowWorld, place: string): ComponentView[] {
   const ids = gatewayIds(world);
-  return world.fleet.snapshot().components.filter(({ host, id, known }) => host === place && known && ids.includes(id));
+  return world.fleet.snapshot().components.filter(({ host, id, entry, known }) => host === place && known && ids.includes(entry ?? id));
 }
 
 /** Is it a container of this one, by the name that it has or that compose would give it? */

@@ -26,7 +26,7 @@ export function servicesGiven(entry: CatalogEntry, variable: string): readonly C
 }
 
 /**
- * The copies that containers hold: an engine keeps the environment of a container in its configuration, in clear, for as long as the container exists.
+ * The copies that containers and compose hold: an engine keeps the environment of a container in its configuration, in clear, for as long as the container exists.
  * Known from the compose file of the catalog and the containers that exist, without reading a value.
  */
 export function enginePlaces(name: string, entry: CatalogEntry | undefined, snapshot: FleetSnapshot): readonly RestingPlace[] {
@@ -40,9 +40,11 @@ export function enginePlaces(name: string, entry: CatalogEntry | undefined, snap
     where: `configuration of the container ${cleanLine(containerName)}`,
     readableBy: engine?.rootless ? 'root, and the user whose engine it is' : "root, and whoever can reach the engine's socket",
   }));
+  if (given.size === 0) return [];
+  const passing: RestingPlace[] = [{ where: 'environment of the compose process, while it runs', readableBy: 'root and you' }];
   // podman-compose copies what it interpolates into arguments, where everybody could read it.
-  const passing = engine?.kind === 'podman' && given.size > 0;
-  return passing ? [...copies, { where: 'a file in memory, while podman-compose runs', readableBy: 'root and you' }] : copies;
+  if (engine?.kind === 'podman') passing.push({ where: 'a file in memory, while podman-compose runs', readableBy: 'root and you' });
+  return [...copies, ...passing];
 }
 
 const hasContainer = ({ containerId }: ServiceView) => containerId !== undefined;

@@ -209,6 +209,12 @@ export class Rotation {
               : await tryValue(target, field, old, { grant, patient: false });
           return { now, then };
         },
+        failure: ({ now, then }) =>
+          now.says === 'refused'
+            ? 'the component does not accept the new value'
+            : then.says === 'accepted'
+              ? 'the component still accepts the old value'
+              : undefined,
       });
       if (!seen) continue;
       if (seen.now.says === 'refused') throw await this.#takenBack(wrongFault(component, field, 'does not accept the new value'), versions);

@@ -28,7 +28,7 @@ const field = (given: Partial<ComponentField>): ComponentField =>
   ({ name: 'x', type: 'secret-string', secret: true, required: true, excludes: [], goes: 'environment', ...given }) as ComponentField;
 
 function entry(id: string, fields: ComponentField[], environment: Record<string, Record<string, string>>): CatalogEntry {
-  const services = Object.entries(environment).map(([name, given]) => ({ name, environment: given, command: [] }));
+  const services = Object.entries(environment).map(([name, given]) => ({ name, repositories: [], environment: given, command: [] }));
   return { id, fields, services, calls: {}, ports: [], deploy: 'compose' } as unknown as CatalogEntry;
 }
 
@@ -111,6 +111,7 @@ describe('secrets list', () => {
             { where: 'memory', readableBy: 'nobody without its passphrase or key file' },
             { where: 'configuration of the container rss-reader-reader-1', readableBy: "root, and whoever can reach the engine's socket" },
             { where: 'configuration of the container rss-reader-db-1' },
+            { where: 'environment of the compose process, while it runs', readableBy: 'root and you' },
           ],
         },
       ],

@@ -24,7 +24,7 @@ export interface ServiceTarget {
   dependsOn: readonly Dependency[];
 }
 
-const downStates: ReadonlySet<StateName> = new Set(['stopped', 'failed', 'finished', 'created']);
+const downStates: ReadonlySet<StateName> = new Set(['stopped', 'failed', 'killed', 'finished', 'created']);
 
 export const isUp = (service: ServiceView) => service.containerId !== undefined && isUpState(service.state);
 export const isDown = (service: ServiceView) => service.containerId !== undefined && downStates.has(service.state);

@@ -47,6 +47,7 @@ export const ssoRuleAdd: Flow = {
       request: 'authelia config validate, in the running container, with the new configuration on its input',
       target: { host: place, component: id },
       run: (grant) => portal.validate(grant, after),
+      failure: (found) => (found.length > 0 ? found.join('; ') : undefined),
     });
     if (problems && problems.length > 0) {
       throw new Fault({

@@ -28,6 +28,9 @@ export const start: Flow = {
   async run(session, input, world) {
     const component = componentOf(input);
     const engine = world.engineOf(input.place);
+    // Loaded when used: the first frame needs nothing of restores.
+    const { throwIfRestoreOpen } = await import('./recover-restore.ts');
+    await throwIfRestoreOpen(session, world, component);
     const targets = await serviceTargets(input, engine, session.signal);
     const started: ServiceTarget[] = [];
     const already: ServiceTarget[] = [];

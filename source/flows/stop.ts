@@ -45,6 +45,7 @@ export const stop: Flow = {
   right: 'operate',
   about: 'component',
   flags: { ...serviceFlag, ...graceFlag },
+  interrupts: 'It is not available until it is started again.',
   offered: (component) => component.services.some((service) => isUp(service) || isPaused(service)),
   async run(session, input, world) {
     const component = componentOf(input);

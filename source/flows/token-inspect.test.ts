@@ -111,7 +111,7 @@ describe('the discovery of a provider (R37)', () => {
     code_challenge_methods_supported: ['S256'],
     id_token_signing_alg_values_supported: ['ES256'],
   });
-  const component = componentView(id, { speaks: 'oidc', word: 'healthy', url: site });
+  const component = componentView(id, { project: id, speaks: 'oidc', word: 'healthy', url: site });
 
   beforeAll(() => {
     const port = Number(new URL(url).port);

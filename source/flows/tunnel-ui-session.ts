@@ -4,7 +4,7 @@ import type { ComponentView } from '../fleet/model.ts';
 import { TunnelUi, type TunnelUiPlace } from '../products/tunnel-ui.ts';
 import type { Session } from '../session/session.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
-import { targetOf } from './secret-proof.ts';
+import { entryOf, targetOf } from './secret-proof.ts';
 import { componentOf } from './service-targets.ts';
 import { secretName } from './stack-facts.ts';
 
@@ -63,7 +63,7 @@ export async function loggedIn(
 }
 
 async function placeOf(world: FlowWorld, component: ComponentView, signal: AbortSignal): Promise<TunnelUiPlace> {
-  const entry = world.catalog.get(component.id);
+  const entry = entryOf(world, component);
   const port = entry?.speaks?.port;
   if (entry?.speaks?.api !== 'wg-easy' || port === undefined) {
     throw new Fault({
@@ -72,7 +72,7 @@ async function placeOf(world: FlowWorld, component: ComponentView, signal: Abort
       remedy: 'Name one that is: quarterdeck catalog list',
     });
   }
-  const target = await targetOf(world, component.host, entry, signal);
+  const target = await targetOf(world, component.host, entry, signal, component);
   const address = findAddress(target, port);
   if (typeof address === 'string')
     throw new Fault({ code: 'unreachable.component', message: address, remedy: `Start it: quarterdeck start ${component.id}` });

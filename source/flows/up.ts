@@ -1,5 +1,5 @@
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
-import { isMissed, isStale, notBack, providersFirst, sealedManagers } from '../fleet/come-back.ts';
+import { isMissed, isStale, providersFirst, sealedManagers, toBringUp } from '../fleet/come-back.ts';
 import { composeLabel } from '../fleet/grouping.ts';
 import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import { isUpState, startProblem, takenPortIn } from '../fleet/service-state.ts';
@@ -93,7 +93,7 @@ function tellSealed(session: Session, ids: readonly string[]): { ids: readonly s
 /** Named ones as they are; without a name all that should run. Throws `usage.component`. */
 function meant(here: readonly ComponentView[], words: readonly string[]): readonly ComponentView[] {
   const names = words.filter((word) => word !== 'all');
-  if (names.length === 0) return notBack(here);
+  if (names.length === 0) return toBringUp(here);
   return names.flatMap((name) => {
     const found = here.find(({ id }) => id === name);
     if (!found) {

@@ -20,7 +20,8 @@ type Seen = 'healthy' | 'waiting' | 'failing';
 
 function seenOf(component: ComponentView, sinceMs: number, isProbed: boolean): Seen {
   const { services, probe } = component;
-  if (services.some(({ state }) => state === 'failed' || state === 'restarting' || state === 'unhealthy')) return 'failing';
+  if (services.some(({ state }) => state === 'failed' || state === 'killed' || state === 'restarting' || state === 'unhealthy'))
+    return 'failing';
   // Podman starts again at once what ends: it is mostly seen running, for a moment.
   if (services.some((service) => service.restarts > 0 && hasJustBegun(service))) return 'failing';
   if (!services.every(({ state }) => isUpState(state) || state === 'finished')) return 'waiting';

@@ -46,7 +46,14 @@ export interface Listener {
   port: number;
   protocol: 'tcp' | 'udp';
   /** Missing when the operator's user may not see who it is. */
-  process?: { pid: number; name: string };
+  process?: ListenerProcess;
+}
+
+export interface ListenerProcess {
+  pid: number;
+  name: string;
+  /** Id of the container that it is in, as its control group says. */
+  container?: string;
 }
 
 export interface FileFacts {
@@ -151,6 +158,8 @@ export interface Host {
    * us (the apply script) detaches itself; everything else ends with the grant.
    */
   run(grant: Grant, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome>;
+  /** Like `exec`, for what is large: a program that only reads, whose output flows. Throws `unreachable.program`. */
+  stream(argv: readonly string[], options: PipeOptions & { signal: AbortSignal }): Promise<PipedProgram>;
   /** Like `run`, for what is large or lasts: the program's input is ours while it runs, and closes with us. Throws `unreachable.program`. */
   pipe(grant: Grant, argv: readonly string[], options?: PipeOptions): Promise<PipedProgram>;
   /** A connection. `paced`, what comes in many small pieces is read in larger ones, where the host knows how: a millisecond later, for half of the work. */

@@ -17,6 +17,7 @@ export function openLocalHost({ env = process.env }: { env?: Readonly<Record<str
     files: localFiles,
     exec: runProgram,
     run: (grant, argv, options) => underGrant(grant, options, (both) => runProgram(argv, both)),
+    stream: (argv, { signal, ...options }) => pipeProgram({ signal }, argv, options),
     pipe: pipeProgram,
     dial: (address, signal, { paced = false } = {}) =>
       dialFromHere(address, signal, { through: paced ? new PacedConnection() : undefined }),

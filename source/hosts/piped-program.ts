@@ -11,7 +11,7 @@ const keptBytes = 16 * 1024;
  * grant, and with us: its input closes then. `bare`: without anything of our own environment. `stdin` must be ended by the caller, `stdout` read.
  */
 export async function pipeProgram(
-  grant: Grant,
+  grant: Pick<Grant, 'signal'>,
   argv: readonly string[],
   { env, cwd, bare = false }: PipeOptions & { bare?: boolean } = {},
 ): Promise<PipedProgram> {

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
+import { parseJson } from '../text/json-value.ts';
 import type { DialAddress, FileFacts, Host, HostFacts, HostFiles, Listener } from './host.ts';
 import { localFiles } from './local-files.ts';
 import { changeWithPracticeProgram, pipePracticeProgram, runPracticeProgram } from './practice-programs.ts';
@@ -25,6 +26,7 @@ export function openPracticeHost(folder: string): Host {
     files: filesWithin(folder),
     exec: (argv, options) => runPracticeProgram(folder, argv, options),
     run: (grant, argv, options) => changeWithPracticeProgram(folder, grant, argv, options),
+    stream: (argv, { signal, ...options }) => pipePracticeProgram(folder, { signal }, argv, options),
     pipe: (grant, argv, options) => pipePracticeProgram(folder, grant, argv, options),
     dial: (address, signal) => dialWithin(folder, address, signal),
     facts: async (signal) => {
@@ -146,7 +148,7 @@ function filesWithin(folder: string): HostFiles {
 
 function askListeners(socketPath: string, signal: AbortSignal): Promise<Listener[]> {
   return askEngine(socketPath, 'GET', '/practice/listeners', signal).then((text) =>
-    (JSON.parse(text) as { address: string; port: number; protocol: 'tcp' | 'udp'; pid: number; name: string }[]).map(
+    (parseJson(text) as { address: string; port: number; protocol: 'tcp' | 'udp'; pid: number; name: string }[]).map(
       ({ address, port, protocol, pid, name }) => ({ address, port, protocol, process: { pid, name } }),
     ),
   );
@@ -191,7 +193,7 @@ export function askEngine(socketPath: string, method: 'GET' | 'POST' | 'DELETE',
 
 function sentenceIn(text: string): string {
   try {
-    return String((JSON.parse(text) as { message?: unknown }).message ?? text);
+    return String((parseJson(text) as { message?: unknown }).message ?? text);
   } catch {
     return text;
   }

@@ -64,7 +64,7 @@ export async function changeWithPracticeProgram(
 
 export async function pipePracticeProgram(
   folder: string,
-  grant: Grant,
+  grant: Pick<Grant, 'signal'>,
   argv: readonly string[],
   options: PipeOptions = {},
 ): Promise<PipedProgram> {

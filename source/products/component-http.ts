@@ -19,7 +19,8 @@ export interface HttpPlace {
 
 /** Of a port of a component. Throws `unreachable.component` where it has no address. */
 export function httpPlaceOf(target: CallTarget, portName: string): HttpPlace {
-  const { id, ports } = target.entry;
+  const { ports } = target.entry;
+  const id = target.name ?? target.entry.id;
   const address = findAddress(target, portName);
   if (typeof address === 'string')
     throw new Fault({ code: 'unreachable.component', message: address, remedy: `Start it: quarterdeck start ${id}` });

@@ -96,7 +96,8 @@ class Reader {
       token = this.#token();
     }
     if (token.kind === 'sign' && token.text === '{') {
-      if (depth >= depthLimit) throw new Mistake(token.at, 'Blocks stand in blocks too deep.', 'Take some of them out.');
+      if (depth >= depthLimit)
+        throw new Mistake(token.at, `Blocks are nested too deep (more than ${depthLimit} levels).`, 'Remove some levels.');
       const same = Object.hasOwn(found, name) ? found[name] : [];
       if (!Array.isArray(same)) throw new Mistake(key.at, `"${name}" is there as a value already.`, 'Keep one of the two.');
       const list: unknown[] = same;
@@ -124,7 +125,8 @@ class Reader {
       if (token.text === 'true' || token.text === 'false') return token.text === 'true';
       throw new Mistake(token.at, `"${token.text}" is no value.`, `Put it into quotes: "${token.text}"`);
     }
-    if (depth >= depthLimit) throw new Mistake(token.at, 'Values stand in values too deep.', 'Take some of them out.');
+    if (depth >= depthLimit)
+      throw new Mistake(token.at, `Values are nested too deep (more than ${depthLimit} levels).`, 'Remove some levels.');
     if (token.text === '{') return this.body(path, '}', depth + 1, token.at);
     if (token.text === '[') return this.#list(path, depth + 1, token.at);
     throw new Mistake(token.at, 'The value is missing.', 'Write it behind =; an empty one is "".');

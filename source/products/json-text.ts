@@ -2,6 +2,7 @@ import { findNodeAtLocation, getLocation, type Node, type ParseError, parseTree,
 import type { Doubt } from '../calls/file-conditions.ts';
 import type { YamlPath } from '../config/yaml-document.ts';
 import { cleanLine } from '../text/clean.ts';
+import { isTooDeep, nestingProblem } from '../text/nesting.ts';
 import { placeAt } from '../text/text-place.ts';
 import type { ConfigProblem } from './config-problem.ts';
 import type { ConfigText, Unjudged } from './config-text.ts';
@@ -18,7 +19,14 @@ interface Extras {
   unjudged: readonly Unjudged[];
 }
 
+const tooDeep: ConfigText = {
+  parts: [],
+  problems: [{ level: 'error', line: 1, column: 1, field: '', message: nestingProblem, remedy: 'Check that this is the right file.' }],
+  unjudged: [],
+};
+
 function readTree(text: string, { doubts, problems, unjudged }: Extras): ConfigText {
+  if (isTooDeep(text)) return tooDeep;
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true });
   const [error] = errors;
@@ -104,6 +112,7 @@ const warnedLimit = 20;
  * `<?include "file"?>` anywhere. Files that it includes are not read.
  */
 export function readKeaJson(text: string): ConfigText {
+  if (isTooDeep(text)) return tooDeep;
   const plain = text.split('');
   const blank = (at: number, length: number, by = ' ') => {
     for (let one = at; one < at + length; one++) if (plain[one] !== '\n') plain[one] = one === at ? by : ' ';

@@ -1,5 +1,6 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { cleanLine } from '../text/clean.ts';
+import { isTooDeep, nestingProblem } from '../text/nesting.ts';
 
 /** What is wrong with a policy, or worth a thought, and where. Lines and columns count from 1, columns in characters. */
 export interface PolicyFinding {
@@ -22,6 +23,11 @@ export class PolicyText {
     const starts = [0];
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
     this.#lineStarts = starts;
+    if (isTooDeep(text)) {
+      this.root = undefined;
+      this.report('error', 0, nestingProblem);
+      return;
+    }
     const errors: ParseError[] = [];
     this.root = parseTree(text, errors, { allowTrailingComma: true });
     const [first] = errors;

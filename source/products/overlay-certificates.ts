@@ -3,7 +3,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { ExecOutcome, Host } from '../hosts/host.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
-import { listOf, objectOf, textOf } from '../text/json-value.ts';
+import { listOf, objectOf, parseJson, textOf } from '../text/json-value.ts';
 
 const limitMs = 20_000;
 const keyBytes = 32;
@@ -164,7 +164,7 @@ export function certificatesOf(printed: string): OverlayCertificate[] {
   const found = texts.flatMap((text) => {
     if (text.trim() === '') return [];
     try {
-      const json = JSON.parse(text) as unknown;
+      const json = parseJson(text) as unknown;
       return Array.isArray(json) ? (json as unknown[]) : [json];
     } catch {
       return [];

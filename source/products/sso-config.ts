@@ -1,7 +1,7 @@
-import { parseAllDocuments } from 'yaml';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type JsonObject, listOf, objectOf, textOf } from '../text/json-value.ts';
+import { parseYamlDocuments } from '../text/yaml-text.ts';
 import type { DigestCost } from './password-digest.ts';
 import type { UserRules } from './sso-users.ts';
 
@@ -66,7 +66,7 @@ export function readPortalConfig(text: string): PortalConfig {
 
 /** The product prints a document for each of its files, and one that holds a comment alone; what several files say it takes together. */
 function rootOf(text: string): JsonObject {
-  const documents = parseAllDocuments(text, { prettyErrors: false, logLevel: 'error' });
+  const documents = parseYamlDocuments(text, { prettyErrors: false, logLevel: 'error' });
   const all = Array.isArray(documents) ? documents : [];
   const error = all.flatMap(({ errors }) => errors)[0];
   if (error) {

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Document, isMap, isSeq, type Node, type ParsedNode, parseDocument, stringify } from 'yaml';
+import { type Document, isMap, isSeq, type Node, type ParsedNode, stringify } from 'yaml';
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 
 export const policies = ['deny', 'bypass', 'one_factor', 'two_factor'] as const;
 
@@ -20,7 +21,7 @@ export interface NewRule {
  * so nothing is written anew but the lines of the rule. Throws `config.portal` where its place cannot be found.
  */
 export function withRule(text: string, rule: NewRule, position: number): string {
-  const document = parseDocument(withoutTemplates(text), { prettyErrors: false, logLevel: 'error' });
+  const document = parseYamlDocument(withoutTemplates(text), { prettyErrors: false, logLevel: 'error' });
   const control = document.get('access_control', true);
   if (document.errors.length > 0 || (control !== undefined && !isMap(control))) throw unplaced(document);
   const { rules, last } = placesOf(control);
@@ -40,7 +41,7 @@ export function withRule(text: string, rule: NewRule, position: number): string 
 
 /** Does the rule at this place say just that? Where templates stand in it, nobody can tell. */
 export function isRuleAt(text: string, { domain, policy, subjects, resources }: NewRule, position: number): boolean {
-  const document = parseDocument(withoutTemplates(text), { prettyErrors: false, logLevel: 'error' });
+  const document = parseYamlDocument(withoutTemplates(text), { prettyErrors: false, logLevel: 'error' });
   if (document.errors.length > 0) return false;
   const there = (document.toJS() as { access_control?: { rules?: unknown[] } } | null)?.access_control?.rules?.[position - 1];
   const { subject = [], resources: paths = [], ...rest } = (there ?? {}) as Record<string, unknown>;

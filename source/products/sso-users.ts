@@ -1,6 +1,7 @@
-import { type Document, isMap, isScalar, type ParsedNode, parseDocument, type YAMLMap } from 'yaml';
+import { type Document, isMap, isScalar, type ParsedNode, type YAMLMap } from 'yaml';
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 import { isDigest } from './password-digest.ts';
 
 /** A person in the users file of the portal (reference/authelia.md). */
@@ -30,7 +31,7 @@ export class UsersFile {
 
   /** Throws `config.users` with the line for what is no YAML, or no users file. */
   constructor(text: string, file: string) {
-    this.#document = parseDocument(text, { prettyErrors: false, keepSourceTokens: true });
+    this.#document = parseYamlDocument(text, { prettyErrors: false, keepSourceTokens: true });
     const [error] = this.#document.errors;
     if (error) {
       const line = text.slice(0, error.pos[0]).split('\n').length;

@@ -1,7 +1,8 @@
-import { type Document, parseDocument } from 'yaml';
+import type { Document } from 'yaml';
 import { writeOutAliases } from '../config/yaml-aliases.ts';
 import { YamlDocument } from '../config/yaml-document.ts';
 import { Fault } from '../faults/fault.ts';
+import { parseYamlDocument } from '../text/yaml-text.ts';
 
 /** A stack of twenty, each as it stands and as it will. */
 const limit = 64;
@@ -32,7 +33,7 @@ export function editableCompose(text: string, file: string): Document.Parsed {
       remedy: problem.remedy,
       where: { file, line: problem.line, column: problem.column },
     });
-  const document = parseDocument(text, { logLevel: 'error' });
+  const document = parseYamlDocument(text, { logLevel: 'error' });
   writeOutAliases(document);
   return document;
 }

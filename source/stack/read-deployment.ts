@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { textOfPeople } from '../config/encoding.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
+import { parseJson } from '../text/json-value.ts';
 import { readEnv } from './env-file.ts';
 import type { Deployment, DeployRecord } from './model.ts';
 
@@ -113,7 +114,7 @@ function textOf(bytes: Uint8Array | undefined, path: string): string | undefined
 function readRecord(text: string, file: string, id: string): DeployRecord {
   let read: unknown;
   try {
-    read = JSON.parse(text);
+    read = parseJson(text);
   } catch (cause) {
     throw damaged(file, 'it is no JSON', lineOf(text, cause), cause);
   }
@@ -137,7 +138,7 @@ function damaged(file: string, reason: string, line: number, cause?: unknown): F
   return new Fault({
     code: 'config.record',
     message: `${file} cannot be read: ${reason}.`,
-    remedy: 'Restore it from a backup, or move it away: the component is then taken for somebody else’s, and can be adopted.',
+    remedy: 'Restore it from a backup, or move it away and run deploy: what is in the folder is then treated as created by hand.',
     where: { file, line },
     cause,
   });

@@ -134,7 +134,7 @@ function renderEnv(
 function header(entry: CatalogEntry): string[] {
   return [
     `${entry.id}: what differs from the defaults in compose.yaml. Secrets are not here, they are kept in the keychain:`,
-    `quarterdeck compose ${entry.id} up -d`,
+    `quarterdeck compose ${entry.id} -- up -d`,
   ];
 }
 

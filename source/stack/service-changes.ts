@@ -94,7 +94,7 @@ function changeOf(
 ): readonly [PlannedService['change'], string] {
   if (!container) return ['create', 'it is not there yet'];
   const { deployment, compose, values, newer, rotated, secrets, images, files, entry } = request;
-  if (newer?.has(name)) return ['recreate', 'its registry has a newer image'];
+  if (newer?.has(name)) return ['recreate', 'its image is pulled again'];
   if (!deployment || previous === undefined) return ['recreate', 'it was made from another compose file'];
   const before = readEnv(deployment.envText).values;
   const differing = differences(previous, service, before, values);

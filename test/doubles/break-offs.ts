@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ownPaths } from '../../source/config/paths.ts';
 import type { Flow, FlowOutcome } from '../../source/flows/flow.ts';
-import { type OpenRun, openRuns } from '../../source/session/journal.ts';
+import { type OpenRun, readRunJournals } from '../../source/session/journal.ts';
 import type { Operator } from '../../source/session/session.ts';
 import { tellMistake } from '../../source/terminal/run-command-line.ts';
 import { type Disturbance, disturbed, type Moment, overheard, Watch } from './disturbed-flow.ts';
@@ -110,7 +110,7 @@ async function killAndGoOn(
   const act = idOf(undisturbed.ran[at] ?? '');
   const killed = { done: moment === 'before' ? at : at + 1, act, moment };
   // Of tries before this one, where they share a ground.
-  const before = new Set((await openRuns(ground.journal)).map(({ run }) => run));
+  const before = new Set((await readRunJournals(ground.journal)).open.map(({ run }) => run));
   const first = await runOn(ground, { disturbance: { kind: 'kill', at, moment } });
   if (!first.watch.dead) return { ...killed, said: saidBy(first), problem: 'it was not killed: it came to its end' };
   const left = await leftRun(ground, before);
@@ -232,7 +232,7 @@ async function runOn(ground: Ground, how: { disturbance?: Disturbance; left?: Op
 
 /** The run that `quarterdeck run` lists for it, if its journal has one. */
 async function leftRun({ journal, flow }: Ground, before: ReadonlySet<string>): Promise<OpenRun | undefined> {
-  return (await openRuns(journal)).find((one) => one.flow === flow.id && !before.has(one.run));
+  return (await readRunJournals(journal)).open.find((one) => one.flow === flow.id && !before.has(one.run));
 }
 
 const idOf = (ran: string) => plain(ran.slice(0, ran.indexOf(': ')));

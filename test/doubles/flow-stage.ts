@@ -7,8 +7,10 @@ import { Fault } from '../../source/faults/fault.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from '../../source/flows/flow.ts';
 import type { Host } from '../../source/hosts/host.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { openAudit } from '../../source/session/audit.ts';
 import type { AuditEntry } from '../../source/session/audit-chain.ts';
+import { auditSubject } from '../../source/session/audit-subject.ts';
 import { openJournal } from '../../source/session/journal.ts';
 import { openSession, type SessionPolicy } from '../../source/session/open-session.ts';
 import { EngineDouble } from './engine-double.ts';
@@ -37,6 +39,7 @@ export class FlowStage {
     swarmManager: false,
   };
   readonly folder: string;
+  readonly #local = openLocalHost();
   /** The run that the next one goes on with. */
   resume: string | undefined;
   policy: SessionPolicy = { readOnly: false, rehearsing: false, productionHosts: new Set() };
@@ -56,10 +59,7 @@ export class FlowStage {
       fleet: this.fleet,
       engineOf: (place) => this.engines.get(place) ?? this.engine,
       engineFactsOf: () => this.engineFacts,
-      hostOf: () => {
-        if (this.host) return this.host;
-        throw new Error('no host on this stage');
-      },
+      hostOf: () => this.host ?? this.#local,
       catalog: this.catalog,
       vault: async () => this.vault,
       dataFolder: join(this.folder, 'data'),
@@ -82,10 +82,12 @@ export class FlowStage {
         ...{ folder: this.journal, flow: flow.id, place: 'local' },
         // As the deck does: words of others can be anything, passwords too.
         ...(flow.resumes && { words, options }),
-        ...(component && { component: component.id }),
+        ...(component && { component: component.id, key: component.key }),
         ...(this.resume !== undefined && { resume: this.resume }),
       }),
       audit: this.#audit,
+      about: { right: flow.right, host: input.place ?? 'local', ...(component && { component: component.key }) },
+      subjectOf: (target) => auditSubject(this.fleet.snapshot().components, { component, ...input }, target),
       signal,
     });
     try {
@@ -94,7 +96,7 @@ export class FlowStage {
       return outcome;
     } catch (thrown) {
       const told = withoutSecrets(thrown);
-      await end(thrown instanceof Fault && thrown.kind === 'interrupted' ? 'cancelled' : 'failed');
+      await end(thrown instanceof Fault && thrown.kind === 'interrupted' ? 'cancelled' : 'failed', thrown);
       throw told;
     }
   }

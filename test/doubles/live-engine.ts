@@ -126,6 +126,9 @@ export function hostDouble({ listeners = [], files = {} }: { listeners?: Listene
     run: async () => {
       throw new Error('nothing is run here');
     },
+    stream: async () => {
+      throw new Error('nothing is run here');
+    },
     pipe: async () => {
       throw new Error('nothing is run here');
     },

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { ownPaths } from '../../source/config/paths.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
+import type { AuditEntry } from '../../source/session/audit-chain.ts';
 import type { DeployRecord } from '../../source/stack/model.ts';
 import type { Deck } from '../../source/terminal/deck.ts';
 import { openDeck } from '../../source/terminal/open-deck.ts';
+import { openOwnAudit } from '../../source/terminal/own-audit.ts';
 import { openOwn, type PracticeAccess } from '../../source/terminal/practice-access.ts';
 import { OperatorDouble } from './operator-double.ts';
 
@@ -66,12 +68,25 @@ export class PracticeStage {
     return join(this.access.paths.state, 'journal');
   }
 
+  async audited(): Promise<AuditEntry[]> {
+    const entries = [];
+    for await (const entry of openOwnAudit(this.access.paths, { QUARTERDECK_KEYCHAIN: 'off' }).entries()) entries.push(entry);
+    return entries;
+  }
+
   get stackFolder(): string {
     return join(this.access.folder, 'home', 'stack');
   }
 
   component(id: string): ComponentView | undefined {
     return this.deck.fleet.snapshot().components.find((one) => one.id === id);
+  }
+
+  /** The one that dry runs have is another. */
+  async deckFor(rehearse: boolean): Promise<Deck> {
+    if (!rehearse) return this.deck;
+    this.#rehearsing ??= openSettled(this.access, this.#ending.signal, { rehearsing: true });
+    return this.#rehearsing;
   }
 
   /** Runs a flow about this component, with an operator who takes every first choice unless told otherwise. */
@@ -81,8 +96,7 @@ export class PracticeStage {
     input: { [Key in keyof FlowInput]?: FlowInput[Key] | undefined } = {},
     { operator = new OperatorDouble(), rehearse = false, ...how }: Running = {},
   ): Promise<FlowOutcome> {
-    if (rehearse) this.#rehearsing ??= openSettled(this.access, this.#ending.signal, { rehearsing: true });
-    const deck = (rehearse && (await this.#rehearsing)) || this.deck;
+    const deck = await this.deckFor(rehearse);
     const flow = deck.flows.find(({ id }) => id === flowId);
     if (!flow) throw new Error(`no flow ${flowId}`);
     const entry = deck.catalog.get(component);

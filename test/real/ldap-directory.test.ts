@@ -28,7 +28,7 @@ describe.skipIf(missing !== '')(`a real OpenLDAP${missing === '' ? '' : ` (${mis
   let port: number;
   let server: ChildProcess;
   let stage: FlowStage;
-  const component = componentView(id, { speaks: 'ldap', word: 'healthy' });
+  const component = componentView(id, { key: `local/${id}/${id}`, project: id, speaks: 'ldap', word: 'healthy' });
 
   function operator(answers: OperatorDouble['answers']): OperatorDouble {
     const made = new OperatorDouble();
@@ -86,6 +86,7 @@ access to * by users read by anonymous auth
     );
     stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
     stage.engine.add('lldap', {
+      image: 'lldap/lldap:stable',
       labels: composeLabels(id, 'lldap'),
       ports: [{ address: '127.0.0.1', hostPort: port, containerPort: 3890, protocol: 'tcp' }],
     });

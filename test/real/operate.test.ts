@@ -10,6 +10,9 @@ import { describeAgain, describeReal, type RealEngine, type RealEngineKind } fro
 import { runProgram } from './scripts.ts';
 import { bringUp, type Composer, type RunningComponent } from './stack.ts';
 
+/** Health checks answer when their interval is over, half a minute later. */
+const healthyLimitMs = 90_000;
+
 interface InventoryEntry {
   id: string;
   group: string;
@@ -150,7 +153,7 @@ for (const { kind, composer, ids, again } of ways) {
 
     it('stop stops, start starts: said, seen by the engine, seen live on the console', async () => {
       terminal = operator.open();
-      await terminal.sees(/● file-sync +\S/, 30_000);
+      await terminal.sees(/● file-sync +\S/, healthyLimitMs);
 
       expect(await operator.run(['stop', 'file-sync'])).toMatchObject({ code: 0 });
       expect((await containerOf(engine, 'file-sync', 'syncthing'))?.State).toBe('exited');
@@ -162,36 +165,38 @@ for (const { kind, composer, ids, again } of ways) {
       expect(await operator.run(['start', 'file-sync'])).toMatchObject({ code: 0 });
       expect((await containerOf(engine, 'file-sync', 'syncthing'))?.State).toBe('running');
       await terminal.seesNot(/file-sync +stopped/);
-      await terminal.sees(/● file-sync +\S/, 30_000);
+      await terminal.sees(/● file-sync +\S/, healthyLimitMs);
     });
 
     it('the console shows what others do to a container as it happens', async () => {
       terminal = operator.open();
-      await terminal.sees(/● file-sync +\S/, 30_000);
+      await terminal.sees(/● file-sync +\S/, healthyLimitMs);
       const container = await containerOf(engine, 'file-sync', 'syncthing');
       await ask(engine, `/containers/${container?.Id}/stop?t=1`, { method: 'POST' });
       await terminal.sees(/file-sync +(stopped|failed)/);
       await ask(engine, `/containers/${container?.Id}/start`, { method: 'POST' });
-      await terminal.sees(/● file-sync +\S/, 30_000);
+      await terminal.sees(/● file-sync +\S/, healthyLimitMs);
     });
 
     it('the console stops and starts by a key, and leaves the terminal as it was', async () => {
       terminal = operator.open();
-      await terminal.sees(/● file-sync +\S/, 30_000);
+      await terminal.sees(/● file-sync +\S/, healthyLimitMs);
       terminal.press('/');
       terminal.type('file-sync');
       terminal.press('enter');
       await terminal.sees(/▸● file-sync/);
       terminal.press('s');
-      await terminal.sees(/▸\S file-sync +stopped/, 30_000);
+      await terminal.sees(/Stop file-sync on /);
+      terminal.press('enter');
+      await terminal.sees(/▸\S file-sync +stopped/, healthyLimitMs);
       expect((await containerOf(engine, 'file-sync', 'syncthing'))?.State).toBe('exited');
       terminal.press('S');
-      await terminal.sees(/▸● file-sync/, 30_000);
+      await terminal.sees(/▸● file-sync/, healthyLimitMs);
       terminal.press('q');
       expect(await terminal.exit()).toEqual({ code: 0, signal: 0 });
       expect(terminal.onAlternateScreen).toBe(false);
       expect(terminal.cursor.visible).toBe(true);
-      expect(terminal.modes).toEqual({ bracketedPaste: false, mouse: false, applicationCursor: false });
+      expect(terminal.modes).toEqual({ bracketedPaste: false, mouse: false, applicationCursor: false, wrap: true });
     });
 
     it('read-only refuses, and changes nothing', async () => {
@@ -218,7 +223,7 @@ for (const { kind, composer, ids, again } of ways) {
       await terminal.close();
 
       terminal = operator.open();
-      await terminal.sees(/● file-sync +\S/, 30_000);
+      await terminal.sees(/● file-sync +\S/, healthyLimitMs);
       terminal.press('/');
       terminal.type('file-sync');
       terminal.press('enter');

@@ -1,6 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
-import type { HostFacts, Listener } from '../host.ts';
-import { distinctListeners, processName } from '../listeners.ts';
+import type { HostFacts, Listener, ListenerProcess } from '../host.ts';
+import { containerIn, distinctListeners, processName } from '../listeners.ts';
 import { parseLsof } from '../lsof.ts';
 import { type ProcNetFile, parseProcNet } from '../proc-net.ts';
 import type { FarShell } from './far-files.ts';
@@ -100,14 +100,14 @@ const ownersScript = `(
 owners=$(ls -l /proc/[0-9]*/fd 2>/dev/null | awk '/^\\/proc\\//{split($0,a,"/");p=a[3]} match($0,/socket:\\[[0-9]+\\]/){print p" "substr($0,RSTART+8,RLENGTH-9)}')
 printf '%s\\n' "$owners"
 for p in $(printf '%s\\n' "$owners" | cut -d' ' -f1 | sort -u); do
-  printf '=%s\\t%s\\t' "$p" "$(cat "/proc/$p/comm" 2>/dev/null)"; tr '\\000\\n' '\\t ' <"/proc/$p/cmdline" 2>/dev/null | cut -c1-300; printf '\\n'
+  printf '=%s\\t%s\\t%s\\t' "$p" "$(tr '\\n\\t' '  ' <"/proc/$p/cgroup" 2>/dev/null | cut -c1-4000)" "$(cat "/proc/$p/comm" 2>/dev/null)"; tr '\\000\\n' '\\t ' <"/proc/$p/cmdline" 2>/dev/null | cut -c1-300; printf '\\n'
 done
 )`;
 
 /** Who listens on a far machine. The tables are read each time, owners only when a socket is new. */
 export class FarListeners {
   readonly #shell: FarShell;
-  #owners = new Map<string, { pid: number; name: string } | undefined>();
+  #owners = new Map<string, ListenerProcess | undefined>();
 
   constructor(shell: FarShell) {
     this.#shell = shell;
@@ -140,21 +140,22 @@ export class FarListeners {
     );
   }
 
-  async #walk(signal: AbortSignal): Promise<Map<string, { pid: number; name: string }>> {
+  async #walk(signal: AbortSignal): Promise<Map<string, ListenerProcess>> {
     const { stdout } = await this.#ask(ownersScript, signal);
     const pids = new Map<string, string>();
-    const names = new Map<string, string>();
+    const programs = new Map<string, Omit<ListenerProcess, 'pid'>>();
     for (const line of Buffer.from(stdout).toString('utf8').split('\n')) {
       if (line.startsWith('=')) {
-        const [pid = '', short = '', ...command] = line.slice(1).split('\t');
-        names.set(pid, processName(short, command.join('\0')));
+        const [pid = '', groups = '', short = '', ...command] = line.slice(1).split('\t');
+        const container = containerIn(groups);
+        programs.set(pid, { name: processName(short, command.join('\0')), ...(container !== undefined && { container }) });
       } else {
         const [pid = '', inode = ''] = line.split(' ');
         // Oldest first: a server was there before what it started.
         if (inode !== '' && Number(pid) < Number(pids.get(inode) ?? Number.POSITIVE_INFINITY)) pids.set(inode, pid);
       }
     }
-    return new Map([...pids].map(([inode, pid]) => [inode, { pid: Number(pid), name: names.get(pid) ?? '' }]));
+    return new Map([...pids].map(([inode, pid]) => [inode, { pid: Number(pid), ...(programs.get(pid) ?? { name: '' }) }]));
   }
 
   /** As a program: where much runs it takes its time, and nothing else is to wait for it. */

@@ -129,6 +129,7 @@ export function openSshHost({
     files: farFiles(shell),
     exec: shell.exec,
     run: shell.run,
+    stream: async (argv, { signal, ...options }) => pipeFar(await keeper.connection(signal), signal, argv, options),
     pipe: async (grant, argv, options) => pipeFar(await keeper.connection(grant.signal), grant.signal, argv, options),
     dial: async (address, signal, how) => far.dial(await keeper.connection(signal), address, signal, how),
     async facts(signal) {

@@ -1,6 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { listOf, objectOf, textOf } from '../../text/json-value.ts';
+import { listOf, objectOf, parseJson, textOf } from '../../text/json-value.ts';
 import { subjectOfFile } from './csv-report.ts';
 import { isGrype, readGrype } from './grype-report.ts';
 import { JsonPlaces, placeOfJsonError } from './json-place.ts';
@@ -27,7 +27,7 @@ export async function readReport(bytes: Uint8Array, file: string): Promise<ScanR
   const whole = text.replace(/^\ufeff/, '');
   let json: unknown;
   try {
-    json = JSON.parse(whole);
+    json = parseJson(whole);
   } catch {
     throw refused(file, 'its JSON is broken here', placeOfJsonError(whole));
   }
