@@ -184,6 +184,7 @@ for (const kind of ['docker', 'podman'] as const) {
     const mark = randomBytes(3).toString('hex');
     const json = { 'Content-Type': 'application/json' };
     const made: string[] = [];
+    const images: string[] = [];
     let operator: Operator;
     let ports: number[] = [];
 
@@ -202,6 +203,19 @@ for (const kind of ['docker', 'podman'] as const) {
       made.push(name);
       expect((await ask(real, `/containers/${name}/start`, { method: 'POST' })).status).toBeLessThan(300);
     }
+    async function image(repository: string, tag: string): Promise<void> {
+      const name = `from-${mark}-${images.length}`;
+      const body = JSON.stringify({ Image: 'busybox:latest', Labels: { mark: name } });
+      expect((await ask(real, `/containers/create?name=${name}`, { method: 'POST', headers: json, body })).status).toBe(201);
+      const committed = await ask(real, `/commit?container=${name}&repo=docker.io/${repository}&tag=${tag}`, {
+        method: 'POST',
+        headers: json,
+        body: '{}',
+      });
+      expect(committed.status, committed.body).toBe(201);
+      images.push(`docker.io/${repository}:${tag}`);
+      await ask(real, `/containers/${name}?force=true`, { method: 'DELETE' });
+    }
     const published = (address: string, port: number | undefined) => ({
       PortBindings: { '8200/tcp': [{ HostIp: address, HostPort: String(port) }] },
     });
@@ -209,16 +223,18 @@ for (const kind of ['docker', 'podman'] as const) {
     beforeAll(async () => {
       operator = await makeOperator(real);
       ports = [await findFreePort(), await findFreePort(), await findFreePort(), await findFreePort()];
-      // Any small program under the product's name is recognised as it.
-      await ask(real, '/images/busybox:latest/tag?repo=docker.io/openbao/openbao&tag=names', { method: 'POST' });
+      // Any small program under the product's name is recognised as it. Images of their own: busybox has further names in other tests, and other tests deploy it.
+      await image('openbao/openbao', 'names');
+      await image('quarterdeck/names', mark);
       await start(`one-${mark}`, 'docker.io/openbao/openbao:names', published('127.0.0.1', ports[0]));
       const labels = { 'com.docker.compose.project': `lab-${mark}`, 'com.docker.compose.service': 'strongroom' };
       await start(`two-${mark}`, 'docker.io/openbao/openbao:names', published('127.0.0.1', ports[1]), labels);
-      await start(`host-${mark}`, 'busybox:latest', { NetworkMode: 'host' });
-      await start(`six-${mark}`, 'busybox:latest', published('::', ports[3]));
+      await start(`host-${mark}`, `docker.io/quarterdeck/names:${mark}`, { NetworkMode: 'host' });
+      await start(`six-${mark}`, `docker.io/quarterdeck/names:${mark}`, published('::', ports[3]));
     });
     afterAll(async () => {
       for (const name of made) await ask(real, `/containers/${name}?force=true&v=true`, { method: 'DELETE' });
+      for (const name of images) await ask(real, `/images/${name}?force=true`, { method: 'DELETE' });
       await operator.leave();
     });
 
