@@ -51,6 +51,9 @@ export class Fault extends Error {
 
 const exitCodes: Partial<Record<FaultKind, number>> = { usage: 2, unreachable: 3, refused: 4, interrupted: 130 };
 
+/** Of a command that could not find out what was asked, such as whether an image is up to date. Nothing failed. */
+export const cannotTellExitCode = 5;
+
 export function exitCodeOf(fault: Fault): number {
   return exitCodes[fault.kind] ?? 1;
 }

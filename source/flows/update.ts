@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { parseImage } from '../catalog/images.ts';
 import { interpolate } from '../catalog/interpolation.ts';
-import { Fault } from '../faults/fault.ts';
+import { cannotTellExitCode, Fault } from '../faults/fault.ts';
 import type { Review, Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson } from '../stack/plan-text.ts';
@@ -139,7 +139,6 @@ interface UncheckedImage {
   service: string;
   image: string;
   reason: string;
-  unreachable: boolean;
 }
 
 /**
@@ -161,10 +160,10 @@ async function checkImages(
         const here = images.get(reference);
         // A digest names one image for ever.
         if (here && parseImage(reference)?.digest !== undefined) return;
-        const cannotTell = (reason: string, unreachable: boolean) =>
-          unchecked.push({ component: entry.id, service: service.name, image: cleanLine(reference), reason, unreachable });
+        const cannotTell = (reason: string) =>
+          unchecked.push({ component: entry.id, service: service.name, image: cleanLine(reference), reason });
         if (here && here.digests.length === 0) {
-          cannotTell('the image has no registry digest, as it was built or loaded on the host', false);
+          cannotTell('the image has no registry digest, as it was built or loaded on the host');
           return;
         }
         const limited = AbortSignal.timeout(askLimitMs);
@@ -174,9 +173,8 @@ async function checkImages(
           if (there === undefined || !here?.digests.some((digest) => digest.endsWith(`@${there}`))) newer.add(service.name);
         } catch (thrown) {
           session.signal.throwIfAborted();
-          if (limited.aborted) cannotTell(`the registry did not answer within ${askLimitMs / 1_000} s`, true);
-          else if (thrown instanceof Fault)
-            cannotTell(cleanLine(thrown.message).replace(/\.$/, ''), thrown.code.startsWith('unreachable.'));
+          if (limited.aborted) cannotTell(`the registry did not answer within ${askLimitMs / 1_000} s`);
+          else if (thrown instanceof Fault) cannotTell(cleanLine(thrown.message).replace(/\.$/, ''));
           else throw thrown;
         }
       }),
@@ -213,7 +211,7 @@ function withUnchecked(outcome: FlowOutcome & { data: object }, unchecked: reado
     ...outcome,
     message: [outcome.message, ...new Set(sentences)].filter(Boolean).join(' '),
     data: { ...outcome.data, unchecked },
-    exitCode: unchecked.some(({ unreachable }) => unreachable) ? 3 : 1,
+    exitCode: cannotTellExitCode,
   };
 }
 

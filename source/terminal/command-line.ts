@@ -177,7 +177,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
 
   program.addHelpText(
     'after',
-    '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 130 interrupted.',
+    '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 5 cannot tell, 130 interrupted.',
   );
   for (const command of program.commands) command.helpGroup(placeOfVerb(command.name())?.heading ?? 'More:');
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
