@@ -28,6 +28,7 @@ export const deployAbout: FlowAbout = {
   flags: {
     set: { meaning: 'a field, a port or the site, without being asked; may be given again', value: 'NAME=VALUE', repeats: true },
     fresh: { meaning: "replace files that were changed by hand with the catalog's" },
+    'second-instance': { meaning: 'deploy beside one that already runs on the host, with data of its own' },
   },
 };
 

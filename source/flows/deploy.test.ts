@@ -94,6 +94,16 @@ describe('an instance that was not deployed from here', () => {
     await expect(stage.run('deploy', 'dns-filter-second', set('DNS_PORT=53'), how)).rejects.toMatchObject(refusal);
     expect(await stage.containers('dns-filter-second')).toEqual({});
   });
+
+  test('is a warning for an operator who wants a second one', async () => {
+    const options = { ...set('DNS_PORT=53').options, 'second-instance': true };
+    const { data } = await stage.run('deploy', 'dns-filter-second', { options }, { operator: nobody(false), rehearse: true });
+    const { findings } = data as { findings: { id: string; level: string; advice: string }[] };
+    expect(findings.find(({ id }) => id === 'instance:adguardhome')).toMatchObject({
+      level: 'warning',
+      advice: 'The new instance starts with data of its own.',
+    });
+  });
 });
 
 describe('what is done', () => {

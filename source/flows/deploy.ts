@@ -27,7 +27,10 @@ export const deploy: Flow = {
     const set = input.options['set'];
     const words = typeof set === 'string' ? [set] : Array.isArray(set) ? (set as readonly string[]) : [];
     const facts = await gatherStackFacts(session, world, input.place, entry);
-    return deployWith(session, world, facts, parseSet(words, entry, facts.source), { fresh: input.options['fresh'] === true });
+    return deployWith(session, world, facts, parseSet(words, entry, facts.source), {
+      fresh: input.options['fresh'] === true,
+      second: input.options['second-instance'] === true,
+    });
   },
 };
 
@@ -46,7 +49,8 @@ async function deployWith(
   first: StackFacts,
   given: Readonly<Record<string, string>>,
   // `within`: begins the names of all steps of one that is deployed in the middle of another, so that no two of one run are the same.
-  { fresh, within = '' }: { fresh: boolean; within?: string },
+  // `second`: the operator knows of the instances that run already.
+  { fresh, second = false, within = '' }: { fresh: boolean; second?: boolean; within?: string },
 ): Promise<FlowOutcome> {
   let facts = first;
   let values = given;
@@ -59,10 +63,11 @@ async function deployWith(
     answered ??= await session.fill(form);
     const answers = answersOf(entry, context, answered);
     session.progress({ id: 'plan', label: 'Looking at the host' });
-    const ready = await planComponent(session, world, facts, answers, {
+    const planned = await planComponent(session, world, facts, answers, {
       kind: facts.deployment || facts.containers.length > 0 ? 'change' : 'deploy',
       ...(fresh && { fresh }),
     });
+    const ready = second ? { ...planned, findings: planned.findings.map(acceptInstance) } : planned;
     session.progress({ id: 'plan', label: 'Looked at the host', done: true });
     const { plan, findings } = ready;
     if (isEmpty(plan) && findings.every(({ level }) => level !== 'blocking')) {
@@ -81,7 +86,7 @@ async function deployWith(
             label: 'Apply all of it',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
-    if (session.rehearsing && findings.some(isInstance)) {
+    if (session.rehearsing && findings.some((finding) => isInstance(finding) && finding.level === 'blocking')) {
       const reasons = findings.filter(({ level }) => level === 'blocking');
       throw new Fault({
         code: 'refused.preflight',
@@ -112,6 +117,11 @@ async function deployWith(
     }
     facts = await gatherStackFacts(session, world, facts.place, entry);
   }
+}
+
+/** For `--second-instance`: it is still shown, and no longer in the way. */
+function acceptInstance(finding: Finding): Finding {
+  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with data of its own.' } : finding;
 }
 
 /** What was typed, but for secrets: those are asked again. */

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerFacts } from '../engine/engine.ts';
 import { CatalogIndex, type ContainerGroup, composeLabel, groupContainers } from '../fleet/grouping.ts';
@@ -17,20 +18,29 @@ async function checkInstances(context: PreflightContext): Promise<Finding[]> {
   const index = new CatalogIndex(catalog.entries);
   const groups = groupContainers(await context.containers(), index);
   const deployed = new Set(deployments.map(({ component }) => component));
-  return groups.flatMap((group): Finding[] => {
+  const findings: Finding[] = [];
+  for (const group of groups) {
     const container = group.members.find(({ main }) => main)?.container;
-    if (group.entry?.id !== entry.id || !container) return [];
+    if (group.entry?.id !== entry.id || !container) continue;
     // A proxy or database that another component runs for itself has the same image.
-    if (group.project !== entry.id && deployed.has(group.project)) return [];
-    if (serves(container, group, groups, index) || isOwn(container, context)) return [];
-    return [
+    if (group.project !== entry.id && (deployed.has(group.project) || (await isOfOtherStack(container, context)))) continue;
+    if (serves(container, group, groups, index) || isOwn(container, context)) continue;
+    findings.push(
       blocking(
         `instance:${cleanLine(container.name)}`,
         `${entry.id} is on this host already and was not deployed from here: ${described(container, entry)}.`,
-        'Existing containers cannot be adopted yet, and a second instance would start without their data. Manage it with the tool that deployed it, or remove its containers there first.',
+        `Existing containers cannot be adopted yet, and a second instance would start without their data. Manage it with the tool that deployed it, or remove its containers there first. For a second instance with data of its own: quarterdeck deploy ${entry.id} --second-instance`,
       ),
-    ];
-  });
+    );
+  }
+  return findings;
+}
+
+/** Another component that was deployed from here into another stack folder of this host. */
+async function isOfOtherStack(container: ContainerFacts, { host, signal }: PreflightContext): Promise<boolean> {
+  const folder = composeLabel(container, 'project.working_dir');
+  if (folder === undefined || posix.basename(folder) !== composeLabel(container, 'project')) return false;
+  return (await host.files.facts(posix.join(posix.dirname(folder), '.quarterdeck'), signal))?.kind === 'folder';
 }
 
 /** Does another component of the project run this image as one of its helpers? */

@@ -79,6 +79,15 @@ describe('instances that were not deployed from here', () => {
     expect(await rss.finding('instance:feeds')).toBeUndefined();
   });
 
+  it('another component that was deployed from here, into another stack folder, is none', async () => {
+    const rss = stage('rss-reader');
+    const labels = { ...composeLabels('news', 'miniflux'), 'com.docker.compose.project.working_dir': '/home/ada/stack/news' };
+    rss.engine.add('feeds', { image, labels });
+    expect(await rss.finding('instance:feeds')).toBeDefined();
+    rss.devices['/home/ada/stack/.quarterdeck'] = 1;
+    expect(await rss.finding('instance:feeds')).toBeUndefined();
+  });
+
   it('a database or proxy of another component is none', async () => {
     const rss = stage('rss-reader');
     rss.engine.add('db', { image: 'postgres:16-alpine', labels: composeLabels('wiki', 'db') });
