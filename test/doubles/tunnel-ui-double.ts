@@ -21,6 +21,7 @@ export class TunnelUiDouble {
   release: 13 | 15 = 13;
   mtu = 'MTU = 1420\n';
   readonly #server: Server;
+  readonly #serverKey = makeKeyPair().publicKey;
   #session: string | undefined;
 
   private constructor(server: Server) {
@@ -98,7 +99,7 @@ export class TunnelUiDouble {
     if (what === 'configuration')
       return {
         status: 200,
-        json: `\n[Interface]\nPrivateKey = ${client.privateKey}\nAddress = ${client.address}/24\nDNS = 1.1.1.1\n${this.mtu}\n\n[Peer]\nPublicKey = ${client.publicKey.replace(/^./, 'A')}\nPresharedKey = ${client.preSharedKey}\nAllowedIPs = 0.0.0.0/0, ::/0\nEndpoint = vpn.example.net:51820`,
+        json: `\n[Interface]\nPrivateKey = ${client.privateKey}\nAddress = ${client.address}/24\nDNS = 1.1.1.1\n${this.mtu}\n\n[Peer]\nPublicKey = ${this.#serverKey}\nPresharedKey = ${client.preSharedKey}\nAllowedIPs = 0.0.0.0/0, ::/0\nEndpoint = vpn.example.net:51820`,
       };
     if (method === 'DELETE') this.clients = this.clients.filter((one) => one !== client);
     else client.enabled = what === 'enable';

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { runHealthChecks } from './podman-health.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runOrThrow, runProgram, type ScriptOutcome } from './scripts.ts';
 import type { Composer } from './stack.ts';
+import { makeStandIn } from './stand-ins.ts';
 
 /** A host of their own for operators: its stack, its compose, a catalog of small components, and the means to stop the time while compose is at work. */
 export interface DeployStage {
@@ -19,8 +21,13 @@ export interface DeployStage {
   operator: Operator;
   /** Someone else on the same host, with their own files. */
   another(): Promise<Operator>;
-  /** Puts files into the operator's own catalog: `{ 'web/compose.yaml': '…' }`. */
+  /**
+   * Puts files into the operator's own catalog: `{ 'web/compose.yaml': '…' }`. What says `busybox:latest` there gets `image`: other tests
+   * run busybox on the same engine, and to preflight each of those containers is an instance of the component.
+   */
   catalog(files: Readonly<Record<string, string>>): Promise<void>;
+  /** Busybox under a name that nothing else on the engine has. */
+  image: string;
   /** From now on compose waits before it brings anything up, until what this answers is called. */
   holdCompose(): Promise<{ reached: () => Promise<void>; release: () => Promise<void> }>;
   /** Starts a verb and does not wait for it. */
@@ -133,6 +140,10 @@ exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' 
   const stack = join(home, 'stack');
   const endHealthChecks: (() => Promise<void>)[] = [];
 
+  // Podman without root commits nothing for a client of its API; no other test runs containers there.
+  const image = engine.kind === 'podman-rootless' ? 'busybox' : `local/stage-${randomBytes(4).toString('hex')}`;
+  let made: Promise<void> | undefined;
+
   const left: Operator[] = [];
   const arrive = async (): Promise<Operator> => {
     const operator = await makeOperator(engine, env);
@@ -154,10 +165,15 @@ exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' 
     stack,
     operator,
     another: arrive,
+    image: `${image}:latest`,
     async catalog(files) {
       for (const [path, text] of Object.entries(files)) {
         await mkdir(join(catalogFolder, dirname(path)), { recursive: true });
-        await writeFile(join(catalogFolder, path), text);
+        if (image !== 'busybox' && text.includes('busybox:latest')) {
+          made ??= makeStandIn(engine, { name: image, tag: 'latest', from: 'busybox:latest', files: {}, changes: [] });
+          await made;
+        }
+        await writeFile(join(catalogFolder, path), text.replaceAll('busybox:latest', `${image}:latest`));
         const project = path.split('/')[0] ?? '';
         if (engine.kind.startsWith('podman') && !projects.has(project)) endHealthChecks.push(runHealthChecks(engine, project));
         projects.add(project);
@@ -217,6 +233,7 @@ exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' 
         const networks = JSON.parse((await ask(engine, `/networks?filters=${filters}`)).body) as { Id: string }[];
         for (const { Id } of networks) await ask(engine, `/networks/${Id}`, { method: 'DELETE' });
       }
+      if (made) await ask(engine, `/images/${image}:latest?force=true`, { method: 'DELETE' });
       for (const one of left) await one.leave();
       await rm(folder, { recursive: true, force: true });
     },

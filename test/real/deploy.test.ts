@@ -92,7 +92,7 @@ for (const { kind, composer } of ways) {
     it('takes over what somebody made by hand, with its secret and its data', async () => {
       const theirs = `theirs-${composer}`;
       const port = await findFreePort();
-      const files = webFiles(theirs, { port });
+      const files = webFiles(theirs, { port, image: stage.image });
       await stage.catalog(files);
       const folder = join(stage.stack, theirs);
       await mkdir(folder, { recursive: true });
