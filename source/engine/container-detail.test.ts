@@ -109,3 +109,12 @@ test('Podman tells who stopped it where it can', () => {
   expect(inspectedDetail(base, { State: { StoppedByUser: true } }).stoppedByUser).toBe(true);
   expect(inspectedDetail(base, { State: {} }).stoppedByUser).toBeUndefined();
 });
+
+test.each([
+  ['no check', undefined, undefined],
+  ['a check of the image that is switched off', { Test: ['NONE'] }, undefined],
+  ['defaults of the engine', { Test: ['CMD', 'true'], Interval: 0, Timeout: 0, Retries: 0 }, 180_000],
+  ['times of its own', { Test: ['CMD-SHELL', 'true'], Interval: 1e9, Timeout: 2e9, Retries: 2, StartPeriod: 5e9 }, 11_000],
+])('how long a verdict may take: %s', (_, Healthcheck, expected) => {
+  expect(detail({ Config: { Healthcheck } as InspectedContainer['Config'] }).verdictWithinMs).toBe(expected);
+});

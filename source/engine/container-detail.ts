@@ -3,6 +3,17 @@ import type { ContainerDetail, PublishedPort } from './engine.ts';
 
 type PortBindings = Record<string, { HostIp?: string; HostPort?: string }[] | null> | null;
 
+/** Times are in nanoseconds; 0 or nothing stands for the engine's default. */
+interface HealthCheck {
+  Test?: string[] | null;
+  Interval?: number;
+  Timeout?: number;
+  Retries?: number;
+  StartPeriod?: number;
+}
+
+const defaultCheck = { intervalNs: 30e9, timeoutNs: 30e9, retries: 3 };
+
 /** What is used of `GET /containers/{id}/json`, Docker's and Podman's. */
 export interface InspectedContainer {
   Id: string;
@@ -21,7 +32,13 @@ export interface InspectedContainer {
     FinishedAt?: string;
     Health?: { Status?: string; Log?: { Start?: string; End?: string; ExitCode?: number; Output?: string }[] | null } | null;
   };
-  Config?: { Image?: string; Tty?: boolean; Env?: string[] | null; Labels?: Record<string, string> | null } | null;
+  Config?: {
+    Image?: string;
+    Tty?: boolean;
+    Env?: string[] | null;
+    Labels?: Record<string, string> | null;
+    Healthcheck?: HealthCheck | null;
+  } | null;
   HostConfig?: {
     NetworkMode?: string;
     RestartPolicy?: { Name?: string } | null;
@@ -45,6 +62,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
   const running = runState === 'running' || runState === 'paused';
   const error = state.Error ?? '';
   const networks = network?.Networks ?? {};
+  const verdictWithinMs = verdictWithin(config?.Healthcheck);
   const argv = [raw.Path ?? '', ...(raw.Args ?? [])].filter((word, index) => index > 0 || word !== '');
   return {
     id: raw.Id,
@@ -69,6 +87,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     restartPolicy: restartPolicyOf(host?.RestartPolicy?.Name),
     outOfMemory: state.OOMKilled === true,
     error,
+    ...(verdictWithinMs !== undefined && { verdictWithinMs }),
     stoppedByUser: libpod?.State?.StoppedByUser,
     tty: config?.Tty === true,
     env: (config?.Env ?? []).map(splitVariable),
@@ -92,6 +111,13 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     networks: Object.keys(networks),
     raw,
   };
+}
+
+function verdictWithin(check: HealthCheck | null | undefined): number | undefined {
+  if (!check?.Test?.length || check.Test[0] === 'NONE') return undefined;
+  const { Interval, Timeout, Retries, StartPeriod = 0 } = check;
+  const eachNs = (Interval || defaultCheck.intervalNs) + (Timeout || defaultCheck.timeoutNs);
+  return (StartPeriod + (Retries || defaultCheck.retries) * eachNs) / 1e6;
 }
 
 /** `0001-01-01T00:00:00Z` is how both engines say never. */

@@ -111,6 +111,17 @@ describe('a component', () => {
     });
   });
 
+  test('whose health check has not answered is starting, whatever a good probe says; not for longer than the check may take', () => {
+    const young = (startedMs: number) =>
+      view([reader({ health: 'starting', startedMs, verdictWithinMs: 90_000 }), db()], { probe: probe('ready', 'good') });
+    expect(young(nowMs - 30_000)).toMatchObject({ word: 'starting', tone: 'busy', services: [{ verdictMs: nowMs + 65_000 }, {}] });
+    expect(young(nowMs - 100_000)).toMatchObject({ word: 'ready', tone: 'good' });
+    const sealed = view([reader({ health: 'starting', startedMs: nowMs, verdictWithinMs: 90_000 }), db()], {
+      probe: probe('sealed 0/3', 'warn'),
+    });
+    expect(sealed.word).toBe('sealed 0/3');
+  });
+
   test('that fails its health check says so, unless its probe knows more', () => {
     const healthLog = [{ atMs: 0, exitCode: 1, output: 'status 500' }];
     const sick = reader({ health: 'unhealthy', healthLog });

@@ -5,7 +5,7 @@ import type { ContainerDetail, ContainerFacts, PublishedPort } from '../engine/e
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
 import { agoText } from '../text/quantities.ts';
-import type { Deployed } from './deployed-components.ts';
+import type { Deployed, HaltedFor } from './deployed-components.ts';
 import { dutiesOf } from './duties.ts';
 import { type ContainerGroup, composeLabel, dependenciesOf } from './grouping.ts';
 import type { ComponentView, CutOff, FindingView, ProbeView, ServiceView, StateName, Tone } from './model.ts';
@@ -33,6 +33,8 @@ export interface ViewContext {
   findings: readonly FindingView[];
   /** Services that compose files declare and that have no container. */
   missing: readonly string[];
+  /** What the container of this id was stopped for by a flow that starts it again itself. */
+  haltedFor?: (containerId: string) => HaltedFor | undefined;
   /** When the container of a service was seen to be removed. */
   removedMs?: (service: string) => number | undefined;
   /** Whether other containers of its project were created, and none of them was ever started. */
@@ -90,7 +92,11 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     const state = serviceState(facts, history, context.nowMs, { oneShot: known?.oneShot ?? false });
     if (state.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs ?? Number.POSITIVE_INFINITY, state.reconsiderMs);
     const cutOff = context.engineReachable ? cutOffOf(container, detail, context) : undefined;
-    const shown = context.engineReachable ? state : away(state.state, state.detail);
+    const halted = state.state === 'stopped' || state.state === 'paused' ? context.haltedFor?.(container.id) : undefined;
+    const explained = halted ? { ...state, tone: 'warn' as const, detail: haltedText(halted) } : state;
+    const shown = context.engineReachable ? explained : away(state.state, state.detail);
+    const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;
+    if (verdictMs !== undefined && verdictMs > context.nowMs) reconsiderMs = Math.min(reconsiderMs ?? Number.POSITIVE_INFINITY, verdictMs);
     return {
       key: serviceKey(context.host, group, service),
       name: cleanLine(service),
@@ -106,8 +112,9 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       restarts: state.restarts,
       ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
       tty: detail?.tty ?? false,
-      ...(state.causeUnknown && context.engineReachable && { causeUnknown: true }),
+      ...(state.causeUnknown && !halted && context.engineReachable && { causeUnknown: true }),
       ...(detail && { kept: (detail.restartPolicy === 'always' || detail.restartPolicy === 'unless-stopped') && !known?.oneShot }),
+      ...(verdictMs !== undefined && { verdictMs }),
       ...(cutOff && { cutOff }),
       dependsOn: dependenciesIn(container, known, names),
       main,
@@ -153,8 +160,8 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     (main.state === 'healthy' || main.state === 'running' || main.state === 'unhealthy' || main.state === 'starting')
       ? context.probe
       : undefined;
-  // A probe that sees nothing wrong does not talk over a health check that does.
-  const contradicted = probe?.tone === 'good' && summary.tone === 'bad';
+  // A probe that sees nothing wrong does not talk over a health check that does, or that has not answered yet.
+  const contradicted = probe?.tone === 'good' && (summary.tone === 'bad' || awaitsVerdict(main, context.nowMs));
   const spoken = probe !== undefined && probe.word !== '' && summary.main && !contradicted;
 
   const lost = services.find(({ cutOff }) => cutOff !== undefined);
@@ -190,6 +197,24 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     url: context.deployed?.site ? `https://${cleanLine(context.deployed.site)}` : urlOf(entry, services, group, context),
   };
   return { view: lost?.cutOff ? withoutNetwork(view, lost.name, lost.cutOff) : view, reconsiderMs };
+}
+
+/** True while the flow is at work, and after it was interrupted. */
+function haltedText({ flow, by }: HaltedFor): string {
+  return `stopped for a ${flow} by ${by}, which starts it again; if that was interrupted: quarterdeck recover`;
+}
+
+/** Engines start a check a little late. */
+const verdictSlackMs = 5_000;
+
+function verdictOf(detail: ContainerDetail | undefined): number | undefined {
+  if (detail?.startedMs === undefined || detail.verdictWithinMs === undefined) return undefined;
+  return detail.startedMs + detail.verdictWithinMs + verdictSlackMs;
+}
+
+/** Is its health check still to answer? Not of one that should have by now: Podman without systemd runs no checks. */
+export function awaitsVerdict({ state, verdictMs }: ServiceView, nowMs: number): boolean {
+  return state === 'starting' && (verdictMs === undefined || nowMs < verdictMs);
 }
 
 /** Whoever is in another's network is let into the one that this has at its own start, and stays there. */

@@ -47,6 +47,8 @@ export interface ServiceView {
   tty: boolean;
   /** Why it has no container, where that is known: it was seen to be removed, or its project was created only in part. */
   absence?: 'removed' | 'not created';
+  /** While its health check has not answered yet: when it has at the latest, epoch milliseconds. */
+  verdictMs?: number;
   /** It ended, and there is no record of why. */
   causeUnknown?: true;
   /** Its restart policy keeps it running unless somebody stops it. Undefined while that is not known. */

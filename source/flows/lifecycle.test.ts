@@ -189,6 +189,30 @@ describe('restart', () => {
     expect(outcome.message).toBe('web: db, api and web were restarted.');
   });
 
+  test('waits for the verdict of health checks before it says how they are', async () => {
+    const component = threeServices('running');
+    const healthOf = (health: 'healthy' | 'unhealthy') => {
+      let looks = 0;
+      stage.engine.afterStart = () => ({ state: 'running', health: 'starting', verdictWithinMs: 90_000 });
+      const inspect = stage.engine.inspect.bind(stage.engine);
+      return vi.spyOn(stage.engine, 'inspect').mockImplementation(async (...args) => {
+        const detail = await inspect(...args);
+        return detail?.health === 'starting' && detail.name === 'db' && ++looks > 3
+          ? { ...detail, health, healthLog: [{ atMs: 0, exitCode: 1, output: 'no such table\n' }] }
+          : detail && { ...detail, health: detail.name === 'db' ? detail.health : 'none' };
+      });
+    };
+    const passing = healthOf('healthy');
+    expect((await stage.run(restart, component)).message).toBe('web: db, api and web were restarted. The health check of db passes.');
+    passing.mockRestore();
+    const failing = healthOf('unhealthy');
+    expect(await faultOf(stage.run(restart, component))).toMatchObject({
+      code: 'failed.unhealthy',
+      message: 'The health check of db fails: no such table',
+    });
+    failing.mockRestore();
+  });
+
   test('a container that does not come back is a failure', async () => {
     stage.engine.afterStart = () => ({ state: 'exited', exitCode: 2 });
     const component = componentOf('box', [stage.engine.add('box')]);

@@ -1,4 +1,5 @@
 import { pauseFor } from '../faults/waits.ts';
+import { awaitHealthChecks } from './await-health-checks.ts';
 import type { Flow } from './flow.ts';
 import { restartJoined } from './joined-containers.ts';
 import { componentOf, hasContainer, sentenceAbout, serviceTargets } from './service-targets.ts';
@@ -12,7 +13,8 @@ export const restart: Flow = {
   id: 'restart',
   verb: 'restart',
   title: 'Restart the component',
-  summary: 'Restarts the containers of a component, what others depend on first, and waits until they are seen running anew.',
+  summary:
+    'Restarts the containers of a component, what others depend on first, and waits until they are seen running again and their health checks have answered.',
   right: 'operate',
   about: 'component',
   flags: { ...serviceFlag, ...graceFlag },
@@ -65,6 +67,7 @@ export const restart: Flow = {
     }
     session.progress({ id: 'restart', label: `Restarted ${component.id}`, fraction: 1, done: true });
     world.fleet.refresh(component.key);
-    return { message: `${sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`)}${joined}` };
+    const health = await awaitHealthChecks(session, engine, targets);
+    return { message: `${sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`)}${health}${joined}` };
   },
 };

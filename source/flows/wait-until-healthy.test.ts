@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { componentView, FleetDouble, serviceView } from '../../test/doubles/fleet-double.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
@@ -100,4 +100,64 @@ it('what its probe said before counts for nothing', async () => {
   });
   const { afterMs, says } = await told(waitUntilHealthy(session, world, 'local', 'box', { sinceMs }), 1_000, 60_000);
   expect([says, afterMs >= 10_000]).toEqual(['healthy', true]);
+});
+
+describe('a health check that has not answered outranks a good probe', () => {
+  const good = { word: 'ready', tone: 'good', atMs: Number.MAX_SAFE_INTEGER, detail: '', failure: undefined, version: undefined } as const;
+  const shown: string[] = [];
+  const labels: string[] = [];
+  const watched = {
+    ...session,
+    show: (one: { kind: string; text?: string }) => shown.push(one.text ?? ''),
+    progress: ({ label = '' }: { label?: string }) => labels.push(label),
+  } as unknown as Session;
+
+  it.each([
+    ['that passes after 20 s', 20_000, 'healthy' as const, 'healthy'],
+    ['that fails after 20 s', 20_000, 'unhealthy' as const, 'failed.unhealthy'],
+    ['whose start period is longer than the usual limit', 400_000, 'healthy' as const, 'healthy'],
+  ])('one %s', async (_, answersMs, state, expected) => {
+    probed = true;
+    labels.length = 0;
+    const beganMs = Date.now();
+    look = (elapsedMs) => ({
+      probe: good,
+      services: [
+        elapsedMs < answersMs
+          ? serviceView('box', { state: 'starting', sinceMs: beganMs, verdictMs: beganMs + answersMs + 5_000, main: true })
+          : serviceView('box', { state, sinceMs: beganMs, main: true }),
+      ],
+    });
+    const { afterMs, says } = await told(waitUntilHealthy(watched, world, 'local', 'box'), 1_000, 500_000);
+    expect(says).toBe(expected);
+    expect(afterMs).toBeGreaterThanOrEqual(answersMs);
+    expect(labels[0]).toMatch(new RegExp(`, its health check answers within ${(answersMs + 5_000) / 1000} s$`));
+  });
+
+  it('one of what ends and starts again every minute does not put the end off for ever', async () => {
+    probed = true;
+    const beganMs = Date.now();
+    look = (elapsedMs) => {
+      const startedMs = beganMs + elapsedMs - (elapsedMs % 60_000);
+      return {
+        probe: good,
+        services: [serviceView('box', { state: 'starting', sinceMs: startedMs, verdictMs: startedMs + 95_000, main: true })],
+      };
+    };
+    expect(await told(waitUntilHealthy(watched, world, 'local', 'box'), 1_000, 400_000)).toMatchObject({ says: 'failed.unhealthy' });
+  });
+
+  it('one that the engine never runs: the probe counts once its time is over, and that is said', async () => {
+    probed = true;
+    shown.length = 0;
+    const beganMs = Date.now();
+    look = () => ({
+      probe: good,
+      services: [serviceView('box', { state: 'starting', sinceMs: beganMs, verdictMs: beganMs + 65_000, main: true })],
+    });
+    const { afterMs, says } = await told(waitUntilHealthy(watched, world, 'local', 'box'), 1_000, 170_000);
+    expect(says).toBe('healthy');
+    expect(afterMs).toBeGreaterThanOrEqual(65_000);
+    expect(shown.join(' ')).toContain('Not checked: the engine has not run the health check of ');
+  });
 });

@@ -1,7 +1,9 @@
 import { Fault } from '../faults/fault.ts';
+import { awaitsVerdict } from '../fleet/component-view.ts';
 import type { ComponentView, Fleet, ServiceView } from '../fleet/model.ts';
 import { isUpState } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
+import { namesText } from '../text/words.ts';
 import type { FlowWorld } from './flow.ts';
 
 /** Images start fast or load for long; what loads says so. */
@@ -25,7 +27,8 @@ function seenOf(component: ComponentView, sinceMs: number, isProbed: boolean): S
   // Podman starts again at once what ends: it is mostly seen running, for a moment.
   if (services.some((service) => service.restarts > 0 && hasJustBegun(service))) return 'failing';
   if (!services.every(({ state }) => isUpState(state) || state === 'finished')) return 'waiting';
-  // An engine first looks after a whole interval, and Podman without systemd never: the probe has looked by then.
+  // The container's own health check outranks a probe.
+  if (services.some((service) => awaitsVerdict(service, Date.now()))) return 'waiting';
   if (!probe) {
     const enoughMs = isProbed ? unaskedMs : settledMs;
     return services.some((service) => service.state === 'starting' || hasJustBegun(service, enoughMs)) ? 'waiting' : 'healthy';
@@ -42,8 +45,8 @@ function hasJustBegun({ state, sinceMs }: ServiceView, enoughMs = settledMs): bo
 }
 
 /**
- * Waits until a component that was just applied is seen healthy, as its probe counts it. Throws `failed.unhealthy` with the last lines of its log when it is not
- * within three minutes, or fails for half a minute without a break.
+ * Waits until a component that was just applied is seen healthy: its health checks have answered, and its probe counts it as such. Throws `failed.unhealthy` with
+ * the last lines of its log when it is not within three minutes, or the time that its health checks may need, or fails for half a minute without a break.
  */
 export async function waitUntilHealthy(
   session: Session,
@@ -61,46 +64,73 @@ export async function waitUntilHealthy(
   session.show({ ...waiting, state: 'running' });
   let last: ComponentView | undefined;
   let failingSinceMs: number | undefined;
-  const outcome = await untilSeen(fleet, signal, limitMs, (): ComponentView | 'failing' | undefined => {
+  const startedMs = Date.now();
+  // Of the first start alone: what starts again and again would put it off for ever.
+  let verdictMs: number | undefined;
+  const outcome = await untilSeen(fleet, signal, (): ComponentView | 'failing' | 'late' | undefined => {
     last = find();
-    session.progress({ id: `healthy ${id}`, label: last ? `${id}: ${last.word}` : `${id}: waiting for its containers` });
+    session.progress({ id: `healthy ${id}`, label: last ? `${id}: ${last.word}${countdown(last)}` : `${id}: waiting for its containers` });
     const seen = last && seenOf(last, sinceMs, isProbed);
     if (seen === 'healthy') return last;
     failingSinceMs = seen === 'failing' ? (failingSinceMs ?? performance.now()) : undefined;
-    return failingSinceMs !== undefined && performance.now() - failingSinceMs >= failingLimitMs ? 'failing' : undefined;
+    if (failingSinceMs !== undefined && performance.now() - failingSinceMs >= failingLimitMs) return 'failing';
+    verdictMs ??= lastVerdictMs(last);
+    return Date.now() >= Math.max(startedMs + limitMs, verdictMs ?? 0) ? 'late' : undefined;
   });
-  const found = outcome === 'failing' ? undefined : outcome;
+  const found = typeof outcome === 'string' ? undefined : outcome;
   session.progress({ id: `healthy ${id}`, label: `${id}: ${found?.word ?? 'not healthy'}`, done: true });
   session.show({ ...waiting, state: found ? 'ok' : 'blocked' });
-  if (found) return found;
+  if (found) {
+    const silent = found.services.filter(({ state }) => state === 'starting').map(({ containerName }) => containerName);
+    if (silent.length > 0)
+      session.show({ kind: 'text', text: `Not checked: the engine has not run the health check of ${namesText(silent)} in its time.` });
+    return found;
+  }
   await showEvidence(session, world, place, last);
   throw new Fault({
     code: 'failed.unhealthy',
     message: last
-      ? `${id} ${outcome === 'failing' ? 'does not become healthy' : `was not healthy within ${Math.round(limitMs / 60_000)} minutes`}: ${last.word}. ${last.detail}`
+      ? `${id} ${outcome === 'failing' ? 'does not become healthy' : `was not healthy within ${Math.round((Date.now() - startedMs) / 1000)} s`}: ${last.word}. ${last.detail}`
       : `${id} was started, and none of its containers is there.`,
     remedy: `Its log says why: quarterdeck logs ${id}. What was there before can be put back: quarterdeck rollback ${id}.`,
   });
 }
 
-/** Resolves with what `look` answers, or undefined at the limit. */
-function untilSeen<T>(fleet: Fleet, signal: AbortSignal, limitMs: number, look: () => T | undefined): Promise<T | undefined> {
+/** When the last of its health checks has answered; undefined where none is awaited. */
+function lastVerdictMs(component: ComponentView | undefined): number | undefined {
+  const nowMs = Date.now();
+  const dues = (component?.services ?? []).flatMap((service) => (awaitsVerdict(service, nowMs) ? (service.verdictMs ?? []) : []));
+  return dues.length === 0 ? undefined : Math.max(...dues);
+}
+
+/** `, its health check answers within 42 s` */
+function countdown(component: ComponentView): string {
+  const verdictMs = lastVerdictMs(component);
+  return verdictMs === undefined ? '' : `, its health check answers within ${Math.ceil((verdictMs - Date.now()) / 1000)} s`;
+}
+
+/** Resolves with what `look` answers. */
+function untilSeen<T>(fleet: Fleet, signal: AbortSignal, look: () => T | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
+    let ended = false;
     const end = (settle: () => void) => {
-      clearTimeout(limit);
+      ended = true;
       clearInterval(again);
       stop();
       signal.removeEventListener('abort', aborted);
       settle();
     };
     const once = () => {
+      if (ended) return;
       const seen = look();
       if (seen !== undefined) end(() => resolve(seen));
     };
     const aborted = () => end(() => reject(signal.reason as Error));
-    const limit = setTimeout(() => end(() => resolve(undefined)), limitMs);
     // A probe is asked as often as it says; somebody is waiting here.
-    const again = setInterval(() => fleet.refresh(), refreshEveryMs);
+    const again = setInterval(() => {
+      fleet.refresh();
+      once();
+    }, refreshEveryMs);
     const stop = fleet.subscribe(once);
     signal.addEventListener('abort', aborted, { once: true });
     if (signal.aborted) return aborted();

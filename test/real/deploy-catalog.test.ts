@@ -89,7 +89,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       group: 'networking',
       id: 'recursive-resolver',
       ports: ['DNS_PORT=DNS_UDP_PORT'],
-      word: 'answering',
+      word: 'resolving',
       proof: async ({ stage, port, inside }) => {
         const folder = '/opt/unbound/etc/unbound';
         await writeFile(

@@ -89,6 +89,17 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
     expect(await stage.container('broken', 'main')).toBeUndefined();
   });
 
+  it('is not deployed while its own health check fails, though its probe sees nothing wrong', async () => {
+    const compose = `${idle('busybox:latest')}    healthcheck: {test: ["CMD", "false"], interval: 2s, timeout: 1s, retries: 2}\n`;
+    await stage.catalog(componentFiles('ailing', compose, asked));
+    const { code, stdout, stderr } = await yes('deploy', 'ailing');
+    expect(code, stdout + stderr).toBe(1);
+    expect(stderr).toContain('ailing does not become healthy');
+    expect(stdout).not.toContain('is deployed');
+    expect((await stage.operator.run(['audit'])).stdout).not.toContain('ailing was seen healthy');
+    expect((await yes('rollback', 'ailing')).code).toBe(0);
+  });
+
   it('tells a second operator who is at work, and names what a killed console left, until it is finished', async () => {
     const hold = await stage.holdCompose();
     const console = stage.begin(['deploy', 'web', '--set', 'GREETING=good evening', '--yes']);
