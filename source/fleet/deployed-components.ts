@@ -1,4 +1,5 @@
 import { expandHome } from '../config/paths.ts';
+import { cleanLine } from '../text/clean.ts';
 import { parseJson } from '../text/json-value.ts';
 import type { BackupView } from './model.ts';
 import type { PlaceWatch } from './place-watch.ts';
@@ -18,6 +19,13 @@ export type BackupAgesSeen = ReadonlyMap<string, number> | 'pretended';
 /** Undefined where that cannot be told. */
 export type ReadBackupAges = (watch: PlaceWatch, signal: AbortSignal) => Promise<BackupAgesSeen | undefined>;
 
+/** What a container was stopped for by a flow that starts it again itself, as its journal on the host says. */
+export interface HaltedFor {
+  /** `backup`, `route`. */
+  flow: string;
+  by: string;
+}
+
 const readEveryMs = 30_000;
 const firstReadMs = 300;
 const recordLimitBytes = 1 << 20;
@@ -33,6 +41,7 @@ export class DeployedComponents {
   readonly #readAges: ReadBackupAges | undefined;
   readonly #closing = new AbortController();
   #records = new Map<PlaceWatch, ReadonlyMap<string, Deployed>>();
+  #halted = new Map<PlaceWatch, ReadonlyMap<string, HaltedFor>>();
   readonly #ages = new Map<PlaceWatch, BackupAgesSeen>();
   #reading: Promise<void> | undefined;
   #again = false;
@@ -49,6 +58,11 @@ export class DeployedComponents {
 
   get(watch: PlaceWatch, id: string): Deployed | undefined {
     return this.#records.get(watch)?.get(id);
+  }
+
+  /** What the container of this id was stopped for by a flow; undefined for all others. */
+  haltedFor(watch: PlaceWatch, containerId: string): HaltedFor | undefined {
+    return this.#halted.get(watch)?.get(containerId);
   }
 
   /** Undefined where nobody can tell; without a time where there is no backup. */
@@ -74,6 +88,7 @@ export class DeployedComponents {
   /** A place that is followed no longer. */
   forget(watch: PlaceWatch): void {
     this.#records.delete(watch);
+    this.#halted.delete(watch);
     this.#ages.delete(watch);
   }
 
@@ -89,6 +104,7 @@ export class DeployedComponents {
       for (const watch of this.#watches) {
         // What cannot be read now stands as it was read before.
         changed = (await this.#readRecords(watch).catch(() => false)) || changed;
+        changed = (await this.#readHalted(watch).catch(() => false)) || changed;
         changed = (await this.#readBackups(watch).catch(() => false)) || changed;
       }
       if (changed && !this.#closing.signal.aborted) this.#changed();
@@ -120,6 +136,23 @@ export class DeployedComponents {
     return now.size !== (before?.size ?? 0) || [...now].some(([id, deployed]) => before?.get(id) !== deployed);
   }
 
+  async #readHalted(watch: PlaceWatch): Promise<boolean> {
+    const { signal } = this.#closing;
+    const { files } = watch.host;
+    const { home } = await watch.host.facts(signal);
+    const own = `${expandHome(watch.stackFolder ?? this.#stackFolder, home)}/.quarterdeck`;
+    const halted = ((await files.list(`${own}/halted`, signal)) ?? []).map((name) => `${own}/halted/${name}`);
+    const restores = ((await files.list(`${own}/restores`, signal)) ?? []).map((run) => `${own}/restores/${run}/restore.json`);
+    const now = new Map<string, HaltedFor>();
+    for (const path of [...halted, ...restores]) {
+      const bytes = await files.read(path, { signal, limitBytes: recordLimitBytes });
+      for (const [id, halted] of haltedIn(bytes ? new TextDecoder().decode(bytes) : '')) now.set(id, halted);
+    }
+    const before = this.#halted.get(watch);
+    this.#halted.set(watch, now);
+    return [...now.keys()].join() !== [...(before?.keys() ?? [])].join();
+  }
+
   async #readBackups(watch: PlaceWatch): Promise<boolean> {
     // Asked only where something was deployed from here.
     if (!this.#readAges || !this.#records.get(watch)?.size) return false;
@@ -148,5 +181,18 @@ function recordIn(text: string): Pick<Deployed, 'duties' | 'site'> {
     };
   } catch {
     return { duties: {}, site: '' };
+  }
+}
+
+function haltedIn(text: string): [string, HaltedFor][] {
+  try {
+    const read = parseJson(text) as Record<'flow' | 'by' | 'containers' | 'halted', unknown>;
+    // A restore keeps what it stopped in a journal of its own.
+    const { flow = 'restore', by, containers = read.halted } = read;
+    if (typeof flow !== 'string' || typeof by !== 'string' || !Array.isArray(containers)) return [];
+    const ids = containers.flatMap((one: { id?: unknown } | null) => (typeof one?.id === 'string' ? [one.id] : []));
+    return ids.map((id) => [id, { flow: cleanLine(flow), by: cleanLine(by) }]);
+  } catch {
+    return [];
   }
 }

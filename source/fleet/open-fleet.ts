@@ -136,6 +136,7 @@ export function openFleet({
           probe: probes.probe(key),
           findings: probes.findings(key),
           missing,
+          haltedFor: (containerId) => deployed.haltedFor(watch, containerId),
           removedMs,
           isPartlyCreated: project === 'created',
           observed: probes.duties(key),
@@ -307,7 +308,11 @@ function byOurClock(view: ComponentView, aheadMs: number): ComponentView {
   return {
     ...view,
     sinceMs: ours(view.sinceMs),
-    services: view.services.map((service) => ({ ...service, sinceMs: ours(service.sinceMs) })),
+    services: view.services.map(({ verdictMs, ...service }) => ({
+      ...service,
+      sinceMs: ours(service.sinceMs),
+      ...(verdictMs !== undefined && { verdictMs: verdictMs - aheadMs }),
+    })),
   };
 }
 

@@ -7,7 +7,7 @@ import { throwIfUncovered } from '../stack/backup-coverage.ts';
 import { type BackupChoices, type BackupManifest, type BackupPlan, missingSecretsText } from '../stack/backup-model.ts';
 import { planBackup } from '../stack/backup-plan.ts';
 import { defaultRetention } from '../stack/backup-retention.ts';
-import { runBackup } from '../stack/backup-run.ts';
+import { releaseHalted, runBackup } from '../stack/backup-run.ts';
 import { secretNames } from '../stack/backup-secrets.ts';
 import { StillContainers } from '../stack/backup-still.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
@@ -91,6 +91,7 @@ export async function backUp(
   const still = new StillContainers(engine);
   const by = await operatorOf(world, input.place, session.signal);
   const waysBack = backupsOfRuns(await readRuns(host, stackFolder, session.signal), component.id);
+  const now = new Date();
   const manifest = await session.act({
     id: `backup ${component.key}`,
     right: 'operate',
@@ -104,17 +105,18 @@ export async function backUp(
         store,
         engine,
         host,
+        stackFolder,
         still,
         secrets,
         by,
-        now: new Date(),
+        now,
         told: ({ label, bytes }) =>
           session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
       }).finally(() => lock.release());
       if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, waysBack);
       return made;
     },
-    afterwards: (grant) => still.release(grant),
+    afterwards: (grant) => releaseHalted(grant, { still, host, stackFolder, plan, now }),
   });
   session.progress({ id: 'backup', label: `Backed up ${component.id}`, fraction: 1, done: true });
   world.fleet.refresh(component.key);

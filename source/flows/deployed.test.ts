@@ -1,5 +1,5 @@
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { PracticeStage } from '../../test/doubles/practice-stage.ts';
@@ -232,6 +232,14 @@ describe('what broke off', () => {
     await writeFile(join(folder, 'journal'), `${JSON.stringify({ at: 'x', step: 'up:media-server', state: 'begun' })}\n`);
     await expect(stage.run('recover', '')).rejects.toMatchObject({ code: 'failed.journal', message: expect.stringContaining(folder) });
     await rm(folder, { recursive: true });
+    for (const file of ['halted/backup-20260101T000000Z-media-server.json', 'restores/20260101T000000Z/restore.json']) {
+      const path = join(stage.stackFolder, '.quarterdeck', file);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, '{"schema":1,');
+      const named = { code: 'failed.journal', message: expect.stringContaining(path.replace('/restore.json', '')) };
+      await expect(stage.run('recover', '')).rejects.toMatchObject(named);
+      await rm(path);
+    }
   });
 });
 

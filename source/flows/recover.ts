@@ -1,16 +1,19 @@
 import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { versionsIn } from '../stack/apply-record.ts';
+import { damagedSentence, findDamagedJournals } from '../stack/damaged-journals.ts';
+import { readInterruptedHalts } from '../stack/halted-journal.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
 import { finishRun, recordBefore, undoRun } from '../stack/recover.ts';
 import { readOpenRestores } from '../stack/restore-journal.ts';
-import { findDamagedRuns, readUnfinishedRuns } from '../stack/run-journal.ts';
+import { readUnfinishedRuns } from '../stack/run-journal.ts';
 import { readLock } from '../stack/stack-lock.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { recoverAbout } from './about-stack.ts';
 import { labelsOfNetwork, noteVerified, tellApplying } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
+import { recoverHalted } from './recover-halted.ts';
 import { recoverRestore } from './recover-restore.ts';
 import { makeNewest, type RotatedSecret, rotatedIn, tellRotated, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
 import { secretValues } from './secret-values.ts';
@@ -32,9 +35,11 @@ export const recover: Flow = {
       };
     }
     const restores = await readOpenRestores(host, stackFolder, session.signal);
-    const [damaged] = await findDamagedRuns(host, stackFolder, session.signal);
-    if (damaged !== undefined && runs.length + restores.length === 0) throw damagedFault(damaged, input.place);
-    if (runs.length + restores.length === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
+    const halted = await readInterruptedHalts(host, async () => world.engineOf(input.place), stackFolder, session.signal);
+    const [damaged] = await findDamagedJournals(host, stackFolder, session.signal);
+    const count = runs.length + restores.length + halted.length;
+    if (damaged !== undefined && count === 0) throw damagedFault(damaged, input.place);
+    if (count === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
     const done: { run: string; outcome: string }[] = [];
     // Data first: what a change does to containers would start them on half of each.
     for (const record of restores.toReversed())
@@ -45,17 +50,24 @@ export const recover: Flow = {
       if (choice !== 'leave') await goOn(session, world, input.place, run, choice);
       done.push({ run: run.transaction.run, outcome: choice });
     }
-    return summary(session, done);
+    // Last: a change that was finished or undone may have started or replaced them.
+    for (const record of halted) {
+      await recoverHalted(session, world, input.place, record);
+      done.push({ run: record.run, outcome: 'finish' });
+    }
+    const outcome = summary(session, done);
+    if (damaged !== undefined && !session.rehearsing) throw damagedFault(damaged, input.place, outcome.message);
+    return outcome;
   },
 };
 
-function damagedFault(folder: string, place: string): Fault {
-  const shown = cleanLine(folder);
+/** @param done what was settled before it is said */
+function damagedFault(path: string, place: string, done = ''): Fault {
   return new Fault({
     code: 'failed.journal',
-    message: `A change was interrupted, and its journal is damaged: ${shown} on ${place}. It can be neither finished nor taken back.`,
-    remedy: 'Check the components: quarterdeck status. Deploy again what differs, then move that folder away.',
-    where: { file: folder },
+    message: [done, damagedSentence(`${cleanLine(path)} on ${place}`)].filter(Boolean).join(' '),
+    remedy: 'Check the components: quarterdeck status. Start or deploy again what differs, then move it away.',
+    where: { file: path },
   });
 }
 

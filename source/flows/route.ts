@@ -10,10 +10,12 @@ import {
   routesOf,
   routeThrough,
 } from '../stack/gateway-route.ts';
+import { removeHalted, writeHalted } from '../stack/halted-journal.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { cleanLine } from '../text/clean.ts';
 import { routeAbout } from './about-route.ts';
 import { applyPlans } from './apply-plans.ts';
+import { operatorOf } from './backup.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { rejoining, withJoined } from './joined-services.ts';
 import { unlessLeft } from './left-early.ts';
@@ -161,6 +163,13 @@ async function applyFreed(session: Session, world: FlowWorld, { input, one, serv
     (each) => (each.labels['com.docker.compose.service'] ?? each.labels['io.podman.compose.service']) === service,
   );
   const target = { host: input.place, component: one.facts.entry.id };
+  const { host, stackFolder } = one.facts;
+  const startedAt = new Date().toISOString();
+  const halted = {
+    ...{ schema: 1 as const, flow: 'route', component: target.component, startedAt },
+    run: `route-${startedAt.replaceAll(/\D/g, '')}-${target.component}`,
+    by: await operatorOf(world, input.place, session.signal),
+  };
   if (container?.state === 'running')
     await session.act({
       id: 'free its ports',
@@ -168,10 +177,24 @@ async function applyFreed(session: Session, world: FlowWorld, { input, one, serv
       request: `POST /containers/${container.name}/stop`,
       target,
       done: async () => (await engine.inspect(container.id, session.signal))?.state !== 'running',
-      run: (grant) => world.fleet.whileStopping(container.id, () => engine.writer(grant).stop(container.id)),
+      run: async (grant) => {
+        await writeHalted(grant, host, stackFolder, {
+          ...halted,
+          containers: [{ id: container.id, name: container.name, how: 'stopped' }],
+        });
+        await world.fleet.whileStopping(container.id, () => engine.writer(grant).stop(container.id));
+      },
     });
   try {
     await applyPlans(session, world, ready);
+    if (container)
+      await session.act({
+        id: 'forget that it was stopped',
+        right: 'operate',
+        request: `note that ${container.name} was replaced`,
+        target,
+        run: (grant) => removeHalted(grant, host, stackFolder, halted.run),
+      });
   } catch (thrown) {
     if (
       container &&
@@ -184,7 +207,10 @@ async function applyFreed(session: Session, world: FlowWorld, { input, one, serv
           right: 'operate',
           request: `POST /containers/${container.name}/start`,
           target,
-          run: (grant) => engine.writer(grant).start(container.id),
+          run: async (grant) => {
+            await engine.writer(grant).start(container.id);
+            await removeHalted(grant, host, stackFolder, halted.run);
+          },
         })
         .catch((again: unknown) => session.show({ kind: 'text', text: `It could not be started as before: ${messageOf(again)}` }));
     throw thrown;

@@ -5,13 +5,16 @@ import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import { isUpState, startProblem, takenPortIn } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
+import { readInterruptedHalts } from '../stack/halted-journal.ts';
 import { listDeployments, readDeployment } from '../stack/read-deployment.ts';
 import { readServices } from '../stack/service-changes.ts';
 import { cleanLine } from '../text/clean.ts';
+import { namesText } from '../text/words.ts';
 import { upAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { type Joined, joinedTo, rejoining } from './joined-services.ts';
+import { recoverHalted } from './recover-halted.ts';
 import { secretValues } from './secret-values.ts';
 import { neededComposeTool } from './stack-facts.ts';
 import { start } from './start.ts';
@@ -25,6 +28,7 @@ interface Failure {
 export const up: Flow = {
   ...upAbout,
   async run(session, input, world) {
+    const resumed = await startInterrupted(session, world, input.place);
     const { components } = await world.fleet.settle(session.signal, { complete: true });
     const here = components.filter(({ host, deployed }) => host === input.place && deployed);
     const asked = meant(here, input.words);
@@ -37,8 +41,8 @@ export const up: Flow = {
     if (wanted.length === 0) {
       const sealed = tellSealed(session, sealedIn(components, input.place));
       return {
-        message: `Everything that was deployed from here runs, or was stopped by an operator.${sealed.sentence}`,
-        data: { back: [], down: [], sealed: sealed.ids },
+        message: `${resumed.length > 0 ? `Started what an interrupted flow had stopped: ${namesText(resumed)}. ` : ''}Everything that was deployed from here runs, or was stopped by an operator.${sealed.sentence}`,
+        data: { back: resumed, down: [], sealed: sealed.ids },
       };
     }
     for (const { id } of wanted) session.show({ kind: 'item', id, title: id, state: 'todo' });
@@ -67,6 +71,14 @@ export const up: Flow = {
     return outcomeOf(session, back, down, sealedIn(world.fleet.snapshot().components, input.place));
   },
 };
+
+/** What an interrupted backup or the like had stopped is started first. Answers the components. */
+async function startInterrupted(session: Session, world: FlowWorld, place: string): Promise<string[]> {
+  const stackFolder = await world.stackFolderOf(place, session.signal);
+  const records = await readInterruptedHalts(world.hostOf(place), async () => world.engineOf(place), stackFolder, session.signal);
+  for (const record of records) await recoverHalted(session, world, place, record);
+  return session.rehearsing ? [] : [...new Set(records.map(({ component }) => cleanLine(component)))];
+}
 
 function sealedIn(components: readonly ComponentView[], place: string): string[] {
   return sealedManagers(components.filter(({ host }) => host === place)).map(({ id }) => id);

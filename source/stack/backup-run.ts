@@ -5,28 +5,25 @@ import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import { cleanLine } from '../text/clean.ts';
-import { parseJson } from '../text/json-value.ts';
 import { type BackupFolder, lastLine, runThere, sumOf, sumsFile, sumsText, writeStream, writeText } from './backup-files.ts';
 import type { BackedUpItem, BackupFile, BackupManifest, BackupPlan, BackupProgress, PlannedItem } from './backup-model.ts';
 import { stampOf } from './backup-model.ts';
 import { type SealWith, sealSecrets, secretsFile } from './backup-secrets.ts';
-import { goOn, type StillContainer, type StillContainers } from './backup-still.ts';
+import type { StillContainer, StillContainers } from './backup-still.ts';
 import type { BackupStore } from './backup-store.ts';
 import { volumeArchive } from './backup-tar.ts';
+import { listHalted, removeHalted, startHalted, writeHalted } from './halted-journal.ts';
 import { pinOf } from './image-pin.ts';
 import type { ImagePin } from './model.ts';
 import { ownFolders } from './restore-volume.ts';
 import { withVolumeArchive } from './volume-beside.ts';
-
-const stillFile = 'standing-still.json';
-/** Reading the note of an interrupted backup. */
-const noteLimitBytes = 64 * 1024;
 
 export interface BackupRun {
   plan: BackupPlan;
   store: BackupStore;
   engine: Engine;
   host: Host;
+  stackFolder: string;
   /** Of the caller, who releases it in the end whatever happens here. */
   still: StillContainers;
   /** `names` are all secrets of the component; they go in where `seal` is there. */
@@ -53,7 +50,7 @@ export async function runBackup(grant: Grant, run: BackupRun): Promise<BackupMan
     } catch (thrown) {
       // Without this the room it takes is gone until the next backup sweeps it.
       if (!grant.signal.aborted) {
-        await run.still.release(grant);
+        await releaseHalted(grant, run);
         await store.discard(grant, folder.folder).catch(() => undefined);
       }
       throw thrown;
@@ -131,13 +128,28 @@ async function saveItem(grant: Grant, folder: BackupFolder, item: PlannedItem, r
       return writeStream(grant, folder, `${item.id}.tar${ending}`, archive, pace);
     });
   if (item.way === 'copy') return { ...common, ...(await copy()), packed };
-  const note = (all: readonly StillContainer[]) =>
-    host.files.write(grant, posix.join(folder.folder, stillFile), Buffer.from(JSON.stringify(all)), { mode: 0o600 });
+  const note = (containers: readonly StillContainer[]) =>
+    writeHalted(grant, host, run.stackFolder, {
+      schema: 1,
+      run: haltRun(run),
+      flow: 'backup',
+      component: run.plan.component,
+      by: run.by,
+      startedAt: run.now.toISOString(),
+      containers,
+    });
   await still.halt(grant, item.still, item.way === 'stop' ? 'stopped' : 'paused', note);
   const saved = await copy();
-  await still.release(grant);
-  await host.files.remove(grant, posix.join(folder.folder, stillFile));
+  await releaseHalted(grant, run);
   return { ...common, ...saved, packed };
+}
+
+const haltRun = ({ plan, now }: Pick<BackupRun, 'plan' | 'now'>) => `backup-${stampOf(now)}-${plan.component}`;
+
+/** Starts what this backup stopped. Throws `failed.stillStopped`; the journal keeps it then. */
+export async function releaseHalted(grant: Grant, run: Pick<BackupRun, 'still' | 'host' | 'stackFolder' | 'plan' | 'now'>): Promise<void> {
+  await run.still.release(grant);
+  await removeHalted(grant, run.host, run.stackFolder, haltRun(run));
 }
 
 async function saveDump(
@@ -196,26 +208,14 @@ async function pinsOf(plan: BackupPlan, engine: Engine, signal: AbortSignal): Pr
   return pins;
 }
 
-/** What an interrupted backup left: containers that stand still go on, and its folder goes. Only for who holds the store's lock. */
+/** What interrupted flows of this stack left: what they stopped is started, and unfinished backups go. Only for who holds the locks of stack and store. */
 export async function sweepInterrupted(
   grant: Grant,
-  { store, engine, host, told }: Pick<BackupRun, 'store' | 'engine' | 'host' | 'told'>,
+  { store, engine, host, stackFolder, told }: Pick<BackupRun, 'store' | 'engine' | 'host' | 'stackFolder' | 'told'>,
 ): Promise<void> {
+  for (const record of await listHalted(host, stackFolder, grant.signal)) await startHalted(grant, record, { host, engine, stackFolder });
   for (const { component, stamp, folder } of await store.interrupted(grant.signal)) {
     told({ label: `Clearing the interrupted backup ${stamp} of ${component}` });
-    const note = await host.files.read(posix.join(folder, stillFile), { signal: grant.signal, limitBytes: noteLimitBytes });
-    const standing = note ? standingIn(note) : [];
-    const failures = await goOn(engine, grant, [...standing].reverse());
-    // The note stays with the folder until all of them go on.
-    if (failures.length === 0) await store.discard(grant, folder);
-  }
-}
-
-function standingIn(note: Uint8Array): StillContainer[] {
-  try {
-    const read = parseJson(Buffer.from(note).toString('utf8')) as StillContainer[];
-    return Array.isArray(read) ? read.filter(({ id, how }) => typeof id === 'string' && (how === 'stopped' || how === 'paused')) : [];
-  } catch {
-    return [];
+    await store.discard(grant, folder);
   }
 }

@@ -76,14 +76,29 @@ export async function isRestoring(host: Host, stackFolder: string, signal: Abort
 
 /** Also those that are at work. */
 export async function listRestores(host: Host, stackFolder: string, signal: AbortSignal): Promise<RestoreRecord[]> {
+  return (await readAll(host, stackFolder, signal)).flatMap(({ record }) => record ?? []);
+}
+
+/** Folders of restores with a record that cannot be read. The data from before are in them and beside the volumes. */
+export async function findDamagedRestores(host: Host, stackFolder: string, signal: AbortSignal): Promise<string[]> {
+  return (await readAll(host, stackFolder, signal)).flatMap(({ folder, record }) => (record ? [] : folder));
+}
+
+async function readAll(
+  host: Host,
+  stackFolder: string,
+  signal: AbortSignal,
+): Promise<{ folder: string; record: RestoreRecord | undefined }[]> {
   const runs = (await host.files.list(restoresFolder(stackFolder), signal)) ?? [];
-  const records: RestoreRecord[] = [];
+  const all: { folder: string; record: RestoreRecord | undefined }[] = [];
   for (const run of runs.sort()) {
-    const content = await host.files.read(posix.join(restoresFolder(stackFolder), run, file), { signal, limitBytes });
+    const folder = posix.join(restoresFolder(stackFolder), run);
+    const content = await host.files.read(posix.join(folder, file), { signal, limitBytes });
     const record = content && recordIn(content);
-    if (record?.run === run) records.push(record);
+    // Without a record it had not begun, or is being cleared.
+    if (content) all.push({ folder, record: record?.run === run ? record : undefined });
   }
-  return records;
+  return all;
 }
 
 function recordIn(content: Uint8Array): RestoreRecord | undefined {

@@ -81,6 +81,7 @@ export class BackupStage {
       store,
       engine: this.engine,
       host: this.host,
+      stackFolder: stackFolderOf(running),
       still: new StillContainers(this.engine),
       secrets: { names: [] },
       by: 'ada@test',

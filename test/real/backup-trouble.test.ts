@@ -16,6 +16,7 @@ import { openSecrets } from '../../source/stack/backup-secrets.ts';
 import { StillContainers } from '../../source/stack/backup-still.ts';
 import { openBackupStore } from '../../source/stack/backup-store.ts';
 import { verifyBackup } from '../../source/stack/backup-verify.ts';
+import { listHalted, writeHalted } from '../../source/stack/halted-journal.ts';
 import { EngineDouble } from '../doubles/engine-double.ts';
 
 const run = promisify(execFile);
@@ -107,6 +108,7 @@ describe('a backup in trouble', () => {
       store,
       engine,
       host,
+      stackFolder: join(folder, 'stack'),
       still,
       secrets: { names: [] },
       by: 'ada@nas',
@@ -193,11 +195,15 @@ describe('a backup in trouble', () => {
     const left = join(folder, 'backups', 'password-vault', '20261120T031500Z.partial');
     await mkdir(left, { recursive: true });
     await writeFile(join(left, 'data.tar.gz'), 'half');
-    await writeFile(join(left, 'standing-still.json'), JSON.stringify([{ id: vault?.id, name: 'vault', how: 'stopped' }]));
+    await writeHalted(grant(), host, join(folder, 'stack'), {
+      ...{ schema: 1, run: 'backup-1', flow: 'backup', component: 'password-vault', by: 'ada@nas', startedAt: '2026-11-20T03:15:00Z' },
+      containers: [{ id: vault?.id ?? '', name: 'vault', how: 'stopped' }],
+    });
     engine.change('vault', { state: 'exited' });
     await backUp(target(), { plan: plan('copy') });
     expect([...engine.containers.values()].map(({ state }) => state)).toEqual(['running']);
     expect(await readdir(join(folder, 'backups', 'password-vault'))).toHaveLength(1);
+    expect(await listHalted(host, join(folder, 'stack'), signal())).toEqual([]);
   });
 
   it('two at once: the second is told, and nothing of the first is swept', async () => {

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { parse } from 'yaml';
 import { ask } from './ask.ts';
 import { launcher, makeOperator, type Operator } from './operator.ts';
@@ -32,6 +32,8 @@ export interface DeployStage {
   holdCompose(): Promise<{ reached: () => Promise<void>; release: () => Promise<void> }>;
   /** Starts a verb and does not wait for it. */
   begin(args: readonly string[]): { kill: () => void; ended: Promise<ScriptOutcome> };
+  /** Starts a verb, kills it after that time if it has not ended by then, and waits until nothing that it started works on the stack. */
+  killAfter(args: readonly string[], waitMs: number): Promise<void>;
   /** Ends the script on the host and all that it started, as the end of the host would. */
   killScript(): Promise<void>;
   /** Text of a file of the stack; undefined where there is none. */
@@ -161,6 +163,29 @@ exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' 
     return JSON.parse(body) as { Id: string }[];
   };
 
+  const lock = join(stack, '.quarterdeck', 'lock');
+  /** Of the script that works on the stack. */
+  const scriptPid = async (): Promise<string | undefined> => {
+    const [owner] = await readdir(lock).catch(() => []);
+    if (owner === undefined) return undefined;
+    return /^pid=(\d+)$/m.exec(await readFile(join(lock, owner), 'utf8').catch(() => ''))?.[1];
+  };
+  const begin: DeployStage['begin'] = (args) => {
+    const child = spawn(launcher, args, { env: { ...operator.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (bytes: Buffer) => {
+      stdout += bytes.toString();
+    });
+    child.stderr.on('data', (bytes: Buffer) => {
+      stderr += bytes.toString();
+    });
+    return {
+      kill: () => void child.kill('SIGKILL'),
+      ended: new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr }))),
+    };
+  };
+
   return {
     stack,
     operator,
@@ -187,27 +212,23 @@ exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' 
         release: async () => await rm(hold, { force: true }),
       };
     },
-    begin(args) {
-      const child = spawn(launcher, args, { env: { ...operator.env }, stdio: ['ignore', 'pipe', 'pipe'] });
-      let stdout = '';
-      let stderr = '';
-      child.stdout.on('data', (bytes: Buffer) => {
-        stdout += bytes.toString();
-      });
-      child.stderr.on('data', (bytes: Buffer) => {
-        stderr += bytes.toString();
-      });
-      return {
-        kill: () => void child.kill('SIGKILL'),
-        ended: new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr }))),
-      };
+    begin,
+    async killAfter(args, waitMs) {
+      const begun = begin(args);
+      const killed = setTimeout(() => begun.kill(), waitMs);
+      await begun.ended;
+      clearTimeout(killed);
+      await until(
+        async () => {
+          const pid = await scriptPid();
+          return pid === undefined || !existsSync(`/proc/${pid}`);
+        },
+        `something that ${args.join(' ')} started went on for a minute`,
+      );
     },
     async killScript() {
-      const lock = join(stack, '.quarterdeck', 'lock');
-      const [owner = ''] = await readdir(lock);
-      const [, pid = ''] = /^pid=(\d+)$/m.exec(await readFile(join(lock, owner), 'utf8')) ?? [];
       // It has a session of its own.
-      await runOrThrow(['pkill', '-KILL', '-s', pid]);
+      await runOrThrow(['pkill', '-KILL', '-s', (await scriptPid()) ?? expect.fail('no script is at work')]);
     },
     file: async (path) => await readFile(join(stack, path), 'utf8').catch(() => undefined),
     files: async () =>

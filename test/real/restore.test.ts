@@ -69,7 +69,7 @@ for (const kind of ['docker', 'podman'] as const) {
       await engine.writer(grant()).start(id);
       store = await openBackupStore({ kind: 'folder', folder: join(folder, 'backups') }, host);
       await runBackup(grant(), {
-        ...{ plan: await plan(), store, engine, host, still: new StillContainers(engine) },
+        ...{ plan: await plan(), store, engine, host, stackFolder: join(folder, 'stack'), still: new StillContainers(engine) },
         ...{ secrets: { names: [] }, by: 'ada@nas', now: new Date(Date.UTC(2025, 10, 21, 3, 15)), told: () => {} },
       });
       await writeFile(join(disk, 'photos'), 'newer');

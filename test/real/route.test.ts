@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { componentFiles, type DeployComposer, type DeployStage, pageAt, setStage, webFiles } from './deploy-stage.ts';
@@ -39,6 +40,9 @@ calls:
 `,
   );
 }
+
+/** As in interrupted.test.ts. */
+const moments = Math.max(1, Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? 20) / 4));
 
 interface Answered {
   State: { Running: boolean };
@@ -198,6 +202,20 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
     expect(back.NetworkSettings.Ports['8081/tcp']?.map(({ HostPort }) => HostPort)).toEqual([String(stage.port)]);
     expect(front.NetworkSettings.Ports['8081/tcp']).toBeUndefined();
     expect(await stage.page()).toBe('good morning');
+  });
+
+  it(`killed at ${moments} random moments: recover settles it, and it answers, one way or the other`, { timeout: 400_000 }, async () => {
+    for (let moment = 0; moment < moments; moment++) {
+      const isBehind = (await stage.answered(client, 'web')).HostConfig.NetworkMode.startsWith('container:');
+      const waitMs = randomInt(1_000, 5_000);
+      const said = `${isBehind ? 'back' : 'through'}, killed after ${waitMs} ms`;
+      await stage.killAfter(['route', client, ...(isBehind ? ['--direct'] : []), '--yes'], waitMs);
+      const settled = await run('recover', moment % 2 === 0 ? '--finish' : '--undo', '--yes');
+      expect(settled.code, said + settled.said).toBe(0);
+      expect((await stage.answered(client, 'web')).State.Running, said + settled.said).toBe(true);
+      expect(await stage.page(), said + settled.said).toBe('good morning');
+      expect(await done('recover'), said).toContain('Nothing broke off');
+    }
   });
 });
 
