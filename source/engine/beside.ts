@@ -1,27 +1,41 @@
+import type { Duplex } from 'node:stream';
+import type Docker from 'dockerode';
 import type { Grant } from '../grants/grant.ts';
-import type { BesidePlan, ContainerBeside } from './engine.ts';
+import { type BesidePlan, type ContainerBeside, helperLabel } from './engine.ts';
 import { acknowledged } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 
-/** One that nobody took away, because its maker was killed, goes by itself. */
-const livesSeconds = 24 * 3_600;
-
-/** See `EngineWriter.openBeside`. Throws `engine.*` where it cannot be started, for example because the image has no such program. */
+/**
+ * See `EngineWriter.openBeside`. Throws `engine.*` where it cannot be started, for example because the image has no such program. It reads its input for as long as the
+ * connection stands, so that it ends and goes with a process that was killed.
+ */
 export async function openBesideIn(link: EngineLink, { mount, image }: BesidePlan, grant: Grant): Promise<ContainerBeside> {
   return link.limited(grant.signal, undefined, async (abortSignal) => {
     const container = await link.docker.createContainer({
       Image: image,
-      Entrypoint: ['sleep', String(livesSeconds)],
+      Entrypoint: ['cat'],
       Cmd: [],
       User: '0:0',
+      Labels: { [helperLabel]: 'volume' },
+      AttachStdin: true,
+      OpenStdin: true,
+      StdinOnce: true,
       NetworkDisabled: true,
       Healthcheck: { Test: ['NONE'] },
       HostConfig: { Binds: [`${mount.source}:${mount.target}`], NetworkMode: 'none', AutoRemove: true },
       abortSignal,
     });
+    let input: Duplex | undefined;
     // Also after the grant has ended: nothing of ours stays behind.
-    const close = () => container.remove({ force: true, v: false }).then(undefined, () => undefined);
+    const close = async () => {
+      await container.remove({ force: true, v: false }).then(undefined, () => undefined);
+      input?.destroy();
+    };
     try {
+      // The signal that opens it ends the stream too: it goes with the grant, not with the opening.
+      const options = { stream: true, stdin: true, hijack: true, abortSignal: grant.signal };
+      input = (await container.attach(options as Docker.ContainerAttachOptions)) as Duplex;
+      input.on('error', () => undefined);
       await acknowledged(container.start({ abortSignal }));
     } catch (thrown) {
       await close();

@@ -75,6 +75,8 @@ export interface ContainerDetail extends ContainerFacts {
   restartCount: number;
   restartPolicy: 'no' | 'always' | 'unless-stopped' | 'on-failure';
   outOfMemory: boolean;
+  /** How long after a start its health check has answered at the latest: start period, and each retry with its interval and timeout. Undefined without a check. */
+  verdictWithinMs?: number;
   /** The engine's own sentence about a failed start, empty otherwise. */
   error: string;
   /** True where Podman 5 says so; undefined everywhere else: no engine says that it was not. */
@@ -201,6 +203,9 @@ export interface ExecStream {
   /** Settles after the output's end. `stderr` is its last 16 KiB, raw. */
   ended: Promise<{ exitCode: number; stderr: string }>;
 }
+
+/** On containers that a flow makes for itself for a while: they are no component of anything. */
+export const helperLabel = 'quarterdeck.helper';
 
 /** A short-lived container that sees one volume, or folder of the host, and nothing else. */
 export interface BesidePlan {

@@ -1,6 +1,6 @@
 import type { CatalogEntry, CatalogService } from '../catalog/catalog.ts';
 import { parseImage } from '../catalog/images.ts';
-import type { ContainerFacts } from '../engine/engine.ts';
+import { type ContainerFacts, helperLabel } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 
 /** Containers that belong together, matched with the catalog. One of these becomes one row. */
@@ -78,7 +78,7 @@ export function groupContainers(containers: readonly ContainerFacts[], index: Ca
   const projects = new Map<string, ContainerFacts[]>();
   const groups: ContainerGroup[] = [];
   for (const container of containers) {
-    if (composeLabel(container, 'oneoff') === 'True') continue;
+    if (composeLabel(container, 'oneoff') === 'True' || container.labels[helperLabel] !== undefined) continue;
     const project = composeLabel(container, 'project');
     if (project === undefined || project === '') groups.push(loneGroup(container, index));
     else projects.set(project, [...(projects.get(project) ?? []), container]);
