@@ -75,7 +75,9 @@ export async function waitUntilHealthy(
     failingSinceMs = seen === 'failing' ? (failingSinceMs ?? performance.now()) : undefined;
     if (failingSinceMs !== undefined && performance.now() - failingSinceMs >= failingLimitMs) return 'failing';
     verdictMs ??= lastVerdictMs(last);
-    return Date.now() >= Math.max(startedMs + limitMs, verdictMs ?? 0) ? 'late' : undefined;
+    // What fails meanwhile will not get that far.
+    const untilMs = seen === 'waiting' ? Math.max(startedMs + limitMs, verdictMs ?? 0) : startedMs + limitMs;
+    return Date.now() >= untilMs ? 'late' : undefined;
   });
   const found = typeof outcome === 'string' ? undefined : outcome;
   session.progress({ id: `healthy ${id}`, label: `${id}: ${found?.word ?? 'not healthy'}`, done: true });
