@@ -80,6 +80,17 @@ export const secretsResealAbout: FlowAbout = {
   flags: { 'key-file': { meaning: 'with the key file instead of a passphrase' } },
 };
 
+export const secretsAcceptAbout: FlowAbout = {
+  id: 'secrets-accept',
+  verb: 'secrets accept',
+  title: 'Accept an older file of sealed secrets',
+  summary:
+    'After the file of secrets was lost, or an older one was restored on purpose: takes the one that is there as the newest, or begins without any.',
+  right: 'destroy',
+  about: 'host',
+  offline: true,
+};
+
 export const secretsRemoveAbout: FlowAbout = {
   id: 'secrets-remove',
   verb: 'secrets remove',

@@ -72,6 +72,7 @@ import {
 } from './about-prevention.ts';
 import { routeAbout } from './about-route.ts';
 import {
+  secretsAcceptAbout,
   secretsExportAbout,
   secretsImportAbout,
   secretsListAbout,
@@ -289,6 +290,7 @@ export const flows: readonly Flow[] = [
   later(secretsExportAbout, async () => (await import('./secrets-export.ts')).secretsExport),
   later(secretsImportAbout, async () => (await import('./secrets-import.ts')).secretsImport),
   later(secretsMigrateAbout, async () => (await import('./secrets-migrate.ts')).secretsMigrate),
+  later(secretsAcceptAbout, async () => (await import('./secrets-migrate.ts')).secretsAccept),
   later(secretsResealAbout, async () => (await import('./secrets-migrate.ts')).secretsReseal),
   later(hostsListAbout, async () => (await import('./hosts-list.ts')).hostsList),
   later(hostsAddAbout, async () => (await import('./hosts-add.ts')).hostsAdd),

@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { SecretVault, VaultCare } from '../secrets/vault.ts';
 import { countText } from '../text/quantities.ts';
-import { secretsMigrateAbout, secretsResealAbout } from './about-secrets.ts';
+import { secretsAcceptAbout, secretsMigrateAbout, secretsResealAbout } from './about-secrets.ts';
 import type { Flow } from './flow.ts';
 
 const limitMs = 30 * 60_000;
@@ -85,5 +85,32 @@ export const secretsReseal: Flow = {
         ? `${vault.where} opens with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'} from now on. Backups of the file still open with the old key.`
         : 'Rehearsed: nothing was changed.',
     };
+  },
+};
+
+export const secretsAccept: Flow = {
+  ...secretsAcceptAbout,
+  async run(session, input, world) {
+    const vault = await world.vault(session);
+    const care = careOf(vault);
+    const found = await session.act({
+      id: 'accept',
+      right: 'destroy',
+      title: 'Take the sealed secrets as they are now',
+      request: `take ${vault.where} as it is as the newest`,
+      target: { host: input.place },
+      consequences: [
+        `What was written to ${vault.where} since then is lost: components that were deployed with newer secrets need them given again.`,
+      ],
+      limitMs,
+      run: (grant) => care.accept(grant),
+    });
+    const message =
+      found === undefined
+        ? 'Rehearsed: nothing was changed.'
+        : found === 'file'
+          ? `${vault.where} is taken as it is.`
+          : `There is no ${vault.where} any more; the next secret begins a new one.`;
+    return { message, data: { found } };
   },
 };

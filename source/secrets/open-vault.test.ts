@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { KeychainDouble } from '../../test/doubles/keychain-double.ts';
 import { mintGrant } from '../grants/mint.ts';
 import type { VaultOptions } from './open-vault.ts';
+import { keyFile } from './secret-store.ts';
 import type { SecretName } from './vault.ts';
 
 const signal = new AbortController().signal;
@@ -371,7 +372,7 @@ describe('the sealed file', () => {
     const env = { QUARTERDECK_KEYCHAIN: 'off' };
     await (await open(env)).write(grant, token, 'x', 'given');
     await rm(sealedFile());
-    await expect(open(env)).rejects.toMatchObject({ code: 'failed.secrets', message: expect.stringContaining('is missing') });
+    await expect((await open(env)).read(token, signal)).rejects.toMatchObject({ code: 'refused.secretsMissing' });
   });
 });
 
@@ -461,5 +462,78 @@ describe('a migration', () => {
   test('is refused where the environment says the place', async () => {
     const vault = await open(inFile);
     await expect(vault.care?.migrate(grant, 'keychain')).rejects.toMatchObject({ code: 'usage.secrets' });
+  });
+});
+
+describe('the sealed file is the one that was written last', () => {
+  const anchorFile = () => join(folder, 'state', 'secrets-anchor.json');
+  const anchored = () =>
+    openVault({
+      env: { DISPLAY: ':0', ...inFile },
+      paths: { data: folder },
+      anchors: [keyFile(anchorFile(), 'secrets')],
+      signal,
+      askPassphrase: async () => phrase,
+    });
+  const older = { code: 'refused.secretsOlder' };
+  const missing = { code: 'refused.secretsMissing' };
+
+  test('an older one that is put in its place is refused, to reading and to writing, until it is accepted', async () => {
+    const vault = await anchored();
+    await vault.write(grant, token, 'one', 'given');
+    const before = await readFile(sealedFile(), 'utf8');
+    await vault.write(grant, token, 'two', 'given');
+    const after = await readFile(sealedFile(), 'utf8');
+    await writeFile(sealedFile(), before);
+    // Neither who had it open before nor who comes later takes it.
+    for (const each of [vault, await anchored()]) {
+      await expect(each.read(token, signal)).rejects.toMatchObject(older);
+      await expect(each.write(grant, token, 'three', 'given')).rejects.toMatchObject(older);
+    }
+    expect(await readFile(sealedFile(), 'utf8')).toBe(before);
+    await writeFile(sealedFile(), after);
+    expect(await vault.read(token, signal)).toBe('two');
+    await writeFile(sealedFile(), before);
+    const late = await anchored();
+    expect(await late.care?.accept(grant)).toBe('file');
+    expect(await late.read(token, signal)).toBe('one');
+    await late.write(grant, token, 'four', 'given');
+    expect(await (await anchored()).read(token, signal)).toBe('four');
+    // What was the newest once is an older one now.
+    await writeFile(sealedFile(), before);
+    await expect(late.read(token, signal)).rejects.toMatchObject(older);
+  });
+
+  test.each([
+    ['the file', ['secrets.sealed']],
+    ['the file and the record of where secrets are', ['secrets.sealed', 'secrets-place.json']],
+  ])('%s deleted: no new one is begun until that is accepted', async (_, files) => {
+    const vault = await anchored();
+    await vault.write(grant, token, 'one', 'given');
+    for (const file of files) await rm(join(folder, file));
+    for (const each of [vault, await anchored()]) {
+      await expect(each.read(token, signal)).rejects.toMatchObject(missing);
+      await expect(each.list(signal)).rejects.toMatchObject(missing);
+      await expect(each.write(grant, token, 'two', 'given')).rejects.toMatchObject(missing);
+    }
+    const late = await anchored();
+    expect(await late.care?.accept(grant)).toBe('none');
+    expect(await late.list(signal)).toEqual([]);
+    await late.write(grant, token, 'two', 'given');
+    expect(await (await anchored()).read(token, signal)).toBe('two');
+  });
+
+  test('another passphrase, and a file from before there was an anchor, are no older ones', async () => {
+    const vault = await open(inFile);
+    await vault.write(grant, token, 'one', 'given');
+    const later = await anchored();
+    expect(await later.read(token, signal)).toBe('one');
+    await later.write(grant, token, 'two', 'given');
+    const before = await readFile(sealedFile(), 'utf8');
+    await later.care?.reseal(grant, 'passphrase');
+    expect(await (await anchored()).read(token, signal)).toBe('two');
+    // The file that the passphrase from before opens is one.
+    await writeFile(sealedFile(), before);
+    await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
   });
 });

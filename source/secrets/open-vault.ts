@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { withFileLock } from '../config/file-lock.ts';
+import { removeOwnFile } from '../config/own-files.ts';
 import { type OwnPaths, ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Environment } from './keychain.ts';
@@ -8,8 +9,10 @@ import { keychainPlace } from './keychain-place.ts';
 import { copySecrets, removeCopied } from './migrate.ts';
 import { type PlaceRecord, readPlaceRecord, writePlaceRecord } from './place-record.ts';
 import { type AskPassphrase, SealChanged, sealedPlace } from './sealed-place.ts';
+import type { SecretStore } from './secret-store.ts';
+import { isLost, missingFault, openSecretsAnchor } from './secrets-anchor.ts';
 import type { SecretName, SecretVault, VaultCare } from './vault.ts';
-import { checkSecret, damagedFault, type Keeping, keepAll, keptVersions, newVersionId, type VaultPlace } from './vault-place.ts';
+import { checkSecret, type Keeping, keepAll, keptVersions, newVersionId, type VaultPlace } from './vault-place.ts';
 
 export type { AskPassphrase, PassphraseQuestion } from './sealed-place.ts';
 
@@ -17,6 +20,8 @@ export interface VaultOptions {
   /** `QUARTERDECK_SECRETS`, `QUARTERDECK_SECRETS_KEY_FILE`, `QUARTERDECK_KEYCHAIN`. */
   env: Environment;
   paths: Pick<OwnPaths, 'data'>;
+  /** Where it is remembered how often the sealed file was written, best first. Without any an older file, and that it is gone, goes unnoticed. */
+  anchors?: readonly SecretStore[];
   /** Asks the operator, masked. Called when a passphrase is first needed, and never while a lock is held. */
   askPassphrase?: AskPassphrase;
   /** Versions of a secret that something still names, by id; they are never let go of. Undefined where nobody can tell: then none is. */
@@ -32,9 +37,12 @@ type Kind = SecretVault['kind'];
  * reason to begin an empty file. Every operation looks again, so a migration by another process is followed.
  * Throws `usage.secrets`, `failed.keychain`, `refused.sealed`, `failed.secrets`.
  */
-export async function openVault({ env, paths, askPassphrase, inForce, signal }: VaultOptions): Promise<SecretVault> {
-  const vault = new Vault(env, paths.data, askPassphrase, inForce);
-  await vault.inForce(signal);
+export async function openVault({ env, paths, anchors, askPassphrase, inForce, signal }: VaultOptions): Promise<SecretVault> {
+  const vault = new Vault(env, paths.data, anchors ?? [], askPassphrase, inForce);
+  // What is lost can still be accepted.
+  await vault.inForce(signal).catch((thrown: unknown) => {
+    if (!isLost(thrown)) throw thrown;
+  });
   return vault;
 }
 
@@ -49,15 +57,23 @@ class Vault implements SecretVault {
 
   readonly #named: VaultOptions['inForce'];
 
-  constructor(env: Environment, dataFolder: string, askPassphrase: AskPassphrase | undefined, named: VaultOptions['inForce']) {
+  constructor(
+    env: Environment,
+    dataFolder: string,
+    anchors: readonly SecretStore[],
+    askPassphrase: AskPassphrase | undefined,
+    named: VaultOptions['inForce'],
+  ) {
     this.#named = named;
     this.#wanted = wantedOf(env.QUARTERDECK_SECRETS);
     this.#recordPath = join(dataFolder, 'secrets-place.json');
     this.#lockPath = join(dataFolder, 'secrets');
+    const sealedPath = join(dataFolder, 'secrets.sealed');
     this.#places = {
       keychain: keychainPlace(env, serviceOf(env, dataFolder)),
       file: sealedPlace({
-        path: join(dataFolder, 'secrets.sealed'),
+        path: sealedPath,
+        anchor: anchors.length > 0 ? openSecretsAnchor(anchors, sealedPath) : undefined,
         keyFile: env.QUARTERDECK_SECRETS_KEY_FILE || undefined,
         askPassphrase,
         whyNew: () => this.#away && `${this.#away.message} So they go into a sealed file.`,
@@ -81,10 +97,11 @@ class Vault implements SecretVault {
     if (this.#wanted !== 'auto') return this.#wanted;
     const record = await readPlaceRecord(this.#recordPath);
     if (record?.kind === 'file' && !(await this.#places.file.exists())) {
-      throw damagedFault(this.#places.file.where, 'is missing, and the secrets of this installation are in it');
+      throw missingFault(this.#places.file.where);
     }
     if (record) return record.kind;
     if (await this.#places.file.exists()) return 'file';
+    if (await this.#places.file.isGone()) throw missingFault(this.#places.file.where);
     if (this.#away) return 'file';
     try {
       await this.#places.keychain.list(signal);
@@ -145,6 +162,16 @@ class Vault implements SecretVault {
       await place.open(signal, 'read');
       const key = await this.#places.file.newKey(opens, signal);
       await this.#changing(signal, () => this.#places.file.reseal(key));
+    },
+    accept: async ({ signal }) => {
+      const { file } = this.#places;
+      if (await file.exists()) await file.open(signal, 'read');
+      return withFileLock(this.#lockPath, async () => {
+        const found = await file.accept();
+        const record = await readPlaceRecord(this.#recordPath);
+        if (found === 'none' && record?.kind === 'file') await removeOwnFile(this.#recordPath);
+        return found;
+      });
     },
     restore: async ({ signal }, name, version) => {
       checkSecret(name, version.value);

@@ -6,6 +6,7 @@ import { deriveKey, usualCost } from './key-derivation.ts';
 import { readKeyFile } from './key-file.ts';
 import { listed } from './keychain-place.ts';
 import { readSealed, type SealHeader, seal } from './sealed-format.ts';
+import { missingFault, olderFault, type SecretsAnchor } from './secrets-anchor.ts';
 import type { SecretName } from './vault.ts';
 import { damagedFault, type StoredVersion, type VaultPlace, withVersion } from './vault-place.ts';
 
@@ -26,10 +27,16 @@ export interface SealedPlaceOptions {
   askPassphrase: AskPassphrase | undefined;
   /** Said when a new file is about to be made: why it is this place. */
   whyNew?: () => string | undefined;
+  /** Tells an older file from the newest. */
+  anchor?: SecretsAnchor | undefined;
 }
 
 export interface SealedPlace extends VaultPlace {
   exists(): Promise<boolean>;
+  /** There is none, and there was. */
+  isGone(): Promise<boolean>;
+  /** Takes the file, which is open, as the newest, or that there is none. */
+  accept(): Promise<'file' | 'none'>;
   /** A new key, which `reseal` puts to use. Asks the operator: not under the lock. */
   newKey(opens: SealHeader['opens'], signal: AbortSignal): Promise<SealKey>;
   reseal(key: SealKey): Promise<void>;
@@ -56,7 +63,7 @@ export class SealChanged extends Error {}
  * Secrets in one sealed file, for hosts without a keychain. The passphrase is asked once; what is kept in memory is the key that was derived from it. The
  * file is read anew every time, and written whole, so that several processes can use it.
  */
-export function sealedPlace({ path, keyFile, askPassphrase, whyNew }: SealedPlaceOptions): SealedPlace {
+export function sealedPlace({ path, keyFile, askPassphrase, whyNew, anchor }: SealedPlaceOptions): SealedPlace {
   let held: SealKey | undefined;
   let opening: Promise<void> | undefined;
 
@@ -75,6 +82,8 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew }: SealedPlac
     const text = await readOwnFile(path);
     return text === undefined ? undefined : readSealed(text, path);
   }
+
+  const isGone = async () => (await anchor?.newest()) !== undefined && (await readOwnFile(path)) === undefined;
 
   async function unlock(signal: AbortSignal): Promise<void> {
     const file = await sealed();
@@ -147,30 +156,52 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew }: SealedPlac
     });
   }
 
-  async function load(): Promise<Secrets> {
+  /** As it is there, whatever was there before. */
+  async function content(): Promise<{ secrets: Secrets; generation: number } | undefined> {
     const file = await sealed();
-    if (!file) return new Map();
+    if (!file) return undefined;
     if (!held || held.header.salt !== file.header.salt) throw new SealChanged();
     const plain = file.open(held.key);
     if (plain === undefined) throw wrongKeyFault(`${path} was changed by somebody who does not know its key.`);
     try {
-      return new Map((parseJson(plain) as { secrets: [SecretName, StoredVersion[]][] }).secrets);
+      const read = parseJson(plain) as { secrets: [SecretName, StoredVersion[]][]; generation?: number };
+      return { secrets: new Map(read.secrets), generation: read.generation ?? 0 };
     } catch (error) {
       throw damagedFault(path, 'opens, but what is in it is damaged', error);
     }
   }
 
+  async function load(): Promise<Secrets> {
+    // Before the file: who writes it remembers that afterwards.
+    const newest = (await anchor?.newest()) ?? 0;
+    const found = await content();
+    if (!found && newest > 0) throw missingFault(path);
+    if (found && found.generation < newest) throw olderFault(path, found.generation, newest);
+    return found?.secrets ?? new Map();
+  }
+
   async function save(secrets: Secrets): Promise<void> {
     if (!held) throw new SealChanged();
-    await writeOwnFile(path, seal(JSON.stringify({ secrets: [...secrets] }), held.key, held.header));
+    // Where only the salt is new, as after another passphrase, what is there cannot be opened with it.
+    const before = await content().catch(() => undefined);
+    const generation = Math.max(before?.generation ?? 0, (await anchor?.newest()) ?? 0) + 1;
+    await writeOwnFile(path, seal(JSON.stringify({ secrets: [...secrets], generation }), held.key, held.header));
+    await anchor?.keep(generation);
   }
 
   return {
     kind: 'file',
     where: path,
     exists: async () => (await readOwnFile(path)) !== undefined,
+    isGone,
+    async accept() {
+      const found = await content();
+      await anchor?.keep(found?.generation);
+      return found ? 'file' : 'none';
+    },
     async open(signal, purpose) {
       opening ??= (async () => {
+        if (await isGone()) throw missingFault(path);
         if (purpose === 'write' && !(await sealed())) held ??= await newKey(keyFile ? 'key-file' : 'passphrase', signal);
         else await unlock(signal);
       })().finally(() => {
@@ -204,7 +235,10 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew }: SealedPlac
       });
     },
     begin: () => save(new Map()),
-    destroy: () => removeOwnFile(path),
+    async destroy() {
+      await removeOwnFile(path);
+      await anchor?.keep(undefined);
+    },
   };
 }
 

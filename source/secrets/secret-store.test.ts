@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { auditKeyFile, keychainStore } from './secret-store.ts';
+import { keychainStore, keyFile } from './secret-store.ts';
 
 test('without a D-Bus session the keychain says so, and is not waited for', async () => {
   const fault = await keychainStore({})
@@ -30,11 +30,11 @@ test('the key file keeps what it is given, and a damaged one is told', async () 
   const folder = await mkdtemp(join(tmpdir(), 'quarterdeck-secrets-'));
   try {
     const path = join(folder, 'key.json');
-    const store = auditKeyFile(path);
+    const store = keyFile(path, 'audit');
     expect(await store.get('audit-key')).toBeUndefined();
     await store.set('audit-key', 'k');
     await store.set('audit-head', 'h');
-    expect([await auditKeyFile(path).get('audit-key'), await store.get('audit-head')]).toEqual(['k', 'h']);
+    expect([await keyFile(path, 'audit').get('audit-key'), await store.get('audit-head')]).toEqual(['k', 'h']);
     await writeFile(path, '{');
     await expect(store.get('audit-key')).rejects.toMatchObject({ code: 'failed.auditKey' });
   } finally {

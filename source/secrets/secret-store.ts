@@ -40,12 +40,24 @@ export function keychainStore(env: Environment = process.env): SecretStore {
   };
 }
 
+const purposes = {
+  audit: { code: 'failed.auditKey', loss: 'Without it the audit log so far cannot be verified; to begin a new one, move both away.' },
+  backup: {
+    code: 'failed.backupKey',
+    loss: 'Without it backups that were signed with it cannot be authenticated; to begin with a new key, move it away.',
+  },
+  secrets: {
+    code: 'failed.secretsAnchor',
+    loss: 'Without it an older file of secrets is not told from the newest; to do without, move it away.',
+  },
+} as const;
+
 /**
- * A file that only its owner can read, for the audit's key alone, where there is no keychain. It lets `audit verify` find accidents and whoever can
- * write the log but not read this file: another user, a backup that was put back, an editor. It is no protection from the operator, from root, or
- * from a program that runs as the operator: all of these can read it.
+ * A file that only its owner can read, for what is remembered for one purpose alone, where there is no keychain. With it accidents are found, and whoever can write the log or the
+ * backups but not read this file: another user, a copy that was put back, an editor. It is no protection from the operator, from root, or from a
+ * program that runs as the operator: all of these can read it.
  */
-export function auditKeyFile(path: string): SecretStore {
+export function keyFile(path: string, purpose: keyof typeof purposes): SecretStore {
   async function read(): Promise<Record<string, string>> {
     const text = await readOwnFile(path);
     if (text === undefined) return {};
@@ -55,9 +67,9 @@ export function auditKeyFile(path: string): SecretStore {
       if (values && Object.values(values).every((value) => typeof value === 'string')) return values as Record<string, string>;
     } catch {}
     throw new Fault({
-      code: 'failed.auditKey',
-      message: `The audit's key file ${path} is damaged.`,
-      remedy: 'Restore it from a backup. Without it the audit log so far cannot be verified; to begin a new one, move both away.',
+      code: purposes[purpose].code,
+      message: `The key file ${path} is damaged.`,
+      remedy: `Restore it from a backup. ${purposes[purpose].loss}`,
       where: { file: path },
     });
   }
@@ -65,7 +77,7 @@ export function auditKeyFile(path: string): SecretStore {
     kind: 'file',
     get: async (name) => (await read())[name],
     async set(name, value) {
-      if (!name.startsWith('audit-')) {
+      if (!name.startsWith(`${purpose}-`)) {
         throw new Fault({
           code: 'refused.noKeychain',
           message: 'Secrets are kept in the keychain only, and there is none here.',

@@ -42,6 +42,8 @@ export interface VaultCare {
   migrate(grant: Grant, to: SecretVault['kind'], told?: (fraction: number, label: string) => void): Promise<{ moved: number }>;
   /** Seals the file anew: with another passphrase, or with the key file of `QUARTERDECK_SECRETS_KEY_FILE`. */
   reseal(grant: Grant, key: 'passphrase' | 'key-file'): Promise<void>;
+  /** Takes the sealed file that is there as the newest, or, where there is none, that its secrets are lost. */
+  accept(grant: Grant): Promise<'file' | 'none'>;
   /** Adds a version with the id and the time that it had elsewhere: plans and records name it. */
   restore(grant: Grant, name: SecretName, version: SecretVersion & { value: string }): Promise<void>;
   /** Where copies still rest since a migration was interrupted. */

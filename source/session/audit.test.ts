@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SecretStoreDouble } from '../../test/doubles/secret-store-double.ts';
-import { auditKeyFile } from '../secrets/secret-store.ts';
+import { keyFile } from '../secrets/secret-store.ts';
 import { type Audit, openAudit } from './audit.ts';
 import type { AuditEvent } from './audit-chain.ts';
 
@@ -198,9 +198,9 @@ describe('an end without its newline', () => {
 describe('who has the account but not the keychain', () => {
   const keyPath = () => join(folder, 'audit-key.json');
   /** What such a person can do: write the log, and a key file of their own. */
-  const intruder = () => openAudit({ path, stores: [auditKeyFile(keyPath())], identity });
+  const intruder = () => openAudit({ path, stores: [keyFile(keyPath(), 'audit')], identity });
   beforeEach(() => {
-    audit = openAudit({ path, stores: [store, auditKeyFile(keyPath())], identity });
+    audit = openAudit({ path, stores: [store, keyFile(keyPath(), 'audit')], identity });
   });
 
   test('cannot begin a chain of their own in its place', async () => {
@@ -233,7 +233,7 @@ describe('who has the account but not the keychain', () => {
     const lines = await written(5);
     await save(lines.slice(0, 3));
     const other = join(folder, 'other.json');
-    const forger = openAudit({ path, stores: [auditKeyFile(other)], identity });
+    const forger = openAudit({ path, stores: [keyFile(other, 'audit')], identity });
     for (let number = 4; number <= 8; number++) await forger.record(event(`forged-${number}`));
     expect(await problems()).toEqual([{ line: 9, kind: 'changed' }]);
     await audit.record(event('a6'));
@@ -244,14 +244,14 @@ describe('who has the account but not the keychain', () => {
 
   test('cannot replace entries of the keychain by others once an honest one stands behind them', async () => {
     const lines = await written(3);
-    const forger = openAudit({ path, stores: [auditKeyFile(join(folder, 'other.json'))], identity });
+    const forger = openAudit({ path, stores: [keyFile(join(folder, 'other.json'), 'audit')], identity });
     await forger.record(event('forged-4'));
     await audit.record(event('a5'));
     expect(await audit.verify()).toMatchObject({ problems: [], unchecked: 1 });
     const all = (await readFile(path, 'utf8')).trimEnd().split('\n');
     // Entry 3 gives way to one of the forger's, and so does 4: their keys are unknown, only what entry 5 says of entry 3 tells.
     await save(lines.slice(0, 2));
-    const again = openAudit({ path, stores: [auditKeyFile(join(folder, 'third.json'))], identity });
+    const again = openAudit({ path, stores: [keyFile(join(folder, 'third.json'), 'audit')], identity });
     await again.record(event('forged-3'));
     await save([...(await readFile(path, 'utf8')).trimEnd().split('\n'), ...all.slice(3)]);
     expect(await problems()).toEqual([{ line: 5, kind: 'changed' }]);
@@ -312,7 +312,7 @@ describe('where the key rests', () => {
   });
 
   test('while the keychain is locked the key file vouches, and verify says what it could not check', async () => {
-    const file = auditKeyFile(join(folder, 'audit-key.json'));
+    const file = keyFile(join(folder, 'audit-key.json'), 'audit');
     audit = openAudit({ path, stores: [store, file], identity });
     await audit.record(event('a1'));
     store.locked = true;
@@ -331,13 +331,13 @@ describe('where the key rests', () => {
 
   test('log and key file are readable for their owner alone', async () => {
     const keyPath = join(folder, 'audit-key.json');
-    audit = openAudit({ path, stores: [auditKeyFile(keyPath)], identity });
+    audit = openAudit({ path, stores: [keyFile(keyPath, 'audit')], identity });
     await audit.record(event('a1'));
     for (const own of [path, keyPath]) expect((await stat(own)).mode & 0o777).toBe(0o600);
   });
 
   test('the key file takes no other secret', async () => {
-    await expect(auditKeyFile(join(folder, 'k.json')).set('db-password', 'x')).rejects.toMatchObject({ code: 'refused.noKeychain' });
+    await expect(keyFile(join(folder, 'k.json'), 'audit').set('db-password', 'x')).rejects.toMatchObject({ code: 'refused.noKeychain' });
   });
 
   test('no store at all: nothing is recorded, and that is said', async () => {
@@ -356,8 +356,8 @@ describe('several at once', () => {
     const keyPath = join(folder, 'audit-key.json');
     const script = `
       import { openAudit } from ${JSON.stringify(join(import.meta.dirname, 'audit.ts'))};
-      import { auditKeyFile } from ${JSON.stringify(join(import.meta.dirname, '../secrets/secret-store.ts'))};
-      const audit = openAudit({ path: ${JSON.stringify(path)}, stores: [auditKeyFile(${JSON.stringify(keyPath)})], identity: { user: 'x', machine: 'y' } });
+      import { keyFile } from ${JSON.stringify(join(import.meta.dirname, '../secrets/secret-store.ts'))};
+      const audit = openAudit({ path: ${JSON.stringify(path)}, stores: [keyFile(${JSON.stringify(keyPath)}, 'audit')], identity: { user: 'x', machine: 'y' } });
       for (let i = 0; i < 8; i++) await audit.record({ run: 'r', flow: 'f', act: process.argv[1] + '-' + i, phase: 'after', outcome: 'done', right: 'operate', request: 'x', host: 'local' });
     `;
     const ends = await Promise.all(
@@ -376,7 +376,7 @@ describe('several at once', () => {
       ),
     );
     expect(ends).toEqual(Array(3).fill({ code: 0, stderr: '' }));
-    audit = openAudit({ path, stores: [auditKeyFile(keyPath)], identity });
+    audit = openAudit({ path, stores: [keyFile(keyPath, 'audit')], identity });
     expect(await audit.verify()).toMatchObject({ entries: 24, problems: [] });
     const acts = [];
     for await (const { act } of audit.entries()) acts.push(act);

@@ -16,7 +16,7 @@ import { triageMs } from '../products/vulnerabilities/vulnerability.ts';
 import { readKeyFile } from '../secrets/key-file.ts';
 import { readPlaceRecord } from '../secrets/place-record.ts';
 import { readSealed } from '../secrets/sealed-format.ts';
-import { auditKeyFile } from '../secrets/secret-store.ts';
+import { keyFile } from '../secrets/secret-store.ts';
 import { storedChecklist } from '../session/checklist.ts';
 import { readRunJournals } from '../session/journal.ts';
 import { runAuditVerb } from './audit-verb.ts';
@@ -71,7 +71,7 @@ const files: Readonly<Record<string, OwnFile>> = {
   "the audit log's key file": {
     file: () => join(paths().data, 'audit.key'),
     whole: { 'audit-key': 'eA==', 'audit-head': '{}' },
-    read: () => auditKeyFile(join(paths().data, 'audit.key')).get('audit-key'),
+    read: () => keyFile(join(paths().data, 'audit.key'), 'audit').get('audit-key'),
   },
   'a run journal': {
     file: () => join(paths().state, 'journal', '20260102T030405000-abcdef.jsonl'),

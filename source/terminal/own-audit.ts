@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { OwnPaths } from '../config/paths.ts';
-import { auditKeyFile, keychainStore } from '../secrets/secret-store.ts';
+import { keychainStore, keyFile } from '../secrets/secret-store.ts';
 import { type Audit, openAudit } from '../session/audit.ts';
 import { identityOf } from '../session/identity.ts';
 
@@ -12,7 +12,7 @@ export function openOwnAudit(
 ): Audit {
   return openAudit({
     path: join(paths.state, 'audit.jsonl'),
-    stores: [keychainStore(env), auditKeyFile(join(paths.state, 'audit-key.json'))],
+    stores: [keychainStore(env), keyFile(join(paths.state, 'audit-key.json'), 'audit')],
     identity: identityOf(env),
     ...(damageMoved && { damageMoved }),
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import { openVault, type VaultOptions } from '../secrets/open-vault.ts';
+import { keychainStore, keyFile } from '../secrets/secret-store.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 
@@ -19,7 +20,9 @@ interface Options {
 /** The installation's vault. Secrets of practice are worth nothing and rest in its own folder, under a key beside them. */
 export async function openOwnVault({ paths, env, asking, practice, inForce }: Options): Promise<SecretVault> {
   return openVault({
-    ...(practice ? await practiceVaultOptions(paths) : { env }),
+    ...(practice
+      ? await practiceVaultOptions(paths)
+      : { env, anchors: [keychainStore(env), keyFile(join(paths.state, 'secrets-anchor.json'), 'secrets')] }),
     paths,
     signal: asking().signal,
     ...(inForce && { inForce }),
