@@ -1,4 +1,4 @@
-import { Fault } from '../faults/fault.ts';
+import { cannotTellExitCode, Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { coverageText, incompleteText, notCoveredBy } from '../stack/backup-coverage.ts';
 import type { BackupFacts } from '../stack/backup-model.ts';
@@ -9,6 +9,7 @@ import { verifyBackup } from '../stack/backup-verify.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { backupListAbout, backupVerifyAbout } from './about-backups.ts';
+import { unauthenticatedText } from './authentic-backup.ts';
 import { openStore } from './backup-target.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { entryOf } from './secret-proof.ts';
@@ -23,12 +24,14 @@ export const backupList: Flow = {
     for (const { component, stamp } of interrupted)
       session.show({ kind: 'text', text: `Running or interrupted: ${stamp} of ${component}. The next backup clears it.` });
     const data = {
-      backups: backups.map(({ component, stamp, sizeBytes, manifest, where }) => ({
+      backups: backups.map(({ component, stamp, sizeBytes, manifest, unauthenticated, where }) => ({
         component,
         stamp,
         sizeBytes,
         where,
         good: manifest !== undefined,
+        authentic: manifest !== undefined && unauthenticated === undefined,
+        ...(unauthenticated !== undefined && { unauthenticated }),
         manifest,
       })),
     };
@@ -51,7 +54,7 @@ export const backupList: Flow = {
   },
 };
 
-export function contentText({ manifest }: BackupFacts): string {
+export function contentText({ manifest, unauthenticated }: BackupFacts): string {
   if (!manifest) return 'damaged: its manifest is missing or was changed';
   const parts = [
     ...manifest.items.map(({ id }) => cleanLine(id)),
@@ -60,7 +63,7 @@ export function contentText({ manifest }: BackupFacts): string {
   const lack = missingSecretsText(manifest);
   const omitted = incompleteText(manifest);
   const incomplete = omitted.length === 0 ? '' : `. Incomplete: omits ${coverageText(omitted)}`;
-  return `${parts.join(', ')}${manifest.secrets.sealed ? ', sealed secrets' : ''}${incomplete}${lack === '' ? '' : `. ${lack}`}`;
+  return `${parts.join(', ')}${manifest.secrets.sealed ? ', sealed secrets' : ''}${incomplete}${lack === '' ? '' : `. ${lack}`}${unauthenticated === undefined ? '' : `. Cannot be authenticated: ${unauthenticated}`}`;
 }
 
 export const backupVerify: Flow = {
@@ -73,6 +76,8 @@ export const backupVerify: Flow = {
     const backups = (await store.list(session.signal, component)).filter((backup) => stamp === undefined || backup.stamp === stamp);
     if (backups.length === 0) throw noBackup(component, store.where, stamp);
     const damaged: string[] = [];
+    const unauthenticated = backups.filter((backup) => backup.manifest && backup.unauthenticated !== undefined);
+    for (const backup of unauthenticated) session.show({ kind: 'text', text: unauthenticatedText(backup) ?? '' });
     for (const backup of backups) {
       session.progress({ id: 'verify', label: `Reading ${backup.stamp} of ${component}` });
       try {
@@ -85,13 +90,26 @@ export const backupVerify: Flow = {
     }
     session.progress({ id: 'verify', label: `Verified ${component}`, fraction: 1, done: true });
     const omitted = await omittedBy(session, input, world, component, backups[0]);
-    const data = { verified: backups.map((backup) => ({ stamp: backup.stamp, good: !damaged.includes(backup.stamp) })), omitted };
+    const data = {
+      verified: backups.map((backup) => ({
+        stamp: backup.stamp,
+        good: !damaged.includes(backup.stamp),
+        authentic: backup.manifest !== undefined && backup.unauthenticated === undefined,
+      })),
+      omitted,
+    };
     if (damaged.length === 0 && omitted.length > 0)
       throw new Fault({
         code: 'failed.backupIncomplete',
         message: `The backup ${backups[0]?.stamp} of ${component} is as it was written, but omits ${coverageText(omitted)}.`,
         remedy: `Back up again: quarterdeck backup ${component}`,
       });
+    if (damaged.length === 0 && unauthenticated.length > 0)
+      return {
+        message: `${countText(backups.length, 'backup')} of ${component} read again: as their checksums say. Who wrote ${unauthenticated.length === 1 ? unauthenticated[0]?.stamp : `${unauthenticated.length} of them`} cannot be told.`,
+        data,
+        exitCode: cannotTellExitCode,
+      };
     if (damaged.length === 0)
       return { message: `${countText(backups.length, 'backup')} of ${component} read again: as it was written.`, data };
     throw new Fault({

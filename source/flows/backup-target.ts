@@ -89,7 +89,7 @@ async function keep(
 }
 
 export async function openStore(session: Session, input: FlowInput, world: FlowWorld): Promise<BackupStore> {
-  return openBackupStore(await backupTarget(session, input, world), world.hostOf(input.place));
+  return openBackupStore(await backupTarget(session, input, world), world.hostOf(input.place), await world.backupKeys());
 }
 
 /**

@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { backupKeysDouble } from '../../test/doubles/backup-keys-double.ts';
 import { type Ground, tracesInTurn } from '../../test/doubles/break-offs.ts';
 import { catalogEntry } from '../../test/doubles/container-facts.ts';
 import { componentView, FleetDouble, serviceView } from '../../test/doubles/fleet-double.ts';
 import { FlowStage } from '../../test/doubles/flow-stage.ts';
-import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
+import { OperatorDouble } from '../../test/doubles/operator-double.ts';
 import { answering } from '../../test/doubles/practice-ground.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
@@ -272,6 +274,61 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       const [manifest] = await manifests();
       await writeFile(file, JSON.stringify({ ...manifest, skipped: [{ volume: 'upload', why: 'no container has it' }] }));
       expect([...(await ages()).keys()]).toEqual([]);
+    });
+  });
+
+  describe('signed with a key of the operator', () => {
+    const files = async () => {
+      const [stamp = ''] = await readdir(join(to, 'notes'));
+      return (name: string) => join(to, 'notes', stamp, name);
+    };
+    /** As whoever can write there would: every checksum is right. */
+    const forge = async (changes: (manifest: Record<string, unknown>) => object) => {
+      const path = await files();
+      const text = JSON.stringify(changes(JSON.parse(await readFile(path('manifest.json'), 'utf8'))));
+      await writeFile(path('manifest.json'), text);
+      const sums = (await readFile(path('SHA256SUMS'), 'utf8')).replace(/^.*manifest\.json\n/m, '');
+      await writeFile(path('SHA256SUMS'), `${sums}${createHash('sha256').update(text).digest('hex')}  manifest.json\n`);
+    };
+    const tryRestore = (options: object = {}) => stage.run(restore, view(), { options: { to, ...options } });
+    const verify = () => stage.run(backupVerify, undefined, { options: { to }, words: ['notes'] });
+    beforeEach(async () => {
+      stage.operator.answers['backup-passphrase'] = [''];
+      await stage.run(backup, view(), { options: { to } });
+      stage.engine.requests.length = 0;
+    });
+
+    it('a manifest that was changed, with right checksums, is refused before anything is touched; no flag helps', async () => {
+      await forge((manifest) => ({ ...manifest, by: 'mallory@nas' }));
+      for (const unsigned of [false, true])
+        await expect(tryRestore({ unsigned })).rejects.toMatchObject({ message: expect.stringMatching(/damaged|There is no backup/) });
+      expect(stage.engine.requests).toEqual([]);
+      await expect(verify()).rejects.toMatchObject({ code: 'failed.damaged' });
+    });
+
+    it.each<[string, () => Promise<void>, RegExp]>([
+      ['whose signature was taken off', () => forge(({ signature: _, ...rest }) => rest), /cannot be authenticated: it is not signed/],
+      [
+        'of another operator',
+        async () => {
+          stage.backupKeys = backupKeysDouble();
+        },
+        /cannot be authenticated: it was signed with a key that is not here/,
+      ],
+    ])('one %s is restored only on purpose, and verify says that it cannot be told who wrote it', async (_, forged, why) => {
+      await forged();
+      world = { ...world, backupKeys: async () => stage.backupKeys };
+      const attending = stage.operator;
+      stage.operator = new OperatorDouble('unattended');
+      await expect(tryRestore()).rejects.toMatchObject({ code: 'refused.unsigned', message: expect.stringMatching(why) });
+      expect(stage.engine.requests).toEqual([]);
+      stage.operator = attending;
+      stage.operator.answers['unsigned'] = ['leave'];
+      await expect(tryRestore()).rejects.toMatchObject({ code: 'refused.unsigned' });
+      expect(await verify()).toMatchObject({ exitCode: 5, message: expect.stringMatching(/Who wrote .* cannot be told/) });
+      stage.operator.answers['unsigned'] = ['restore'];
+      expect((await tryRestore()).message).toMatch(/notes is restored to/);
+      expect((await tryRestore({ unsigned: true })).message).toMatch(/notes is restored to/);
     });
   });
 

@@ -4,6 +4,7 @@ import type { ComponentView, Fleet, PortView } from '../fleet/model.ts';
 import type { Grant, Right } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
+import type { BackupKeys } from '../secrets/backup-keys.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import type { HostBook } from './host-book.ts';
@@ -17,6 +18,8 @@ export interface FlowWorld {
   readonly catalog: Catalog;
   /** Where secrets are kept; opened when first asked for, which may want a passphrase. Throws `refused.*` where there is no place for them. */
   vault(session: Session): Promise<SecretVault>;
+  /** What signs backups, and tells whose they are. */
+  backupKeys(): Promise<BackupKeys>;
   /** Absolute path of the stack's folder on that host. */
   stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
   /** Where backups of that host go, as the settings say (`backups`): a folder there, or `restic:REPOSITORY`. Undefined where they say nothing. */

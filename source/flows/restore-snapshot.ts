@@ -13,6 +13,7 @@ import { isSameReference } from '../stack/image-pin.ts';
 import type { Answers, ImagePin, SecretAnswer } from '../stack/model.ts';
 import { bytesText } from '../text/quantities.ts';
 import { applyPlans } from './apply-plans.ts';
+import { throwUnlessAuthentic } from './authentic-backup.ts';
 import { noBackup } from './backup-list.ts';
 import { openStore } from './backup-target.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
@@ -41,6 +42,7 @@ export async function restoreSnapshot(
   const backup = (await store.list(session.signal, id)).find((one) => one.stamp === stamp);
   const manifest = backup?.manifest;
   if (!backup || !manifest) throw noBackup(id, store.where, stamp);
+  await throwUnlessAuthentic(session, input, backup);
   const ready = await planBack(session, world, input.place, id, store, backup, manifest);
   if (!ready) return { message: 'Rehearsed: nothing was restored.' };
   const review = reviewTogether([ready], { title: `Go back to the backup ${stamp} of ${id}`, label: 'Go back' });

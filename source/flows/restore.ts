@@ -10,6 +10,7 @@ import { holdStackLock } from '../stack/hold-stack-lock.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { restoreAbout } from './about-backups.ts';
+import { throwUnlessAuthentic } from './authentic-backup.ts';
 import { operatorOf } from './backup.ts';
 import { contentText, noBackup } from './backup-list.ts';
 import { backupPassphrase, openStore } from './backup-target.ts';
@@ -36,6 +37,7 @@ export const restore: Flow = {
     const store = await openStore(session, input, world);
     const chosen = await choose(session, input, store, id);
     showContent(session, chosen);
+    await throwUnlessAuthentic(session, input, chosen);
     if (!input.component?.services.some(hasContainer)) return restoreFiles(session, input, world, store, chosen);
     return restoreStanding(session, world, input.component, store, chosen);
   },

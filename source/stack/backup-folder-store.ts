@@ -2,11 +2,12 @@ import { posix } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host, PipedProgram } from '../hosts/host.ts';
+import type { BackupKeys } from '../secrets/backup-keys.ts';
 import { type BackupFolder, checkSums, readStream, removeFolder, renameFolder, sumsFile } from './backup-files.ts';
 import { lockFolder } from './backup-lock.ts';
-import { manifestOf } from './backup-manifest.ts';
-import { type BackupFacts, type BackupManifest, msOfStamp } from './backup-model.ts';
+import { type BackupFacts, msOfStamp } from './backup-model.ts';
 import { keepOf, type RetentionPolicy } from './backup-retention.ts';
+import { type ReadManifest, readManifest } from './backup-signature.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
 
 const partial = '.partial';
@@ -17,12 +18,14 @@ const manifestLimitBytes = 4 * 1024 * 1024;
 export class FolderStore implements BackupStore {
   readonly kind = 'folder';
   readonly packs = true;
+  readonly keys: BackupKeys;
   readonly where: string;
   readonly to: string;
   readonly #host: Host;
   readonly #folder: string;
 
-  constructor(host: Host, folder: string) {
+  constructor(host: Host, folder: string, keys: BackupKeys) {
+    this.keys = keys;
     this.#host = host;
     this.#folder = folder;
     this.to = folder;
@@ -36,9 +39,9 @@ export class FolderStore implements BackupStore {
         const atMs = msOfStamp(stamp);
         if (atMs === undefined) continue;
         const where = posix.join(this.#folder, name, stamp);
-        const manifest = await this.#manifest(where, signal);
+        const { manifest, unauthenticated } = await this.#manifest(where, signal);
         const sizeBytes = manifest ? [...manifest.items, ...manifest.files].reduce((sum, file) => sum + file.sizeBytes, 0) : 0;
-        found.push({ component: name, stamp, atMs, sizeBytes, manifest, where });
+        found.push({ component: name, stamp, atMs, sizeBytes, manifest, unauthenticated, where });
       }
     }
     return found.sort((one, other) => other.atMs - one.atMs || one.component.localeCompare(other.component, 'en'));
@@ -54,11 +57,12 @@ export class FolderStore implements BackupStore {
     return found;
   }
 
-  /** As it was written: undefined where it is missing, or differs from its checksum. The data itself is read by `verify` alone. */
-  async #manifest(folder: string, signal: AbortSignal): Promise<BackupManifest | undefined> {
+  /** As it was written: undefined where it is missing, or differs from its checksum or signature. The data itself is read by `verify` alone. */
+  async #manifest(folder: string, signal: AbortSignal): Promise<ReadManifest> {
     const read = (file: string) => this.#host.files.read(posix.join(folder, file), { signal, limitBytes: manifestLimitBytes });
     const [content, sums] = await Promise.all([read('manifest.json'), read(sumsFile)]);
-    return content && sums && manifestOf(content, Buffer.from(sums).toString('utf8'));
+    if (!content || !sums) return { manifest: undefined };
+    return await readManifest(content, Buffer.from(sums).toString('utf8'), this.keys);
   }
 
   async interrupted(signal: AbortSignal): Promise<readonly InterruptedBackup[]> {

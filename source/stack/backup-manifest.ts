@@ -33,6 +33,7 @@ const manifest = z.object({
   choices: z.object({ include: z.array(z.string()), exclude: z.array(z.string()) }).optional(),
   images: z.record(z.string(), z.object({ reference: z.string(), id: z.string(), digest: z.string().optional() })),
   secrets: z.object({ names: z.array(z.string()), sealed: z.boolean() }),
+  signature: z.object({ key: z.string(), mac: z.string().regex(/^[0-9a-f]{64}$/) }).optional(),
 });
 
 /** The manifest, where it is one of ours; undefined for one that is damaged, or that differs from its line in `SHA256SUMS`. */

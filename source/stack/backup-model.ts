@@ -114,6 +114,8 @@ export interface BackupManifest {
   images: Readonly<Record<string, ImagePin>>;
   /** Names of the variables. `sealed`: their values are in `secrets.age`. Otherwise a restore needs them from elsewhere. */
   secrets: { names: readonly string[]; sealed: boolean };
+  /** Of everything else that it says. Missing in backups that were written before there was one. */
+  signature?: { key: string; mac: string } | undefined;
 }
 
 /** A backup as a list tells it. */
@@ -122,8 +124,10 @@ export interface BackupFacts {
   stamp: string;
   atMs: number;
   sizeBytes: number;
-  /** Undefined where the manifest is missing or damaged. */
+  /** Undefined where the manifest is missing, damaged, or not what was signed. */
   manifest: BackupManifest | undefined;
+  /** Why nothing tells who wrote it, as the end of a sentence; undefined where a key of this operator signed it. */
+  unauthenticated?: string | undefined;
   /** Folder on the host, or id of the snapshot. */
   where: string;
 }

@@ -1,13 +1,14 @@
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host, PipedProgram } from '../hosts/host.ts';
+import type { BackupKeys } from '../secrets/backup-keys.ts';
 import { cleanLine } from '../text/clean.ts';
 import { parseJson } from '../text/json-value.ts';
 import { type BackupFolder, lastLine, removeFolder } from './backup-files.ts';
 import { FolderStore } from './backup-folder-store.ts';
-import { manifestOf } from './backup-manifest.ts';
 import { type BackupFacts, type BackupManifest, type BackupTarget, stampOf } from './backup-model.ts';
 import { defaultRetention, keepOf, type RetentionPolicy } from './backup-retention.ts';
+import { type ReadManifest, readManifest } from './backup-signature.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
 
 const lookLimitMs = 2 * 60_000;
@@ -29,14 +30,16 @@ export class ResticStore implements BackupStore {
   readonly kind = 'restic';
   /** restic packs, and finds again what has not changed: only in what is not packed already. */
   readonly packs = false;
+  readonly keys: BackupKeys;
   readonly where: string;
   readonly to: string | undefined;
   readonly #host: Host;
   readonly #env: Readonly<Record<string, string>>;
   readonly #staging: FolderStore;
 
-  constructor(host: Host, { repository, staging, password }: Extract<BackupTarget, { kind: 'restic' }>) {
+  constructor(host: Host, { repository, staging, password }: Extract<BackupTarget, { kind: 'restic' }>, keys: BackupKeys) {
     this.#host = host;
+    this.keys = keys;
     // Credentials in an address are not for screens.
     this.where = `restic ${cleanLine(repository).replace(/\/\/[^/@]*@/, '//')}`;
     this.to = /\/\/[^/]*@/.test(repository) ? undefined : `restic:${repository}`;
@@ -48,7 +51,7 @@ export class ResticStore implements BackupStore {
       // Days of a backup are those of UTC, as everywhere here.
       TZ: 'UTC',
     };
-    this.#staging = new FolderStore(host, staging);
+    this.#staging = new FolderStore(host, staging, keys);
   }
 
   async #look(args: readonly string[], signal: AbortSignal, limitMs = lookLimitMs): Promise<string> {
@@ -117,20 +120,21 @@ export class ResticStore implements BackupStore {
       const name = tags?.find((tag) => tag.startsWith(componentTag))?.slice(componentTag.length);
       const atMs = Date.parse(time);
       if (name === undefined || Number.isNaN(atMs)) continue;
-      const manifest = await this.#manifest(id, signal);
+      const { manifest, unauthenticated } = await this.#manifest(id, signal);
       const sizeBytes = manifest ? [...manifest.items, ...manifest.files].reduce((sum, file) => sum + file.sizeBytes, 0) : 0;
-      found.push({ component: name, stamp: manifest?.stamp ?? stampOf(new Date(atMs)), atMs, sizeBytes, manifest, where: id });
+      const stamp = manifest?.stamp ?? stampOf(new Date(atMs));
+      found.push({ component: name, stamp, atMs, sizeBytes, manifest, unauthenticated, where: id });
     }
     return found.sort((one, other) => other.atMs - one.atMs);
   }
 
-  async #manifest(id: string, signal: AbortSignal): Promise<BackupManifest | undefined> {
+  async #manifest(id: string, signal: AbortSignal): Promise<ReadManifest> {
     const outcome = await this.#host.exec(['restic', '--no-lock', 'dump', id, '/manifest.json'], {
       signal,
       limitMs: lookLimitMs,
       env: this.#env,
     });
-    return outcome.exitCode === 0 ? manifestOf(outcome.stdout, undefined) : undefined;
+    return outcome.exitCode === 0 ? await readManifest(outcome.stdout, undefined, this.keys) : { manifest: undefined };
   }
 
   interrupted(signal: AbortSignal): Promise<readonly InterruptedBackup[]> {

@@ -9,6 +9,7 @@ import { type BackupFolder, lastLine, runThere, sumOf, sumsFile, sumsText, write
 import type { BackedUpItem, BackupFile, BackupManifest, BackupPlan, BackupProgress, PlannedItem } from './backup-model.ts';
 import { stampOf } from './backup-model.ts';
 import { type SealWith, sealSecrets, secretsFile } from './backup-secrets.ts';
+import { signManifest } from './backup-signature.ts';
 import type { StillContainer, StillContainers } from './backup-still.ts';
 import type { BackupStore } from './backup-store.ts';
 import { volumeArchive } from './backup-tar.ts';
@@ -39,6 +40,8 @@ export interface BackupRun {
  */
 export async function runBackup(grant: Grant, run: BackupRun): Promise<BackupManifest> {
   const { plan, store, engine, now } = run;
+  // First, so that nothing is stopped for a backup that cannot be signed.
+  const key = await store.keys.signing();
   const lock = await store.lock(grant);
   try {
     await sweepInterrupted(grant, run);
@@ -80,22 +83,25 @@ export async function runBackup(grant: Grant, run: BackupRun): Promise<BackupMan
       });
       files.push(await writeText(grant, folder, secretsFile, sealed));
     }
-    const manifest: BackupManifest = {
-      schema: 1,
-      component: plan.component,
-      place: plan.place,
-      project: plan.project,
-      stamp: stampOf(now),
-      startedAt: now.toISOString(),
-      endedAt: new Date().toISOString(),
-      by: run.by,
-      items,
-      files,
-      skipped: plan.skipped,
-      choices: plan.choices,
-      images: await pinsOf(plan, engine, grant.signal),
-      secrets: { names, sealed: seal !== undefined },
-    };
+    const manifest = signManifest(
+      {
+        schema: 1,
+        component: plan.component,
+        place: plan.place,
+        project: plan.project,
+        stamp: stampOf(now),
+        startedAt: now.toISOString(),
+        endedAt: new Date().toISOString(),
+        by: run.by,
+        items,
+        files,
+        skipped: plan.skipped,
+        choices: plan.choices,
+        images: await pinsOf(plan, engine, grant.signal),
+        secrets: { names, sealed: seal !== undefined },
+      },
+      key,
+    );
     const written = await writeText(grant, folder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`);
     await writeText(grant, folder, sumsFile, sumsText([...items, ...files, written]));
     return manifest;

@@ -1,5 +1,6 @@
 import type { Grant } from '../grants/grant.ts';
 import type { Host, PipedProgram } from '../hosts/host.ts';
+import type { BackupKeys } from '../secrets/backup-keys.ts';
 import type { BackupFolder } from './backup-files.ts';
 import type { BackupFacts, BackupManifest, BackupTarget } from './backup-model.ts';
 import type { RetentionPolicy } from './backup-retention.ts';
@@ -20,6 +21,8 @@ export interface BackupStore {
   readonly to: string | undefined;
   /** Dumps are packed where the store does not do so itself. */
   readonly packs: boolean;
+  /** Sign what is written, and tell whose the rest is. */
+  readonly keys: BackupKeys;
   /** All good and damaged backups, newest first. */
   list(signal: AbortSignal, component?: string): Promise<readonly BackupFacts[]>;
   /** Backups that were begun and not finished. Only who holds the lock knows that nobody is at work on them. */
@@ -41,11 +44,11 @@ export interface BackupStore {
 }
 
 /** @throws Fault `unreachable.program` where restic is wanted and is not on the host, `refused.restic` for a wrong password. */
-export async function openBackupStore(target: BackupTarget, host: Host): Promise<BackupStore> {
+export async function openBackupStore(target: BackupTarget, host: Host, keys: BackupKeys): Promise<BackupStore> {
   if (target.kind === 'folder') {
     const { FolderStore } = await import('./backup-folder-store.ts');
-    return new FolderStore(host, target.folder);
+    return new FolderStore(host, target.folder, keys);
   }
   const { ResticStore } = await import('./backup-restic-store.ts');
-  return new ResticStore(host, target);
+  return new ResticStore(host, target, keys);
 }

@@ -14,6 +14,7 @@ import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { Tunnels } from '../hosts/tunnel.ts';
+import type { BackupKeys } from '../secrets/backup-keys.ts';
 import type { SecretName, SecretVault } from '../secrets/vault.ts';
 import type { Session } from '../session/session.ts';
 import { parseJson } from '../text/json-value.ts';
@@ -93,6 +94,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
   const practiceWorld = practice && (await import('../flows/incident.ts'));
   const tunnels = new Tunnels();
   let vault: Promise<SecretVault> | undefined;
+  let backupKeys: BackupKeys | undefined;
   let inFront: Session;
   const home = env.HOME || homedir();
   const farFleet = new FarFleet({
@@ -158,6 +160,13 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
         throw thrown;
       });
       return vault;
+    },
+    async backupKeys() {
+      const { openOwnBackupKeys } = await import('./own-backup-keys.ts');
+      backupKeys ??= practice
+        ? openOwnBackupKeys(join(practice.folder, 'data'), { ...env, QUARTERDECK_KEYCHAIN: 'off' })
+        : openOwnBackupKeys(paths.data, env);
+      return backupKeys;
     },
     tunnels,
     backupTargetOf: (place) => backups[place],

@@ -16,6 +16,7 @@ import { openJournal } from '../../source/session/journal.ts';
 import { openSession } from '../../source/session/open-session.ts';
 import { answersOf } from '../../source/stack/answers.ts';
 import { formOf } from '../../source/stack/form.ts';
+import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
 import { FleetDouble } from '../doubles/fleet-double.ts';
 import { OperatorDouble } from '../doubles/operator-double.ts';
 import { SecretStoreDouble } from '../doubles/secret-store-double.ts';
@@ -43,6 +44,7 @@ const world: FlowWorld = {
   hostOf: () => host,
   catalog,
   vault: async () => vault,
+  backupKeys: async () => backupKeysDouble(),
   stackFolderOf: async () => stack,
   cacheFolder: join(folder, 'cache'),
 };

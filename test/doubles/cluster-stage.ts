@@ -15,6 +15,7 @@ import { openJournal } from '../../source/session/journal.ts';
 import { openSession } from '../../source/session/open-session.ts';
 import type { Session } from '../../source/session/session.ts';
 import { type ServedProduct, serveProduct } from '../contract/serve-product.ts';
+import { backupKeysDouble } from './backup-keys-double.ts';
 import { FleetDouble } from './fleet-double.ts';
 import { OperatorDouble } from './operator-double.ts';
 import { SecretStoreDouble } from './secret-store-double.ts';
@@ -130,6 +131,7 @@ export class ClusterStage {
       }),
       catalog: { entries: [], get: () => undefined, problems: [] },
       vault: () => Promise.reject(new Error('no vault on this stage')),
+      backupKeys: async () => backupKeysDouble(),
       stackFolderOf: async () => this.folder,
       checklists: async () => ({ folder: join(this.folder, 'checklists'), who: this.who }),
       practice: {

@@ -13,6 +13,7 @@ import type { AuditEntry } from '../../source/session/audit-chain.ts';
 import { auditSubject } from '../../source/session/audit-subject.ts';
 import { openJournal } from '../../source/session/journal.ts';
 import { openSession, type SessionPolicy } from '../../source/session/open-session.ts';
+import { backupKeysDouble } from './backup-keys-double.ts';
 import { EngineDouble } from './engine-double.ts';
 import { FleetDouble } from './fleet-double.ts';
 import { OperatorDouble } from './operator-double.ts';
@@ -38,6 +39,7 @@ export class FlowStage {
     operatingSystem: 'Debian GNU/Linux 12 (bookworm)',
     swarmManager: false,
   };
+  backupKeys = backupKeysDouble();
   readonly folder: string;
   readonly #local = openLocalHost();
   /** The run that the next one goes on with. */
@@ -62,6 +64,7 @@ export class FlowStage {
       hostOf: () => this.host ?? this.#local,
       catalog: this.catalog,
       vault: async () => this.vault,
+      backupKeys: async () => this.backupKeys,
       dataFolder: join(this.folder, 'data'),
       stackFolderOf: async () => join(this.folder, 'stack'),
     };

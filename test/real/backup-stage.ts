@@ -15,6 +15,7 @@ import { planRestore, runRestore } from '../../source/stack/backup-restore.ts';
 import { type BackupRun, runBackup } from '../../source/stack/backup-run.ts';
 import { StillContainers } from '../../source/stack/backup-still.ts';
 import { type BackupStore, openBackupStore } from '../../source/stack/backup-store.ts';
+import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
 import { componentView, serviceView } from '../doubles/fleet-double.ts';
 import type { RealEngine } from './real-engines.ts';
 import type { RunningComponent } from './stack.ts';
@@ -26,6 +27,8 @@ export class BackupStage {
   readonly told: string[] = [];
   readonly #real: RealEngine;
   clock = Date.UTC(2025, 10, 21, 3, 15);
+
+  readonly keys = backupKeysDouble();
 
   constructor(real: RealEngine) {
     this.#real = real;
@@ -39,7 +42,7 @@ export class BackupStage {
     return AbortSignal.timeout(60_000);
   }
   store(target: BackupTarget): Promise<BackupStore> {
-    return openBackupStore(target, this.host);
+    return openBackupStore(target, this.host, this.keys);
   }
 
   async containers(project: string): Promise<ContainerFacts[]> {

@@ -17,6 +17,7 @@ import { StillContainers } from '../../source/stack/backup-still.ts';
 import { openBackupStore } from '../../source/stack/backup-store.ts';
 import { verifyBackup } from '../../source/stack/backup-verify.ts';
 import { listHalted, writeHalted } from '../../source/stack/halted-journal.ts';
+import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
 import { EngineDouble } from '../doubles/engine-double.ts';
 
 const run = promisify(execFile);
@@ -92,6 +93,7 @@ describe('a backup in trouble', () => {
       choices: noChoices,
     };
   };
+  const keys = backupKeysDouble();
   const target = (): BackupTarget => ({ kind: 'folder', folder: join(folder, 'backups') });
   const restic = (): BackupTarget => ({
     kind: 'restic',
@@ -100,7 +102,7 @@ describe('a backup in trouble', () => {
     password: { value: 'marked-restic-password' },
   });
   const backUp = async (to: BackupTarget, more: Partial<BackupRun> = {}, own = grant()) => {
-    const store = await openBackupStore(to, host);
+    const store = await openBackupStore(to, host, keys);
     clock += 3_600_000;
     const still = more.still ?? new StillContainers(engine);
     const manifest = await runBackup(own, {
@@ -119,7 +121,7 @@ describe('a backup in trouble', () => {
     return { store, manifest };
   };
   const newest = async (to: BackupTarget) => {
-    const store = await openBackupStore(to, host);
+    const store = await openBackupStore(to, host, keys);
     const [backup] = await store.list(signal());
     if (!backup) throw new Error('no backup is listed');
     return { store, backup };
@@ -182,7 +184,7 @@ describe('a backup in trouble', () => {
     // What the session does after an act, cancelled or not.
     await still.release(grant());
     expect([...engine.containers.values()].map(({ state }) => state)).toEqual(['running']);
-    const store = await openBackupStore(target(), host);
+    const store = await openBackupStore(target(), host, keys);
     expect(await store.list(signal())).toEqual([]);
     expect(await store.interrupted(signal())).toHaveLength(1);
     await backUp(target());
@@ -207,7 +209,7 @@ describe('a backup in trouble', () => {
   });
 
   it('two at once: the second is told, and nothing of the first is swept', async () => {
-    const store = await openBackupStore(target(), host);
+    const store = await openBackupStore(target(), host, keys);
     const held = await store.lock(grant());
     await expect(backUp(target())).rejects.toMatchObject({ code: 'refused.backupRuns' });
     await held.release();
@@ -260,7 +262,7 @@ describe('a backup in trouble', () => {
       const { store } = await backUp(target(), { plan: plan('copy') });
       await store.thin(grant(), 'password-vault', { daily: 2, weekly: 0, monthly: 0 });
     }
-    const store = await openBackupStore(target(), host);
+    const store = await openBackupStore(target(), host, keys);
     const [, older] = await store.list(signal());
     // The way back from an update stays beside them.
     await store.thin(grant(), 'password-vault', { daily: 0, weekly: 0, monthly: 0 }, new Set([older?.stamp ?? '']));

@@ -22,6 +22,7 @@ import { StillContainers } from '../../source/stack/backup-still.ts';
 import { type BackupStore, openBackupStore } from '../../source/stack/backup-store.ts';
 import { verifyBackup } from '../../source/stack/backup-verify.ts';
 import { readOpenRestores } from '../../source/stack/restore-journal.ts';
+import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
 import { ask } from './ask.ts';
 import { describeBeside } from './real-engines.ts';
 
@@ -67,7 +68,7 @@ for (const kind of ['docker', 'podman'] as const) {
       });
       id = (JSON.parse(body) as { Id: string }).Id;
       await engine.writer(grant()).start(id);
-      store = await openBackupStore({ kind: 'folder', folder: join(folder, 'backups') }, host);
+      store = await openBackupStore({ kind: 'folder', folder: join(folder, 'backups') }, host, backupKeysDouble());
       await runBackup(grant(), {
         ...{ plan: await plan(), store, engine, host, stackFolder: join(folder, 'stack'), still: new StillContainers(engine) },
         ...{ secrets: { names: [] }, by: 'ada@nas', now: new Date(Date.UTC(2025, 10, 21, 3, 15)), told: () => {} },

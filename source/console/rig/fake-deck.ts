@@ -108,6 +108,7 @@ export function createFakeDeck(
       hostOf: noHost,
       catalog,
       vault: async () => noHost(),
+      backupKeys: async () => noHost(),
       stackFolderOf: async () => noHost(),
     },
     flows,
