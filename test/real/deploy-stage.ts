@@ -26,6 +26,8 @@ export interface DeployStage {
    * run busybox on the same engine, and to preflight each of those containers is an instance of the component.
    */
   catalog(files: Readonly<Record<string, string>>): Promise<void>;
+  /** Runs the health checks of a built-in component, where its engine leaves that to timers of systemd. */
+  runHealthChecks(project: string): void;
   /** Busybox under a name that nothing else on the engine has. */
   image: string;
   /** From now on compose waits before it brings anything up, until what this answers is called. */
@@ -141,6 +143,9 @@ exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' 
   await writeFile(env.QUARTERDECK_SECRETS_KEY_FILE, `${Buffer.alloc(32, 7).toString('base64')}\n`, { mode: 0o600 });
   const stack = join(home, 'stack');
   const endHealthChecks: (() => Promise<void>)[] = [];
+  const runChecks = (project: string): void => {
+    if (engine.kind.startsWith('podman')) endHealthChecks.push(runHealthChecks(engine, project));
+  };
 
   // Podman without root commits nothing for a client of its API; no other test runs containers there.
   const image = engine.kind === 'podman-rootless' ? 'busybox' : `local/stage-${randomBytes(4).toString('hex')}`;
@@ -200,10 +205,11 @@ exec ${composer === 'podman-compose-1.3' ? '/usr/bin/python3 ' : ''}'${target}' 
         }
         await writeFile(join(catalogFolder, path), text.replaceAll('busybox:latest', `${image}:latest`));
         const project = path.split('/')[0] ?? '';
-        if (engine.kind.startsWith('podman') && !projects.has(project)) endHealthChecks.push(runHealthChecks(engine, project));
+        if (!projects.has(project)) runChecks(project);
         projects.add(project);
       }
     },
+    runHealthChecks: runChecks,
     async holdCompose() {
       await rm(reached, { force: true });
       await writeFile(hold, '');

@@ -38,6 +38,7 @@ for (const { kind, composers } of ways) {
         if (composer === 'podman-compose') await putNewerPodmanCompose(stage);
         httpsPort = await findFreePort();
         vaultPort = await findFreePort();
+        stage.runHealthChecks('password-vault');
         await stage.catalog(await proxyAt({ http: await findFreePort(), https: httpsPort, admin: await findFreePort() }));
       });
       afterAll(() => stage?.leave());
