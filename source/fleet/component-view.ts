@@ -119,6 +119,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       dependsOn: dependenciesIn(container, known, names),
       main,
       role: known?.role,
+      ...(known && { declared: known.name }),
     };
   });
   for (const name of context.missing) {
@@ -148,6 +149,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       tty: false,
       main: services.length === 0 && name === context.missing[0],
       role: known?.role,
+      ...(known && { declared: known.name }),
     });
   }
   services.sort((one, other) => Number(other.main) - Number(one.main) || inNaturalOrder(one.name, other.name));

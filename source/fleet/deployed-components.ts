@@ -14,8 +14,8 @@ export interface Deployed {
   stamp: string;
 }
 
-/** When each component of a place was last backed up, epoch milliseconds by component id; `pretended` where all data are made up. */
-export type BackupAgesSeen = ReadonlyMap<string, number> | 'pretended';
+/** When each component of a place was last backed up completely, epoch milliseconds by component id: undefined where all of its backups omit data. `pretended` where all data are made up. */
+export type BackupAgesSeen = ReadonlyMap<string, number | undefined> | 'pretended';
 /** Undefined where that cannot be told. */
 export type ReadBackupAges = (watch: PlaceWatch, signal: AbortSignal) => Promise<BackupAgesSeen | undefined>;
 
@@ -68,7 +68,9 @@ export class DeployedComponents {
   /** Undefined where nobody can tell; without a time where there is no backup. */
   backup(watch: PlaceWatch, id: string): BackupView | undefined {
     const ages = this.#ages.get(watch);
-    return ages === 'pretended' ? { atMs: undefined, pretended: true } : ages && { atMs: ages.get(id) };
+    return ages === 'pretended'
+      ? { atMs: undefined, pretended: true }
+      : ages && { atMs: ages.get(id), ...(ages.has(id) && ages.get(id) === undefined && { incomplete: true }) };
   }
 
   /** Looks anew, and goes on doing so from time to time. Who asks while it is looking is answered by another look. Never rejects. */
@@ -167,7 +169,7 @@ export class DeployedComponents {
 
 function sameAges(one: BackupAgesSeen, other: BackupAgesSeen): boolean {
   if (one === 'pretended' || other === 'pretended') return one === other;
-  return one.size === other.size && [...one].every(([id, atMs]) => other.get(id) === atMs);
+  return one.size === other.size && [...one].every(([id, atMs]) => other.has(id) && other.get(id) === atMs);
 }
 
 /** A record that is damaged is a matter of whoever changes the component: here it only confirms nothing. */

@@ -31,10 +31,11 @@ export function dutiesLeft({ duties }: Pick<ComponentView, 'duties'>): readonly 
 /** A backup that is older is told in the list. */
 export const staleBackupMs = 7 * 86_400_000;
 
-/** `backed up 9 days ago`, `no backup`; empty where nobody can tell, or it has nothing to save. */
+/** `backed up 9 days ago`, `no backup`, `no complete backup`; empty where nobody can tell, or it has nothing to save. */
 export function backupText({ backup }: Pick<ComponentView, 'backup'>, nowMs: number): string {
   if (!backup) return '';
   if (backup.pretended) return 'none in practice, where data are made up';
+  if (backup.incomplete) return 'no complete backup: run quarterdeck backup verify';
   return backup.atMs === undefined ? 'no backup' : `backed up ${agoText(nowMs - backup.atMs)}`;
 }
 

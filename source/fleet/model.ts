@@ -61,6 +61,8 @@ export interface ServiceView {
   main: boolean;
   /** Of the catalog's annotation, where there is one. */
   role: string | undefined;
+  /** The catalog's name of this service, where its entry knows it. */
+  declared?: string;
 }
 
 export interface CutOff {
@@ -106,9 +108,10 @@ export interface DutyView {
   page?: string;
 }
 
-/** `pretended`: what its volumes hold is made up, so that there is nothing to save. */
+/** Of the newest complete backup. `pretended`: what its volumes hold is made up, so that there is nothing to save. `incomplete`: there are backups, and each omits data. */
 export interface BackupView {
   atMs: number | undefined;
+  incomplete?: true;
   pretended?: true;
 }
 

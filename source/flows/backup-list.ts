@@ -1,4 +1,5 @@
 import { cannotTellExitCode, Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
 import { coverageText, incompleteText, notCoveredBy } from '../stack/backup-coverage.ts';
 import type { BackupFacts } from '../stack/backup-model.ts';
@@ -11,6 +12,7 @@ import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { backupListAbout, backupVerifyAbout } from './about-backups.ts';
 import { unauthenticatedText } from './authentic-backup.ts';
 import { openStore } from './backup-target.ts';
+import { listBackupsOf } from './backups-of.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { entryOf } from './secret-proof.ts';
 import { hasContainer } from './service-targets.ts';
@@ -73,7 +75,11 @@ export const backupVerify: Flow = {
     if (named === undefined && !session.attended) throw unnamed();
     const store = await openStore(session, input, world);
     const component = named ?? (await choose(session, store));
-    const backups = (await store.list(session.signal, component)).filter((backup) => stamp === undefined || backup.stamp === stamp);
+    const view = world.fleet.snapshot().components.find(({ host, id }) => host === input.place && id === component);
+    const all = view
+      ? await listBackupsOf(store, view, world.fleet.snapshot().components, session.signal)
+      : await store.list(session.signal, component);
+    const backups = all.filter((backup) => stamp === undefined || backup.stamp === stamp);
     if (backups.length === 0) throw noBackup(component, store.where, stamp);
     const damaged: string[] = [];
     const unauthenticated = backups.filter((backup) => backup.manifest && backup.unauthenticated !== undefined);
@@ -89,7 +95,7 @@ export const backupVerify: Flow = {
       }
     }
     session.progress({ id: 'verify', label: `Verified ${component}`, fraction: 1, done: true });
-    const omitted = await omittedBy(session, input, world, component, backups[0]);
+    const omitted = await omittedBy(session, input, world, view, backups[0]);
     const data = {
       verified: backups.map((backup) => ({
         stamp: backup.stamp,
@@ -125,10 +131,9 @@ async function omittedBy(
   session: Session,
   { place }: FlowInput,
   world: FlowWorld,
-  id: string,
+  component: ComponentView | undefined,
   backup: BackupFacts | undefined,
 ): Promise<readonly string[]> {
-  const component = world.fleet.snapshot().components.find((one) => one.host === place && one.id === id);
   if (!backup?.manifest) return [];
   if (!component?.services.some(hasContainer)) return incompleteText(backup.manifest);
   const now = await planBackup({

@@ -15,6 +15,7 @@ import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { BackupAges } from '../stack/backup-age.ts';
+import { planBackup } from '../stack/backup-plan.ts';
 import { cronLine, unitTexts } from '../stack/backup-schedule.ts';
 import { backup } from './backup.ts';
 import { backupList, backupVerify } from './backup-list.ts';
@@ -63,7 +64,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     const [detail] = [...stage.engine.containers.values()];
     return componentView('notes', {
       id: 'notes',
-      project: 'stack',
+      project: 'notes',
       services: [serviceView('app', { containerId: detail?.id, main: true })],
     });
   };
@@ -84,6 +85,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       stackFolderOf: async () => join(stage.folder, 'stack'),
     };
     Object.defineProperty(stage, 'world', { get: () => world });
+    stage.fleet.current = { ...stage.fleet.current, components: [view()] };
   });
   afterEach(() => stage.close());
 
@@ -267,13 +269,136 @@ describe.skipIf(!hasTools)('backup and restore', () => {
         message: expect.stringMatching(/as it was written, but omits 1 mount: app:\/data\.$/),
       });
 
-      const ages = () => new BackupAges(openLocalHost(), to).read(AbortSignal.timeout(5_000));
-      expect([...(await ages()).keys()]).toEqual(['notes']);
+      // The age in the list follows the same rule.
+      const now = () =>
+        planBackup({
+          entry: immich,
+          component: view(),
+          engine: stage.engine,
+          host: openLocalHost(),
+          stackFolder: to,
+          signal: AbortSignal.timeout(5_000),
+        });
+      const ages = () => new BackupAges(openLocalHost(), to, now).read(AbortSignal.timeout(5_000));
+      expect([...(await ages())]).toEqual([['notes', undefined]]);
+      mount({ kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false });
+      expect([...(await ages())]).toEqual([['notes', expect.any(Number)]]);
       const [stamp = ''] = await readdir(join(to, 'notes'));
       const file = join(to, 'notes', stamp, 'manifest.json');
       const [manifest] = await manifests();
       await writeFile(file, JSON.stringify({ ...manifest, skipped: [{ volume: 'upload', why: 'no container has it' }] }));
-      expect([...(await ages()).keys()]).toEqual([]);
+      expect([...(await ages())]).toEqual([['notes', undefined]]);
+    });
+
+    it('a volume of another service at the same target is saved too, whatever the services are called (R69)', async () => {
+      const upload = { kind: 'volume', source: 'cache_volume', target: '/usr/src/app/upload', readOnly: false };
+      mount({ kind: 'volume', source: 'photos_volume', target: '/usr/src/app/upload', readOnly: false });
+      const second = stage.engine.add('cache', { state: 'running', mounts: [upload] });
+      stage.engine.archives.set('/usr/src/app/upload', await tarOf('a photo'));
+      const [first] = [...stage.engine.containers.values()];
+      const services = [
+        serviceView('cache-by-hand', { containerId: second.id }),
+        serviceView('front-by-hand', { containerId: first?.id, main: true, declared: 'app' }),
+      ];
+      await stage.run(backup, { ...view(), services }, { options: { to } });
+      const [saved] = await manifests();
+      expect(saved.items.map(({ volume, service }: { volume: string; service: string }) => `${volume} of ${service}`)).toEqual([
+        'upload of front-by-hand',
+        'cache-by-hand:/usr/src/app/upload of cache-by-hand',
+      ]);
+      // Where the entry knows neither, nothing says which one is meant.
+      const unknown = services.map(({ declared: _, ...service }) => service);
+      await expect(stage.run(backup, { ...view(), services: unknown }, { options: { to } })).rejects.toMatchObject({
+        message: expect.stringMatching(
+          /^The backup of notes would omit data: upload \(a volume of the catalog that no container mounts\)\.$/,
+        ),
+      });
+    });
+
+    it('mounts whose names differ in marks alone are files of their own', async () => {
+      const volume = (source: string, target: string) => ({ kind: 'volume', source, target, readOnly: false });
+      mount(volume('notes_upload', '/usr/src/app/upload'), volume('one', '/a-b'), volume('two', '/a/b'));
+      for (const target of ['/usr/src/app/upload', '/a-b', '/a/b']) stage.engine.archives.set(target, await tarOf(target));
+      await stage.run(backup, view(), { options: { to } });
+      const [saved] = await manifests();
+      expect(new Set(saved.items.map(({ file }: { file: string }) => file)).size).toBe(3);
+    });
+
+    it('a name that nothing is mounted under is refused, not ignored', async () => {
+      mount({ kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false }, photos);
+      for (const option of ['exclude', 'include'])
+        await expect(stage.run(backup, view(), { options: { to, [option]: ['app:/dta'] } })).rejects.toMatchObject({
+          code: 'usage.mount',
+          message: 'notes has no volume or mount called "app:/dta".',
+        });
+    });
+
+    it('what the entry skips is saved where the operator wants it', async () => {
+      const skipping = { ...immich, backup: [{ id: 'photos', volume: 'upload', way: 'skip' as const, with: [], exclude: [], why: 'big' }] };
+      world = { ...world, catalog: { entries: [skipping], get: () => skipping, problems: [] } };
+      mount({ kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false });
+      stage.engine.archives.set('/usr/src/app/upload', await tarOf('a photo'));
+      await stage.run(backup, view(), { options: { to, include: ['upload'] } });
+      const [saved] = await manifests();
+      expect(saved).toMatchObject({ items: [{ volume: 'app:/usr/src/app/upload', way: 'stop' }], skipped: [] });
+    });
+
+    it('a service that the entry does not know, and whose container is gone, is named', async () => {
+      mount({ kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false });
+      stage.engine.archives.set('/usr/src/app/upload', await tarOf('a photo'));
+      const seen = { ...view(), services: [...view().services, serviceView('sidecar', { containerId: undefined })] };
+      await expect(stage.run(backup, seen, { options: { to } })).rejects.toMatchObject({
+        code: 'refused.backupIncomplete',
+        message: expect.stringContaining('sidecar (its container is missing, so that what it mounts is unknown)'),
+        remedy: expect.stringContaining('quarterdeck backup notes --exclude sidecar'),
+      });
+      await stage.run(backup, seen, { options: { to, exclude: ['sidecar'] } });
+      expect((await manifests())[0]).toMatchObject({ skipped: [{ volume: 'sidecar', why: 'excluded by the operator' }] });
+    });
+  });
+
+  describe('of several instances of a product', () => {
+    const instance = (project: string) => {
+      const container = stage.engine.add(`${project}-app`, {
+        state: 'running',
+        mounts: [{ kind: 'volume', source: `${project}_data`, target: '/data', readOnly: false }],
+      });
+      return componentView('notes', {
+        key: `local/${project}/notes`,
+        id: project === 'notes' ? 'notes' : `notes@${project}`,
+        entry: 'notes',
+        project,
+        services: [serviceView('app', { containerId: container.id, main: true })],
+      });
+    };
+
+    it('each has backups of its own, and none of the files of the one that was deployed from here', async () => {
+      stage.operator.answers['backup-passphrase'] = ['', ''];
+      const lab = instance('lab');
+      stage.fleet.current = { ...stage.fleet.current, components: [view(), lab] };
+      const { data } = await stage.run(backup, lab, { options: { to } });
+      expect((data as { backup: object }).backup).toMatchObject({ component: 'notes@lab', project: 'lab', files: [] });
+      expect(await readdir(to)).toContain('notes@lab');
+      await expect(readdir(join(to, 'notes'))).rejects.toMatchObject({ code: 'ENOENT' });
+      expect((await stage.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(/as it was written/);
+      expect((await stage.run(restore, lab, { options: { to } })).message).toMatch(/^notes@lab is restored to/);
+      await expect(stage.run(restore, view(), { options: { to } })).rejects.toMatchObject({
+        message: `There is no backup of notes in ${to} on local.`,
+      });
+    });
+
+    it('a backup from before there was a second one stays that of its project, and never goes into another', async () => {
+      stage.operator.answers['backup-passphrase'] = ['', ''];
+      const alone = { ...instance('lab'), id: 'notes' };
+      stage.fleet.current = { ...stage.fleet.current, components: [alone] };
+      await stage.run(backup, alone, { options: { to } });
+      const lab = { ...alone, id: 'notes@lab' };
+      stage.fleet.current = { ...stage.fleet.current, components: [view(), lab] };
+      await expect(stage.run(restore, view(), { options: { to } })).rejects.toMatchObject({
+        message: `There is no backup of notes in ${to} on local.`,
+      });
+      expect((await stage.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(/as it was written/);
+      expect((await stage.run(restore, lab, { options: { to } })).message).toMatch(/^notes@lab is restored to/);
     });
   });
 

@@ -3,7 +3,7 @@ import { variableOf } from '../catalog/draft.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Session } from '../session/session.ts';
-import { throwIfUncovered } from '../stack/backup-coverage.ts';
+import { throwIfUncovered, throwIfUnmatched } from '../stack/backup-coverage.ts';
 import { type BackupChoices, type BackupManifest, type BackupPlan, missingSecretsText } from '../stack/backup-model.ts';
 import { planBackup } from '../stack/backup-plan.ts';
 import { defaultRetention } from '../stack/backup-retention.ts';
@@ -18,6 +18,7 @@ import { cleanLine } from '../text/clean.ts';
 import { bytesText, countText } from '../text/quantities.ts';
 import { backupAbout, backupAllAbout } from './about-backups.ts';
 import { openStore, sealingOf } from './backup-target.ts';
+import { listBackupsOf } from './backups-of.ts';
 import type { Flow, FlowInput, FlowWorld } from './flow.ts';
 import { throwIfRestoreOpen } from './recover-restore.ts';
 import { entryOf } from './secret-proof.ts';
@@ -82,8 +83,9 @@ export async function backUp(
   const stackFolder = await world.stackFolderOf(input.place, session.signal);
   const entry = entryOf(world, component);
   await throwIfRestoreOpen(session, world, component);
-  const choices = await choicesOf(session, input, component.id, store);
+  const { typed, choices } = await choicesOf(session, input, world, component, store);
   const plan = await planBackup({ entry, component, engine, host, stackFolder, choices, signal: session.signal });
+  if (typed) throwIfUnmatched(plan);
   for (const { volume, why } of plan.skipped)
     session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)}, ${cleanLine(why)}.` });
   throwIfUncovered(plan);
@@ -124,18 +126,25 @@ export async function backUp(
 }
 
 /** What the command line says to include and exclude; without that, what the newest backup was made with, so that unattended runs keep to it. */
-async function choicesOf(session: Session, { options }: FlowInput, component: string, store: BackupStore): Promise<BackupChoices> {
+async function choicesOf(
+  session: Session,
+  { options }: FlowInput,
+  world: FlowWorld,
+  component: ComponentView,
+  store: BackupStore,
+): Promise<{ typed: boolean; choices: BackupChoices }> {
   const listOf = (value: unknown) => (Array.isArray(value) ? (value as readonly string[]) : []);
   const given = { include: listOf(options.include), exclude: listOf(options.exclude) };
-  if (given.include.length + given.exclude.length > 0) return given;
-  const before = (await store.list(session.signal, component)).find(({ manifest }) => manifest !== undefined);
+  if (given.include.length + given.exclude.length > 0) return { typed: true, choices: given };
+  const all = await listBackupsOf(store, component, world.fleet.snapshot().components, session.signal);
+  const before = all.find(({ manifest }) => manifest !== undefined);
   const { include = [], exclude = [] } = before?.manifest?.choices ?? {};
   if (before && include.length + exclude.length > 0)
     session.show({
       kind: 'text',
       text: `As in the backup ${before.stamp}: ${[...include.map((name) => `--include ${name}`), ...exclude.map((name) => `--exclude ${name}`)].map((text) => cleanLine(text)).join(' ')}`,
     });
-  return { include, exclude };
+  return { typed: false, choices: { include, exclude } };
 }
 
 /** Their names always; their values where something seals them. A vault that stays closed leaves a backup without them, which says so. */

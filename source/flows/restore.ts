@@ -14,6 +14,7 @@ import { throwUnlessAuthentic } from './authentic-backup.ts';
 import { operatorOf } from './backup.ts';
 import { contentText, noBackup } from './backup-list.ts';
 import { backupPassphrase, openStore } from './backup-target.ts';
+import { listBackupsOf } from './backups-of.ts';
 import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { restoreData } from './restore-data.ts';
 import { restoreSnapshot } from './restore-snapshot.ts';
@@ -35,7 +36,7 @@ export const restore: Flow = {
     const { snapshot } = input.options;
     if (typeof snapshot === 'string') return restoreSnapshot(session, input, world, id, snapshot);
     const store = await openStore(session, input, world);
-    const chosen = await choose(session, input, store, id);
+    const chosen = await choose(session, input, world, store, id);
     showContent(session, chosen);
     await throwUnlessAuthentic(session, input, chosen);
     if (!input.component?.services.some(hasContainer)) return restoreFiles(session, input, world, store, chosen);
@@ -43,8 +44,10 @@ export const restore: Flow = {
   },
 };
 
-async function choose(session: Session, input: FlowInput, store: BackupStore, id: string): Promise<BackupFacts> {
-  const backups = await store.list(session.signal, id);
+async function choose(session: Session, input: FlowInput, world: FlowWorld, store: BackupStore, id: string): Promise<BackupFacts> {
+  const backups = input.component
+    ? await listBackupsOf(store, input.component, world.fleet.snapshot().components, session.signal)
+    : await store.list(session.signal, id);
   const [wanted] = input.words;
   const [newest] = backups.filter(({ manifest }) => manifest !== undefined);
   if (wanted !== undefined) {

@@ -48,7 +48,7 @@ export function stackPath(path: string): string {
 
 /** A component's id or a run's name: one plain word, which also names a folder and a step. */
 export function plainName(name: string): string {
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/.test(name)) {
     throw new Fault({
       code: 'refused.path',
       message: `${JSON.stringify(name)} cannot name a folder of the stack.`,

@@ -30,7 +30,13 @@ export function mountName({ container, mount }: SeenMount): string {
   return `${container.service}:${posix.resolve('/', mount.target)}`;
 }
 
-/** Where an item of the entry is mounted: by service and target as in its compose file, else by target alone, where the services have other names. */
+/** The catalog's name of a service; where its image is not in the entry, the one that its compose file has. */
+export const serviceOf = ({ declared, service }: BackupContainer): string => declared ?? service;
+
+/**
+ * Where an item of the entry is mounted: by service and target as in its compose file. By target alone only in containers that the entry does not know, and where that
+ * means one volume: several services may have a `/data` each.
+ */
 export function mountsOf(entry: CatalogEntry, { volume }: Pick<BackupItem, 'volume'>, mounts: readonly SeenMount[]): readonly SeenMount[] {
   const declared = entry.services.flatMap((service) =>
     service.mounts
@@ -39,16 +45,19 @@ export function mountsOf(entry: CatalogEntry, { volume }: Pick<BackupItem, 'volu
   );
   const there = mounts.filter(({ mount }) => declared.some(({ target }) => target === posix.resolve('/', mount.target)));
   const named = there.filter(({ container, mount }) =>
-    declared.some(({ service, target }) => service === container.service && target === posix.resolve('/', mount.target)),
+    declared.some(({ service, target }) => service === serviceOf(container) && target === posix.resolve('/', mount.target)),
   );
-  return named.length > 0 ? named : there;
+  if (named.length > 0) return named;
+  const services = new Set(entry.services.map(({ name }) => name));
+  const unknown = there.filter(({ container }) => !services.has(serviceOf(container)));
+  return new Set(unknown.map(({ mount }) => mount.source)).size === 1 ? unknown : [];
 }
 
 /** Is this item of a service that the entry calls optional, and that has no container here? */
 export function isOfMissingOptional(entry: CatalogEntry, { volume }: Pick<BackupItem, 'volume'>, seen: readonly SeenContainer[]): boolean {
   const services = entry.services.filter(({ mounts }) => mounts.some((mount) => volumeNameOf(mount) === volume));
   return (
-    services.length > 0 && services.every(({ name, optional }) => optional && !seen.some(({ container }) => container.service === name))
+    services.length > 0 && services.every(({ name, optional }) => optional && !seen.some(({ container }) => serviceOf(container) === name))
   );
 }
 
@@ -58,10 +67,7 @@ const hostPaths =
 const socket = /\.sock$/;
 
 /** Why a bind mount holds no data of the component; undefined where it may. `folder` is the component's own, which is saved with its files. */
-export function reasonWithoutData(
-  { mount, isSpecial }: SeenMount,
-  { folder, stackFolder }: { folder: string | undefined; stackFolder: string },
-): string | undefined {
+export function reasonWithoutData({ mount, isSpecial }: SeenMount, folder: string | undefined): string | undefined {
   if (mount.kind !== 'bind') return undefined;
   const source = posix.resolve('/', mount.source);
   const isIn = (parent: string) => source === parent || source.startsWith(`${parent}/`);
@@ -69,7 +75,6 @@ export function reasonWithoutData(
   if (hostPaths.test(source)) return "belongs to the host's system";
   if (folder !== undefined && (isIn(posix.join(folder, 'files')) || source === posix.join(folder, '.env')))
     return "saved with the component's files";
-  if (isIn(stackFolder) && !isIn(folder ?? stackFolder)) return 'belongs to the folder of another component';
   return undefined;
 }
 
@@ -81,7 +86,7 @@ export function plannedMount(seen: SeenMount, all: readonly SeenMount[], why: st
     all.filter(({ mount }) => mount.source === seen.mount.source).map(({ container }) => [container.id, container] as const),
   );
   return {
-    id: `mount-${name.replaceAll(/[^A-Za-z0-9]+/g, '-').replace(/-$/, '')}`,
+    id: `mount-${name.replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')}`,
     volume: name,
     way: 'stop',
     container: seen.container,
@@ -106,7 +111,11 @@ export function mountsBelow({ mounts }: ContainerDetail, target: string): string
 
 /** Is a mount meant by one of these names: `service:/path`, `/path`, or the name of its volume? */
 export function isNamed(names: readonly string[], seen: SeenMount): boolean {
-  return names.some((name) => name === mountName(seen) || name === seen.mount.target || name === seen.mount.source);
+  const target = posix.resolve('/', seen.mount.target);
+  return names.some((name) => {
+    const typed = name.replace(/(.)\/$/, '$1');
+    return typed === mountName(seen) || typed === target || typed === seen.mount.source;
+  });
 }
 
 /** @throws Fault `refused.backupIncomplete` where something would be neither saved nor excluded. Nothing was stopped then. */
@@ -121,13 +130,24 @@ export function throwIfUncovered({ component, uncovered }: Pick<BackupPlan, 'com
   });
 }
 
+/** @throws Fault `usage.mount` where `--include` or `--exclude` name nothing that is mounted. */
+export function throwIfUnmatched({ component, containers, unmatched }: Pick<BackupPlan, 'component' | 'containers' | 'unmatched'>): void {
+  if (unmatched.length === 0) return;
+  throw new Fault({
+    code: 'usage.mount',
+    message: `${component} has no volume or mount called ${unmatched.map((name) => `"${cleanLine(name)}"`).join(', ')}.`,
+    remedy: `Write SERVICE:PATH, as in ${containers[0]?.service ?? 'app'}:/data. "quarterdeck backup ${component} --dry-run" lists what is not covered.`,
+  });
+}
+
 /** What is mounted now, and neither in this backup nor excluded from it. A backup that was written before this was recorded names what no container had. */
 export function notCoveredBy(manifest: BackupManifest, now: BackupPlan): string[] {
   const known = new Set([...manifest.items.map(({ volume }) => volume), ...manifest.skipped.map(({ volume }) => volume)]);
   return [
     ...incompleteText(manifest),
     ...now.items.flatMap(({ volume, target, container }) => (known.has(volume) ? [] : [`${volume} (${container.service}:${target})`])),
-    ...now.uncovered.flatMap(({ name }) => (known.has(name) ? [] : [name])),
+    // What a service mounted whose container is gone since is in the backup under that service's name.
+    ...now.uncovered.flatMap(({ name }) => (known.has(name) || [...known].some((volume) => volume.startsWith(`${name}:`)) ? [] : [name])),
   ];
 }
 

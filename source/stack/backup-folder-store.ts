@@ -5,7 +5,7 @@ import type { Host, PipedProgram } from '../hosts/host.ts';
 import type { BackupKeys } from '../secrets/backup-keys.ts';
 import { type BackupFolder, checkSums, readStream, removeFolder, renameFolder, sumsFile } from './backup-files.ts';
 import { lockFolder } from './backup-lock.ts';
-import { type BackupFacts, msOfStamp } from './backup-model.ts';
+import { type BackupFacts, componentName, msOfStamp } from './backup-model.ts';
 import { keepOf, type RetentionPolicy } from './backup-retention.ts';
 import { type ReadManifest, readManifest } from './backup-signature.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
@@ -51,7 +51,7 @@ export class FolderStore implements BackupStore {
     const names = component === undefined ? ((await this.#host.files.list(this.#folder, signal)) ?? []) : [component];
     const found = [];
     for (const name of names) {
-      if (!/^[a-z][a-z0-9-]*$/.test(name)) continue;
+      if (!componentName.test(name)) continue;
       found.push({ name, stamps: (await this.#host.files.list(posix.join(this.#folder, name), signal)) ?? [] });
     }
     return found;

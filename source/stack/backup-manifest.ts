@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson } from '../text/json-value.ts';
-import type { BackupManifest } from './backup-model.ts';
+import { type BackupManifest, componentName } from './backup-model.ts';
 
 /** A name inside the backup's own folder: what a manifest names is read and handed to programs. */
 const fileName = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/);
@@ -9,7 +9,7 @@ const file = z.object({ file: fileName, sizeBytes: z.number().int().nonnegative(
 
 const manifest = z.object({
   schema: z.literal(1),
-  component: z.string().regex(/^[a-z][a-z0-9-]*$/),
+  component: z.string().regex(componentName),
   place: z.string(),
   project: z.string(),
   stamp: z.string(),

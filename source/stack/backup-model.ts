@@ -6,12 +6,17 @@ export type BackupTarget =
   | { kind: 'folder'; folder: string }
   | { kind: 'restic'; repository: string; staging: string; password: { value: string } | { file: string } };
 
+/** What backups of a component can be filed under: its name as `status` prints it, also where it is one of several (`photo-library@lab`). */
+export const componentName = /^[a-z][a-z0-9-]*(?:@[A-Za-z0-9][A-Za-z0-9_.@-]*)?$/;
+
 /** A container of the component, as it was when the backup was planned. */
 export interface BackupContainer {
   id: string;
   /** Cleaned. */
   name: string;
   service: string;
+  /** The catalog's name of this service, where its entry knows it. */
+  declared?: string | undefined;
   imageId: string;
   image: string;
   running: boolean;
@@ -40,6 +45,7 @@ export interface PlannedItem {
 }
 
 export interface BackupPlan {
+  /** Its name, as `status` prints it. */
   component: string;
   place: string;
   project: string;
@@ -54,6 +60,8 @@ export interface BackupPlan {
   /** What is neither saved nor skipped: a backup is refused with it. */
   uncovered: readonly UncoveredMount[];
   choices: BackupChoices;
+  /** Of the choices, names that match nothing. */
+  unmatched: readonly string[];
 }
 
 export interface SkippedMount {
@@ -61,7 +69,7 @@ export interface SkippedMount {
   why: string;
 }
 
-/** `name` is what `--include` and `--exclude` call it. One that is not mounted is a volume of the entry that no container has. */
+/** `name` is what `--include` and `--exclude` call it. One that is not mounted is a volume of the entry, or a service, that has no container. */
 export interface UncoveredMount {
   name: string;
   why: string;

@@ -3,7 +3,7 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { BackupItem } from '../catalog/schema.ts';
 import type { Engine } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
-import type { ComponentView } from '../fleet/model.ts';
+import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import {
@@ -17,8 +17,20 @@ import {
   reasonWithoutData,
   type SeenContainer,
   type SeenMount,
+  serviceOf,
 } from './backup-coverage.ts';
-import type { BackupChoices, BackupPlan, PlannedItem, SkippedMount, UncoveredMount } from './backup-model.ts';
+import {
+  type BackupChoices,
+  type BackupPlan,
+  componentName,
+  type PlannedItem,
+  type SkippedMount,
+  type UncoveredMount,
+} from './backup-model.ts';
+
+export type BackedUpComponent = Pick<ComponentView, 'id' | 'host' | 'project'> & {
+  services: readonly Pick<ServiceView, 'name' | 'containerId' | 'declared'>[];
+};
 
 /**
  * What a backup of this component would save, and how: every volume and bind mount of its containers as they are mounted now is an item, skipped with a reason, or
@@ -35,8 +47,8 @@ export async function planBackup({
   signal,
 }: {
   entry: CatalogEntry | undefined;
-  component: ComponentView;
-  engine: Engine;
+  component: BackedUpComponent;
+  engine: Pick<Engine, 'inspect'>;
   host: Host;
   stackFolder: string;
   choices?: BackupChoices;
@@ -49,13 +61,28 @@ export async function planBackup({
       remedy: entry ? 'Add "backup" to its component.yaml.' : 'Add it to your catalog folder, with "backup" in its component.yaml.',
     });
   }
+  if (!componentName.test(component.id)) {
+    throw new Fault({
+      code: 'refused.backup',
+      message: `Backups of ${component.id} cannot be filed under that name.`,
+      remedy: 'Give its compose project or container a name of letters, digits, dots, dashes and underscores.',
+    });
+  }
   const seen: SeenContainer[] = [];
-  for (const { name, containerId } of component.services) {
+  /** Services without a container of which the entry does not tell what they mount. */
+  const gone: string[] = [];
+  for (const { name, containerId, declared } of component.services) {
     const detail = containerId === undefined ? undefined : await engine.inspect(containerId, signal);
-    if (!detail) continue;
+    if (!detail) {
+      if (!entry.services.some((service) => service.name === (declared ?? name))) gone.push(name);
+      continue;
+    }
     const { id, imageId, image, state } = detail;
     const running = state === 'running';
-    seen.push({ detail, container: { id, name: cleanLine(detail.name), service: name, imageId, image: cleanLine(image), running } });
+    seen.push({
+      detail,
+      container: { id, name: cleanLine(detail.name), service: name, declared, imageId, image: cleanLine(image), running },
+    });
   }
   if (seen.length === 0) {
     throw new Fault({
@@ -64,9 +91,11 @@ export async function planBackup({
       remedy: 'Deploy it first; a stopped container will do.',
     });
   }
+  // Another instance of the product is in a project of its own, and none of the stack's files are about it.
+  const isDeployed = component.project === entry.id;
   const own = posix.join(stackFolder, entry.id);
   const record = posix.join(stackFolder, '.quarterdeck', 'components', `${entry.id}.json`);
-  const folder = (await host.files.facts(posix.join(own, 'compose.yaml'), signal)) && own;
+  const folder = (isDeployed && (await host.files.facts(posix.join(own, 'compose.yaml'), signal)) && own) || undefined;
   const mounts: SeenMount[] = [];
   for (const { container, detail } of seen) {
     for (const mount of detail.mounts.filter(({ kind }) => kind !== 'tmpfs')) {
@@ -74,18 +103,19 @@ export async function planBackup({
       mounts.push({ container, detail, mount, isFile: kind === 'file', isSpecial: kind === 'socket' || kind === 'other' });
     }
   }
-  const { items, skipped, uncovered } = coverAll({ entry, seen, mounts, choices, folder, stackFolder });
+  const { items, skipped, uncovered, unmatched } = coverAll({ entry, seen, mounts, gone, choices, folder });
   return {
-    component: entry.id,
+    component: component.id,
     place: component.host,
     project: component.project,
     folder,
-    record: (await host.files.facts(record, signal)) && record,
+    record: (isDeployed && (await host.files.facts(record, signal)) && record) || undefined,
     containers: seen.map(({ container }) => container),
     items: items.sort((one, other) => order.indexOf(one.way) - order.indexOf(other.way)),
     skipped,
     uncovered,
     choices,
+    unmatched,
   };
 }
 
@@ -95,17 +125,17 @@ function coverAll({
   entry,
   seen,
   mounts,
+  gone,
   choices: { include, exclude },
   folder,
-  stackFolder,
 }: {
   entry: CatalogEntry;
   seen: readonly SeenContainer[];
   mounts: readonly SeenMount[];
+  gone: readonly string[];
   choices: BackupChoices;
   folder: string | undefined;
-  stackFolder: string;
-}): { items: PlannedItem[]; skipped: SkippedMount[]; uncovered: UncoveredMount[] } {
+}): { items: PlannedItem[]; skipped: SkippedMount[]; uncovered: UncoveredMount[]; unmatched: string[] } {
   const items: PlannedItem[] = [];
   const skipped: SkippedMount[] = [];
   const uncovered: UncoveredMount[] = [];
@@ -115,7 +145,11 @@ function coverAll({
     const { volume, way } = item;
     const there = mountsOf(entry, item, mounts);
     const excluded = exclude.includes(volume) || (there.length > 0 && there.every((mount) => isNamed(exclude, mount)));
-    if (way === 'skip') skipped.push({ volume, why: item.why ?? '' });
+    // What the entry skips and the operator wants is a mount like those that the entry does not know.
+    if (way === 'skip' && !excluded && (include.includes(volume) || there.some((mount) => isNamed(include, mount)))) {
+      const [first] = there;
+      if (first) items.push(plannedMount(first, mounts, 'included by the operator'));
+    } else if (way === 'skip') skipped.push({ volume, why: item.why ?? '' });
     else if (excluded) skipped.push({ volume, why: excludedByOperator });
     else {
       const planned = planItem(item, way, there, seen);
@@ -123,14 +157,16 @@ function coverAll({
       else if (isOfMissingOptional(entry, item, seen)) skipped.push({ volume, why: 'its service is optional and has no container here' });
       else uncovered.push({ name: volume, why: 'a volume of the catalog that no container mounts', mounted: false });
     }
-    for (const { mount } of there) covered.add(mount.source);
+    // Of several volumes at one target the item is about one: the others are still to be covered.
+    const saved = items.at(-1)?.source;
+    for (const { mount } of there) if (way === 'skip' || excluded || mount.source === saved) covered.add(mount.source);
   }
   for (const seenMount of mounts) {
     const { mount } = seenMount;
     if (covered.has(mount.source)) continue;
     covered.add(mount.source);
     const name = mountName(seenMount);
-    const without = reasonWithoutData(seenMount, { folder, stackFolder });
+    const without = reasonWithoutData(seenMount, folder);
     if (isNamed(exclude, seenMount)) skipped.push({ volume: name, why: excludedByOperator });
     else if (isNamed(include, seenMount)) items.push(plannedMount(seenMount, mounts, 'included by the operator'));
     else if (without !== undefined) skipped.push({ volume: name, why: without });
@@ -138,7 +174,24 @@ function coverAll({
     else
       uncovered.push({ name, why: `${cleanLine(mount.source)} is mounted there, and the catalog entry does not know it`, mounted: true });
   }
-  return { items, skipped, uncovered };
+  for (const name of gone) {
+    if (exclude.includes(name)) skipped.push({ volume: name, why: excludedByOperator });
+    else uncovered.push({ name, why: 'its container is missing, so that what it mounts is unknown', mounted: false });
+  }
+  const names = new Set([...entry.backup.map(({ volume }) => volume), ...gone]);
+  const unmatched = [...include, ...exclude].filter((name) => !names.has(name) && !mounts.some((mount) => isNamed([name], mount)));
+  return { items: withDistinctIds(items), skipped, uncovered, unmatched };
+}
+
+/** Files are named after them: `/a-b` and `/a/b` are two. */
+function withDistinctIds(items: readonly PlannedItem[]): PlannedItem[] {
+  const taken = new Set<string>();
+  return items.map((item) => {
+    let { id } = item;
+    for (let number = 2; taken.has(id); number++) id = `${item.id}-${number}`;
+    taken.add(id);
+    return { ...item, id };
+  });
 }
 
 /** A file that came after the dump is one too many; one that was in the dump and went is missed. So databases come first, and what stands still comes last. */
@@ -151,12 +204,13 @@ function planItem(
   seen: readonly SeenContainer[],
 ): PlannedItem | undefined {
   const place =
-    there.find(({ container }) => item.service === container.service) ??
+    there.find(({ container }) => item.service === serviceOf(container)) ??
     (way === 'dump' ? undefined : (there.find(({ container }) => container.running) ?? there[0])) ??
     there[0];
   if (!place) return undefined;
   const still = seen.filter(
-    ({ container, detail }) => item.with.includes(container.service) || detail.mounts.some(({ source }) => source === place.mount.source),
+    ({ container, detail }) =>
+      item.with.includes(serviceOf(container)) || detail.mounts.some(({ source }) => source === place.mount.source),
   );
   const inside = posix.resolve('/', place.mount.target);
   return {

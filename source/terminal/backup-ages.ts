@@ -1,18 +1,49 @@
 import { posix } from 'node:path';
+import type { Catalog } from '../catalog/catalog.ts';
 import { expandHome } from '../config/paths.ts';
 import type { ReadBackupAges } from '../fleet/deployed-components.ts';
+import { CatalogIndex, groupContainers } from '../fleet/grouping.ts';
 import type { PlaceWatch } from '../fleet/place-watch.ts';
 import type { BackupAges } from '../stack/backup-age.ts';
+import { cleanLine } from '../text/clean.ts';
 
 /**
  * How old backups are, for the fleet: out of the folder that the settings name. A restic repository is not asked, that takes seconds and a password: nobody can tell
  * then. Where the settings name no place there are no backups.
  */
-export function backupAgesOf(targetOf: (place: string) => string | undefined): ReadBackupAges {
+export function backupAgesOf(
+  targetOf: (place: string) => string | undefined,
+  catalog: Catalog,
+  defaultStackFolder: string,
+): ReadBackupAges {
   const known = new Map<PlaceWatch, Promise<BackupAges>>();
   const open = async (watch: PlaceWatch, target: string, signal: AbortSignal) => {
-    const [{ BackupAges: Ages }, { home }] = await Promise.all([import('../stack/backup-age.ts'), watch.host.facts(signal)]);
-    return new Ages(watch.host, posix.normalize(expandHome(target, home)));
+    const [{ BackupAges: Ages }, { planBackup }, { home }] = await Promise.all([
+      import('../stack/backup-age.ts'),
+      import('../stack/backup-plan.ts'),
+      watch.host.facts(signal),
+    ]);
+    const index = new CatalogIndex(catalog.entries);
+    const stackFolder = expandHome(watch.stackFolder ?? defaultStackFolder, home);
+    return new Ages(watch.host, posix.normalize(expandHome(target, home)), async (id, choices, asked) => {
+      const group = groupContainers([...watch.containers.values()], index).find(({ project, name }) => project === id && name === id);
+      if (!group?.entry) return undefined;
+      const services = group.members.map(({ service, container, known }) => ({
+        name: cleanLine(service),
+        containerId: container.id,
+        ...(known && { declared: known.name }),
+      }));
+      return planBackup({
+        entry: catalog.get(group.entry.id),
+        component: { id, host: watch.name, project: group.project, services },
+        // What it knows already is not asked again.
+        engine: { inspect: async (containerId, limit) => watch.detail(containerId) ?? watch.engine?.inspect(containerId, limit) },
+        host: watch.host,
+        stackFolder,
+        ...(choices && { choices }),
+        signal: asked,
+      });
+    });
   };
   return async (watch, signal) => {
     const target = targetOf(watch.name);

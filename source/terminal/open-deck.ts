@@ -87,7 +87,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     probeIntervalMs: settings.probeIntervalMs,
     ...(!practice && { observationsFile: join(paths.state, 'observations.json') }),
     observationsKept: !options.readOnly,
-    backupAges: practice ? async () => 'pretended' : backupAgesOf((place) => backups[place]),
+    backupAges: practice ? async () => 'pretended' : backupAgesOf((place) => backups[place], catalog, stackFolder),
   });
   const logs = openLogs(fleet);
 

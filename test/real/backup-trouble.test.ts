@@ -90,6 +90,7 @@ describe('a backup in trouble', () => {
       ],
       skipped: [],
       uncovered: [],
+      unmatched: [],
       choices: noChoices,
     };
   };

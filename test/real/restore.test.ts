@@ -93,7 +93,7 @@ for (const kind of ['docker', 'podman'] as const) {
       ];
       return {
         ...{ component: 'notes', place: 'local', project: 'notes', folder: undefined, record: undefined },
-        ...{ containers: [container], items, skipped: [], uncovered: [], choices: noChoices },
+        ...{ containers: [container], items, skipped: [], uncovered: [], unmatched: [], choices: noChoices },
       };
     }
     const context = (more: Partial<RestoreRun> = {}): RestoreRun => ({
