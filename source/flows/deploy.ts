@@ -5,7 +5,8 @@ import type { Finding } from '../stack/finding.ts';
 import { formOf } from '../stack/form.ts';
 import { isEmpty } from '../stack/plan.ts';
 import { planJson, reviewOf } from '../stack/plan-text.ts';
-import { isInstance } from '../stack/preflight-instances.ts';
+import { blocking } from '../stack/preflight-context.ts';
+import { instanceAdvice, isForeignProject, isInstance } from '../stack/preflight-instances.ts';
 import { cleanLine } from '../text/clean.ts';
 import { deployAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
@@ -17,6 +18,7 @@ import { formContextOf } from './form-context.ts';
 import { withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
+import { hasContainer } from './service-targets.ts';
 import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
 
 /** From "I want one" to a healthy one: a form, a plan to look at, and then all of it or nothing. For one that is there already: the same, with what stands there. */
@@ -67,7 +69,8 @@ async function deployWith(
       kind: facts.deployment || facts.containers.length > 0 ? 'change' : 'deploy',
       ...(fresh && { fresh }),
     });
-    const ready = second ? { ...planned, findings: planned.findings.map(acceptInstance) } : planned;
+    const all = [...planned.findings, ...instancesOnOtherEngines(world, facts)];
+    const ready = { ...planned, findings: second ? all.map(acceptInstance) : all };
     session.progress({ id: 'plan', label: 'Looked at the host', done: true });
     const { plan, findings } = ready;
     if (isEmpty(plan) && findings.every(({ level }) => level !== 'blocking')) {
@@ -86,7 +89,10 @@ async function deployWith(
             label: 'Apply all of it',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
-    if (session.rehearsing && findings.some((finding) => isInstance(finding) && finding.level === 'blocking')) {
+    if (
+      session.rehearsing &&
+      findings.some((finding) => (isInstance(finding) || isForeignProject(finding)) && finding.level === 'blocking')
+    ) {
       const reasons = findings.filter(({ level }) => level === 'blocking');
       throw new Fault({
         code: 'refused.preflight',
@@ -120,6 +126,24 @@ async function deployWith(
 }
 
 /** For `--second-instance`: it is still shown, and no longer in the way. */
+/** The same product on another engine of the same machine: Podman beside Docker. */
+function instancesOnOtherEngines({ fleet }: FlowWorld, { place, entry, deployment }: StackFacts): Finding[] {
+  if (deployment?.record) return [];
+  const { places, components } = fleet.snapshot();
+  const machineOf = (name: string) => places.find((one) => one.name === name)?.machine;
+  const beside = components.filter(
+    ({ id, entry: known = id, host, services }) =>
+      known === entry.id && host !== place && machineOf(host) === machineOf(place) && services.some(hasContainer),
+  );
+  return beside.map(({ id, host, word }) =>
+    blocking(
+      `instance:${host}/${id}`,
+      `${entry.id} is on another engine of this machine already: ${id} on ${cleanLine(host)} (${cleanLine(word)}).`,
+      instanceAdvice(entry.id),
+    ),
+  );
+}
+
 function acceptInstance(finding: Finding): Finding {
   return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with data of its own.' } : finding;
 }

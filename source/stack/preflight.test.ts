@@ -48,9 +48,9 @@ describe('instances that were not deployed from here', () => {
       'exited; image docker.io/miniflux/miniflux:2.0; no compose project',
     ],
     [
-      'of a project of the same name in another folder',
-      { labels: composeLabels('rss-reader', 'app') },
-      'running; image docker.io/miniflux/miniflux:2.0; compose project rss-reader in /srv/rss-reader',
+      'whose image comes from another registry',
+      { image: 'registry.lan:5000/mirror/miniflux/miniflux:2.0', labels: composeLabels('news', 'miniflux') },
+      'running; image registry.lan:5000/mirror/miniflux/miniflux:2.0; compose project news',
     ],
   ])('one %s is named and blocks', async (_, more, details) => {
     const rss = stage('rss-reader');
@@ -63,6 +63,32 @@ describe('instances that were not deployed from here', () => {
     });
   });
 
+  it.each(['docker.io/miniflux/miniflux:2.0', 'somebody/else:1'])(
+    'a project of the same name in another folder (%s) is never replaced',
+    async (other) => {
+      const rss = stage('rss-reader');
+      rss.engine.add('feeds', { image: other, labels: composeLabels('rss-reader', 'app') });
+      expect(await rss.finding('instance:feeds')).toBeUndefined();
+      expect(await rss.finding('project:rss-reader')).toMatchObject({
+        level: 'blocking',
+        message: `A compose project called rss-reader is on this host already, in /srv/rss-reader: container feeds (running; image ${other}; compose project rss-reader). Deploying would replace its containers and use its volumes.`,
+        advice: expect.stringMatching(/give that project another name/),
+      });
+      // The stack's folder can be written in two ways.
+      rss.devices['/srv/rss-reader'] = 1;
+      rss.devices['/srv/stack/rss-reader'] = 1;
+      expect(await rss.finding('project:rss-reader')).toBeUndefined();
+    },
+  );
+
+  it('an official image is known by its one word in a mirror alone, not in the repository of somebody', async () => {
+    const proxy = stage('reverse-proxy');
+    proxy.engine.add('gate', { image: 'registry.lan/hub/library/caddy:2' });
+    proxy.engine.add('own', { image: 'ghcr.io/ada/caddy:2' });
+    expect(await proxy.finding('instance:gate')).toBeDefined();
+    expect(await proxy.finding('instance:own')).toBeUndefined();
+  });
+
   it('a project in the folder of the component, or one that is on record, is changed', async () => {
     const rss = stage('rss-reader');
     const labels = composeLabels('rss-reader', 'app');
@@ -72,7 +98,7 @@ describe('instances that were not deployed from here', () => {
     expect(await rss.finding('instance:feeds')).toBeUndefined();
     rss.engine.change('feeds', { labels });
     rss.deployments = [deployed('rss-reader')];
-    expect(await rss.finding('instance:feeds')).toBeUndefined();
+    expect(await rss.finding('project:rss-reader')).toBeUndefined();
     rss.engine.change('feeds', { labels: composeLabels('news', 'miniflux') });
     expect(await rss.finding('instance:feeds')).toBeDefined();
     rss.deployments = [deployed('rss-reader', { record: {} as DeployRecord })];
@@ -107,7 +133,7 @@ describe('ports (R88)', () => {
     rss.plan = { site: 'news.lan' };
     expect(await rss.told()).toEqual([]);
     rss.engine.add('rss', {
-      labels: composeLabels('rss-reader', 'app'),
+      labels: { ...composeLabels('rss-reader', 'app'), 'com.docker.compose.project.working_dir': '/srv/stack/rss-reader' },
       ports: [{ address: '127.0.0.1', hostPort: 8090, containerPort: 8080, protocol: 'tcp' }],
     });
     rss.listeners = [{ address: '127.0.0.1', port: 8090, protocol: 'tcp', process: { pid: 7, name: 'docker-proxy' } }];

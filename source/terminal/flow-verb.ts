@@ -44,17 +44,17 @@ export async function runFlowVerb(
   const inputs: FlowInput[] = [];
   if (subject && flow.about === 'catalog') {
     const entry = findEntry(subject.name, deck.catalog);
-    for (const place of placesOf(flow, snapshot)) {
+    for (const place of placesOf(flow, snapshot, options.host)) {
       const component = deployedAs(entry, place, snapshot);
       inputs.push({ ...common, place, entry, words: subject.words, ...(component && { component }) });
     }
   } else if (subject && flow.all && subject.name === 'all') {
-    for (const place of placesOf(flow, snapshot)) inputs.push({ ...common, place, words: subject.words });
+    for (const place of placesOf(flow, snapshot, options.host)) inputs.push({ ...common, place, words: subject.words });
   } else if (subject) {
     const { component, service } = findComponent(subject.name, snapshot);
     inputs.push({ ...common, place: component.host, component, words: subject.words, ...(service && { service: service.name }) });
   } else {
-    for (const place of placesOf(flow, snapshot)) inputs.push({ ...common, place, words });
+    for (const place of placesOf(flow, snapshot, options.host)) inputs.push({ ...common, place, words });
   }
 
   // What every host was to be asked for: those that cannot be asked are named.
@@ -163,14 +163,16 @@ function dataOn(host: string | undefined, data: unknown): unknown {
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? { host, ...data } : data;
 }
 
-function placesOf(flow: Flow, { places }: FleetSnapshot): string[] {
+function placesOf(flow: Flow, { places }: FleetSnapshot, named: string | undefined): string[] {
   if (flow.offline) return places.slice(0, 1).map(({ name }) => name);
   const connected = places.filter(({ engine }) => engine.reachable).map(({ name }) => name);
   if (flow.right === 'read' || connected.length < 2) return connected;
+  // A machine is called like the first of its engines.
+  if (named !== undefined && connected.includes(named)) return [named];
   throw new Fault({
     code: 'usage.host',
     message: `There are several engines: ${connected.map(cleanLine).join(', ')}.`,
-    remedy: 'Name one with --host.',
+    remedy: `Name one: ${connected.map((name) => `--host ${cleanLine(name)}`).join(', ')}.`,
   });
 }
 
