@@ -58,6 +58,14 @@ describe('a name on the command line', () => {
     expect(faultOf('r').message).toContain('rss/rss-reader');
   });
 
+  test('that several engines of a machine have means the one that --host names', () => {
+    const beside = [component('cache', '', ['cache']), component('cache', '', ['cache'], 'local/podman')];
+    const snapshot = new FleetDouble({ components: beside }).current;
+    expect(() => findComponent('cache', snapshot)).toThrow(/can mean several: local\/\/cache, local\/podman\/\/cache/);
+    expect(findComponent('cache', snapshot, 'local').component.host).toBe('local');
+    expect(findComponent('cache', snapshot, 'local/podman').component.host).toBe('local/podman');
+  });
+
   test('that nothing has suggests the nearest', () => {
     expect(faultOf('pasword-valt').remedy).toBe('Did you mean "password-vault"?');
     expect(faultOf('\x1b[2Jx').message).not.toContain('\x1b');

@@ -11,9 +11,9 @@ export interface FoundComponent {
 
 /**
  * What the operator means by a name: the id of a component, `project/id`, `host/id`, `host/project/id`, `id (project)` as lists tell equal ids apart, the name or the id of a container, or the beginning of an id that only
- * one component has. Throws `usage.ambiguous` with the candidates, and `usage.component` with the nearest names.
+ * one component has. `named` is what `--host` says: a machine is called like the first of its engines, which is meant where several have the name. Throws `usage.ambiguous` with the candidates, and `usage.component` with the nearest names.
  */
-export function findComponent(written: string, { components }: FleetSnapshot): FoundComponent {
+export function findComponent(written: string, { components }: FleetSnapshot, named?: string): FoundComponent {
   const whole = (found: ComponentView): FoundComponent => ({ component: found, service: undefined });
   const ids = components.filter(({ id }) => id === written);
   const steps: FoundComponent[][] = [
@@ -31,6 +31,8 @@ export function findComponent(written: string, { components }: FleetSnapshot): F
   for (const found of steps) {
     const [first, second] = found;
     if (first && !second) return first;
+    const [there, other] = found.filter(({ component }) => component.host === named);
+    if (there && !other) return there;
     if (first) throw ambiguous(written, found);
   }
   // A container can be meant; where nothing is near, only components are worth listing.

@@ -33,9 +33,17 @@ export function subjectOf(flow: Flow, words: readonly string[]): WrittenSubject 
  * The same for a flow about the one component that speaks an API: where there is only one, its name may be left away, and a word that names no component belongs to
  * the flow (`vault read secret/db`). Throws `usage.component` where there is none or the choice is open.
  */
-export function speakerOf(flow: Flow, api: string, words: readonly string[], { components }: FleetSnapshot): WrittenSubject {
+export function speakerOf(
+  flow: Flow,
+  api: string,
+  words: readonly string[],
+  { components }: FleetSnapshot,
+  named?: string,
+): WrittenSubject {
   const [name] = words;
-  const [first, ...others] = components.filter(({ speaks }) => speaks === api);
+  const speaking = components.filter(({ speaks }) => speaks === api);
+  const there = speaking.filter(({ host }) => host === named);
+  const [first, ...others] = there.length === 1 ? there : speaking;
   const isNamed =
     name !== undefined &&
     (flow.usage === undefined ||

@@ -36,7 +36,7 @@ export async function runFlowVerb(
   const snapshot = await deck.fleet.settle(signal);
   if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.places.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
-  const subject = flow.speaks === undefined ? written : speakerOf(flow, flow.speaks, words, snapshot);
+  const subject = flow.speaks === undefined ? written : speakerOf(flow, flow.speaks, words, snapshot, options.host);
   const stdin = flags.stdin === true ? await readAll(context.stdin, signal, '--stdin') : undefined;
   const answers = await answersOf(context, stdin !== undefined);
   const common = { options: flags, ...(stdin && { stdin }) };
@@ -51,7 +51,7 @@ export async function runFlowVerb(
   } else if (subject && flow.all && subject.name === 'all') {
     for (const place of placesOf(flow, snapshot, options.host)) inputs.push({ ...common, place, words: subject.words });
   } else if (subject) {
-    const { component, service } = findComponent(subject.name, snapshot);
+    const { component, service } = findComponent(subject.name, snapshot, options.host);
     inputs.push({ ...common, place: component.host, component, words: subject.words, ...(service && { service: service.name }) });
   } else {
     for (const place of placesOf(flow, snapshot, options.host)) inputs.push({ ...common, place, words });

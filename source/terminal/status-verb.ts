@@ -26,7 +26,7 @@ export async function runStatusVerb({ output, options, signal, deck }: VerbConte
   const [snapshot, unfinished] = await Promise.all([fleet.settle(signal, { complete: true }), opened.unfinished(signal)]);
   if (name !== undefined) {
     throwIfNothingAnswers(snapshot);
-    const { component } = findComponent(name, snapshot);
+    const { component } = findComponent(name, snapshot, options.host);
     if (options.json) output.json(statusJson(snapshot, { keys: new Set([component.key]), unfinished }));
     else for (const line of componentLines(component, output, Date.now())) output.line(line);
     return 0;
