@@ -35,6 +35,7 @@ export interface InspectedContainer {
   Config?: {
     Image?: string;
     Tty?: boolean;
+    ExposedPorts?: Record<string, unknown> | null;
     Env?: string[] | null;
     Labels?: Record<string, string> | null;
     Healthcheck?: HealthCheck | null;
@@ -109,6 +110,8 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     })),
     argv,
     networks: Object.keys(networks),
+    exposed: exposedBy(config?.ExposedPorts),
+    endpoints: Object.entries(networks).map(([network, endpoint]) => ({ network, addresses: addressesOf([endpoint]) })),
     raw,
   };
 }
@@ -134,6 +137,11 @@ function restartPolicyOf(name: string | undefined): ContainerDetail['restartPoli
 function splitVariable(variable: string): readonly [string, string] {
   const at = variable.indexOf('=');
   return at < 0 ? [variable, ''] : [variable.slice(0, at), variable.slice(at + 1)];
+}
+
+function exposedBy(ports: Record<string, unknown> | null | undefined): ContainerDetail['exposed'] {
+  const named = Object.fromEntries(Object.keys(ports ?? {}).map((key) => [key, null]));
+  return portsOf(named).map(({ containerPort, protocol }) => ({ containerPort, protocol }));
 }
 
 function portsOf(bindings: PortBindings | undefined): PublishedPort[] {

@@ -84,6 +84,10 @@ export interface ContainerDetail extends ContainerFacts {
   tty: boolean;
   /** Environment in order. Values can be secrets: masked by whoever shows them. */
   env: readonly (readonly [string, string])[];
+  /** The networks that it is in, with its addresses there. */
+  endpoints: readonly { network: string; addresses: readonly string[] }[];
+  /** What its image or its configuration says that it listens on, published or not. */
+  exposed: readonly Pick<PublishedPort, 'containerPort' | 'protocol'>[];
   mounts: readonly { kind: string; source: string; target: string; readOnly: boolean }[];
   devices: readonly string[];
   capabilitiesAdded: readonly string[];

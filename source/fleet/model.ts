@@ -178,6 +178,8 @@ export interface PortView {
   open: boolean;
   /** Owners that want the same port on an overlapping address (R88). */
   conflictWith: readonly string[];
+  /** On an address of the container's own (macvlan, ipvlan), where the host's ports are not in its way. */
+  ownAddress?: true;
   /** One sentence when there is something to know about this exposure. */
   note: string | undefined;
 }

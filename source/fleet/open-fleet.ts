@@ -10,7 +10,7 @@ import { CatalogIndex, type ContainerGroup, componentIds, groupContainers } from
 import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
 import { Observations } from './observations.ts';
 import { viewOfPlace } from './place-view.ts';
-import { type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
+import { type OnLan, type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
 import { portViews } from './ports.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
@@ -109,6 +109,7 @@ export function openFleet({
     const components: ComponentView[] = [];
     const entries = new Map<string, CatalogEntry>();
     const hostNetwork = new Map<string, ContainerDetail | undefined>();
+    const ownAddresses = new Map<string, OnLan>();
     const nextRuntimes = new Map<string, ComponentRuntime>();
     const targets: ProbeTarget[] = [];
     let reconsiderMs = nowMs + agesMs;
@@ -151,8 +152,11 @@ export function openFleet({
           const target = reachable ? probeTarget(key, group, watch) : undefined;
           if (target) targets.push(target);
         }
-        for (const { container, service } of group.members)
+        for (const { container, service } of group.members) {
+          const lan = watch.onLan(container.id);
+          if (lan.addresses.length > 0) ownAddresses.set(serviceKey(watch.name, group, service), lan);
           if (container.networkMode === 'host') hostNetwork.set(serviceKey(watch.name, group, service), watch.detail(container.id));
+        }
       }
     }
 
@@ -162,7 +166,7 @@ export function openFleet({
       settled: watches.every((watch) => watch.settled),
       places: watches.map(placeView),
       components: components.sort(compareComponents),
-      ports: portsOf(components, entries, hostNetwork),
+      ports: portsOf(components, entries, hostNetwork, ownAddresses),
     };
     probes.follow(targets);
     listed = watches.every((watch) => watch.settled || watch.link.state === 'connected');
@@ -178,6 +182,7 @@ export function openFleet({
     components: readonly ComponentView[],
     entries: ReadonlyMap<string, CatalogEntry>,
     hostNetwork: ReadonlyMap<string, ContainerDetail | undefined>,
+    ownAddresses: ReadonlyMap<string, OnLan>,
   ): PortView[] {
     return [...new Set(watches.map(({ host }) => host))].flatMap((host) => {
       const here = watches.filter((watch) => watch.host === host);
@@ -189,6 +194,7 @@ export function openFleet({
         components: components.filter((component) => here.some(({ name }) => name === component.host)),
         entries,
         hostNetwork,
+        ownAddresses,
         engines: new Map(here.map((watch) => [watch.name, watch.facts])),
       });
     });

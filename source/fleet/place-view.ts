@@ -1,6 +1,6 @@
 import type { PlaceView, WayView } from './model.ts';
 import type { PlaceWatch } from './place-watch.ts';
-import { placeNotes } from './ports.ts';
+import { ownAddressNote, placeNotes } from './ports.ts';
 
 /** A place as it is shown. `way` is how the machine itself is reached. */
 export function viewOfPlace(watch: PlaceWatch, way: WayView | undefined): PlaceView {
@@ -21,6 +21,14 @@ export function viewOfPlace(watch: PlaceWatch, way: WayView | undefined): PlaceV
       reachable: watch.link.state === 'connected',
     },
     link: watch.link,
-    notes: facts ? placeNotes(facts) : [],
+    notes: [...(facts ? placeNotes(facts) : []), ...ownAddressNotes(watch)],
   };
+}
+
+/** Ports that no image exposes are no rows. */
+function ownAddressNotes(watch: PlaceWatch): string[] {
+  return [...watch.containers.values()].flatMap(({ id, name, state }) => {
+    const { addresses, exposed } = watch.onLan(id);
+    return state === 'running' && addresses.length > 0 && exposed.length === 0 ? [ownAddressNote(name, addresses)] : [];
+  });
 }

@@ -8,6 +8,11 @@ import type { LinkView } from './model.ts';
 import { type HostObservations, Observations } from './observations.ts';
 import type { ContainerHistory } from './service-state.ts';
 
+export interface OnLan {
+  addresses: readonly string[];
+  exposed: ContainerDetail['exposed'];
+}
+
 /** An engine on a host, and how to open it. Opening may fail, and is tried again. */
 export interface PlaceSource {
   name: string;
@@ -43,6 +48,8 @@ const tidyingUpMs = 10_000;
 const quietMs = 50;
 const catchUpLimitMs = 1_000;
 const inspectsAtOnce = 6;
+/** Names that every engine gives to networks behind the host, or to none. */
+const plainNetworks: ReadonlySet<string> = new Set(['bridge', 'host', 'none', 'podman', 'slirp4netns', 'pasta']);
 const touchDelayMs = 30;
 /** What an engine is beyond its containers can be known a moment later than they are; an engine that is slow to list them is asked beside it. */
 const factsLaterMs = 500;
@@ -62,6 +69,8 @@ export class PlaceWatch {
   /** When they were read, epoch milliseconds. */
   listenersMs = 0;
   hostAddresses: readonly string[] = [];
+  /** Names of networks that give containers an address of their own beside the host: macvlan and ipvlan. */
+  lanNetworks: ReadonlySet<string> = new Set();
   /** How far the machine's clock is ahead of ours: what the engine tells is by that one. */
   clockAheadMs = 0;
   /** Has it answered or failed once? */
@@ -78,6 +87,7 @@ export class PlaceWatch {
   #seen: HostObservations;
   /** Removed since the last list: answers about them can still be on their way. Ids are never used again. */
   readonly #removed = new Set<string>();
+  #networksSeen: ReadonlySet<string> = new Set();
   readonly #touched = new Set<string>();
   #touchTimer: NodeJS.Timeout | undefined;
   readonly #lookFromMs = Date.now() - lookBackMs;
@@ -350,7 +360,28 @@ export class PlaceWatch {
       for (let id = ids.shift(); id !== undefined; id = ids.shift()) await this.#tryInspect(engine, id, signal);
     };
     await Promise.all(Array.from({ length: inspectsAtOnce }, next));
+    await this.#readNetworks(engine, signal);
     this.#changed();
+  }
+
+  /** Of what kind the networks of containers are, which only a list of networks tells: read when one appears that was not in the last. */
+  async #readNetworks(engine: Engine, signal: AbortSignal): Promise<void> {
+    const used = [...this.#details.values()].flatMap(({ networks }) => networks);
+    if (used.every((name) => plainNetworks.has(name) || this.#networksSeen.has(name))) return;
+    try {
+      const listed = await limited(signal, this.#limits.requestMs, (limit) => engine.networks(limit));
+      this.#networksSeen = new Set([...used, ...listed.map(({ name }) => name)]);
+      this.lanNetworks = new Set(listed.filter(({ driver }) => driver === 'macvlan' || driver === 'ipvlan').map(({ name }) => name));
+    } catch (thrown) {
+      if (signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'unreachable') throw thrown;
+    }
+  }
+
+  /** Addresses that a container has beside the host's, on its network, and what it says it listens on there. */
+  onLan(id: string): OnLan {
+    const detail = this.#details.get(id);
+    const addresses = detail?.endpoints.flatMap((endpoint) => (this.lanNetworks.has(endpoint.network) ? endpoint.addresses : [])) ?? [];
+    return { addresses, exposed: detail?.exposed ?? [] };
   }
 
   /** One that the engine cannot tell about, or not in time, stays as the list has it: the others are well all the same. */
@@ -460,6 +491,7 @@ export class PlaceWatch {
     if (!engine) return;
     try {
       for (const id of ids) await this.#tryInspect(engine, id, this.#closing.signal);
+      await this.#readNetworks(engine, this.#closing.signal);
     } catch {
       // The event stream tells when the engine is away; the next list repairs what was missed here.
     }

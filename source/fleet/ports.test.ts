@@ -226,3 +226,50 @@ describe('ports', () => {
     expect(placeNotes({ ...docker, kind: 'podman', version: '5.8.0', rootless: true }).join(' ')).toContain('firewall applies');
   });
 });
+
+describe('a container with an address of its own (macvlan, ipvlan)', () => {
+  const camera = component('camera', []);
+  const addresses = ['192.168.1.77', '2001:db8:1::77'];
+  const views = (more: Partial<Parameters<typeof portViews>[0]> = {}) =>
+    portViews({
+      host: 'local',
+      hostAddresses: ['192.168.1.2'],
+      listeners: [{ address: '0.0.0.0', port: 554, protocol: 'tcp', process: { pid: 7, name: 'sshd' } }],
+      components: [camera],
+      entries: new Map(),
+      hostNetwork: new Map(),
+      ownAddresses: new Map([['local/p/camera', { addresses, exposed: [{ containerPort: 554, protocol: 'tcp' }] }]]),
+      engines: new Map([['local', docker]]),
+      ...more,
+    });
+
+  test('has a row for each port and address, which no port of the host is in the way of', () => {
+    const rows = views().map(({ address, port, owner, exposure, open, conflictWith }) => [
+      address,
+      port,
+      owner,
+      exposure,
+      open,
+      conflictWith,
+    ]);
+    expect(rows).toContainEqual(['192.168.1.77', 554, 'camera', 'lan', true, []]);
+    expect(rows).toContainEqual(['2001:db8:1::77', 554, 'camera', expect.any(String), true, []]);
+    expect(rows).toContainEqual(['0.0.0.0', 554, 'sshd', 'lan', true, []]);
+    expect(views().find(({ owner }) => owner === 'camera')?.note).toMatch(/address of its own .*nothing is published/);
+  });
+
+  test('has the ports of the catalog where its image exposes none', () => {
+    const entry = catalogEntry(
+      'camera',
+      { server: { image: 'camera', main: true } },
+      { ports: [{ name: 'web', service: 'server', container: 8080, protocol: 'tcp', role: 'web UI' }] as never },
+    );
+    const bare = { ...camera, services: camera.services.map((service) => ({ ...service, declared: 'server' })) };
+    const ownAddresses = new Map([['local/p/camera', { addresses, exposed: [] }]]);
+    const rows = views({ components: [bare], entries: new Map([['local/p/camera', entry]]), ownAddresses });
+    expect(rows.filter(({ owner }) => owner === 'camera').map(({ address, port, role }) => `${address} ${port} ${role}`)).toEqual([
+      '192.168.1.77 8080 web UI',
+      '2001:db8:1::77 8080 web UI',
+    ]);
+  });
+});

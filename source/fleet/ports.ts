@@ -5,12 +5,14 @@ import type { ContainerDetail, EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
-import type { ComponentView, PortView } from './model.ts';
+import type { ComponentView, PortView, ServiceView } from './model.ts';
+import type { OnLan } from './place-watch.ts';
 import { isServing } from './service-state.ts';
 
 type Exposure = PortView['exposure'];
 
 const onHostNetwork = 'on the host network: it listens by itself, nothing is published';
+const onOwnAddress = 'on an address of its own (macvlan or ipvlan): nothing is published, and the firewall of the host does not stop it';
 
 /** Programs through which engines hold published ports open; the container is the owner, not they. */
 const forwarders = new Set([
@@ -76,12 +78,23 @@ export interface PortFacts {
   entries: ReadonlyMap<string, CatalogEntry>;
   /** By key, services on the host's own network, with what is known of their container: they publish nothing and listen by themselves. */
   hostNetwork: ReadonlyMap<string, ContainerDetail | undefined>;
+  /** By key, addresses that the containers of services have beside the host's, on its network (macvlan, ipvlan). */
+  ownAddresses?: ReadonlyMap<string, OnLan>;
   /** By place. */
   engines: ReadonlyMap<string, EngineFacts | undefined>;
 }
 
 /** Every port of one host: what its engines publish, what host-network components listen on, and every other socket, each once. */
-export function portViews({ host, hostAddresses, listeners, components, entries, hostNetwork, engines }: PortFacts): PortView[] {
+export function portViews({
+  host,
+  hostAddresses,
+  listeners,
+  components,
+  entries,
+  hostNetwork,
+  ownAddresses = new Map(),
+  engines,
+}: PortFacts): PortView[] {
   const views: PortView[] = [];
   const claimed = new Set<Listener>();
   const listening = (address: string, port: number, protocol: string) =>
@@ -120,6 +133,8 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
         });
       }
     }
+    for (const service of component.services)
+      views.push(...viewsOnOwnAddresses(component, service, entry, ownAddresses.get(service.key), hostAddresses));
     for (const port of entry?.ports ?? []) {
       const service = component.services.find(
         (candidate) => hostNetwork.has(candidate.key) && (candidate.name === port.service || candidate.main),
@@ -198,6 +213,37 @@ export function portViews({ host, hostAddresses, listeners, components, entries,
   );
 }
 
+/** What a container with an address of its own may be reached at: the ports that its image exposes and those of the catalog. Which of them it listens on is not seen from the host. */
+function viewsOnOwnAddresses(
+  component: ComponentView,
+  service: ServiceView,
+  entry: CatalogEntry | undefined,
+  { addresses, exposed }: OnLan = { addresses: [], exposed: [] },
+  hostAddresses: readonly string[],
+): PortView[] {
+  const known = entry?.ports.filter((port) => port.service === (service.declared ?? service.name)) ?? [];
+  const ports = new Map<string, { number: number; protocol: PortView['protocol']; role: string | undefined }>();
+  for (const { containerPort: number, protocol } of exposed) ports.set(`${number}/${protocol}`, { number, protocol, role: undefined });
+  for (const { container: number, protocol, role } of known) ports.set(`${number}/${protocol}`, { number, protocol, role });
+  const all = addresses.flatMap((address) => [...ports.values()].map((port) => ({ address, ...port })));
+  return all.map(({ address, number, protocol, role }) => ({
+    host: component.host,
+    address,
+    port: number,
+    protocol,
+    exposure: exposureOf(address, hostAddresses),
+    owner: component.id,
+    component: component.key,
+    service: service.name,
+    containerPort: number,
+    role,
+    open: isServing(service.state),
+    conflictWith: [],
+    ownAddress: true,
+    note: onOwnAddress,
+  }));
+}
+
 function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
   const owners = all
     .filter(
@@ -208,7 +254,7 @@ function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
         // Two programs on one port without a component between them arranged it (SO_REUSEPORT, IPv4 and IPv6): not ours to judge.
         (other.component !== undefined || view.component !== undefined) &&
         (other.component !== view.component || other.service !== view.service) &&
-        addressesOverlap(other.address, view.address),
+        (other.ownAddress || view.ownAddress ? other.address === view.address : addressesOverlap(other.address, view.address)),
     )
     .map((other) => other.owner);
   return [...new Set(owners)];
@@ -229,6 +275,11 @@ export function loopbackLeaks(engine: EngineFacts): boolean {
 /** Rootful engines write NAT rules that come before the host's own filter. */
 export function bypassesFirewall(engine: EngineFacts): boolean {
   return !engine.rootless;
+}
+
+/** A container with an address of its own, of which nothing tells the ports. */
+export function ownAddressNote(name: string, addresses: readonly string[]): string {
+  return `${cleanLine(name)} has an address of its own on the network (${addresses.map((address) => cleanLine(address)).join(', ')}): every port that it listens on can be reached there.`;
 }
 
 /** Standing remarks about an engine's ports, for the ports pane. */

@@ -36,6 +36,8 @@ function container(env: Record<string, string>, ports: PublishedPort[], mounts: 
     healthLog: [],
     argv: [],
     networks: [],
+    endpoints: [],
+    exposed: [],
     raw: {},
   };
 }

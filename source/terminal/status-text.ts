@@ -14,7 +14,7 @@ import { clockText, wayText } from './way-text.ts';
 const engineNames = { docker: 'Docker', podman: 'Podman' } as const;
 
 /** Host addresses that mean all of them. */
-const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', '']);
+const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '']);
 
 function placeLine(place: PlaceView, components: readonly ComponentView[], output: Output, nowMs: number): string {
   const { engine, link } = place;

@@ -33,6 +33,8 @@ export function containerDetail(overrides: Partial<ContainerDetail> = {}): Conta
     healthLog: [],
     argv: [],
     networks: [],
+    endpoints: [],
+    exposed: [],
     raw: {},
     ...overrides,
   };

@@ -535,6 +535,8 @@ export function sampleDetail(id: string): ContainerDetail {
     healthLog: [],
     argv: [],
     networks: [],
+    endpoints: [],
+    exposed: [],
     raw,
   };
 }
