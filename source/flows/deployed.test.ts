@@ -84,6 +84,28 @@ describe('update and rollback', () => {
       expect(outcome.data).toMatchObject({ updated: [], current: ['media-server'] });
       expect(outcome.exitCode).toBeUndefined();
     });
+
+    test('a dry run does not predict what only fetching tells', async () => {
+      vi.spyOn((await stage.deckFor(true)).world.engineOf('practice'), 'registryDigest').mockResolvedValue(undefined);
+      expect(await update('media-server', true)).toMatchObject({
+        message: expect.stringMatching(/Cannot tell whether media-server is up to date: .* a dry run does not fetch it\)\.$/),
+        exitCode: 5,
+      });
+    });
+
+    test('the image is that of the compose file as it was edited, not that of the catalog', async () => {
+      const before = await stage.text('media-server/compose.yaml');
+      const image = before.match(/image: (.*)/)?.[1] ?? '';
+      const pinned = `${image.split(':')[0]}:edited`;
+      const file = join(stage.stackFolder, 'media-server', 'compose.yaml');
+      await writeFile(file, before.replace(image, pinned));
+      const asked = vi
+        .spyOn((await stage.deckFor(true)).world.engineOf('practice'), 'registryDigest')
+        .mockRejectedValue(fault('engine.registry', 'Manifest unknown.'));
+      const outcome = await update('media-server', true).finally(() => writeFile(file, before));
+      expect(asked.mock.calls.map(([reference]) => reference)).toEqual([pinned]);
+      expect(outcome).toMatchObject({ data: { unchecked: [{ image: pinned }] }, exitCode: 5 });
+    });
   });
 
   test('there is nothing to go back to where nothing was changed from here', async () => {

@@ -17,6 +17,7 @@ import type { Deployment } from '../stack/model.ts';
 import { listDeployments } from '../stack/read-deployment.ts';
 import { type RestoreRecord, readOpenRestores } from '../stack/restore-journal.ts';
 import { readUnfinishedRuns } from '../stack/run-journal.ts';
+import { readServices } from '../stack/service-changes.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { variablesOf } from '../stack/variables.ts';
 import type { FlowWorld } from './flow.ts';
@@ -191,6 +192,9 @@ export async function gatherStackFacts(
   const deployment = seen.deployments.find(({ component }) => component === entry.id);
   const references = new Set(entry.services.map(({ image }) => interpolate(image, deployment?.env)));
   for (const pin of Object.values(deployment?.record?.images ?? {})) references.add(pin.reference);
+  // A compose file that was edited may name others than the catalog.
+  for (const { image } of Object.values(deployment ? readServices(deployment.compose) : {}))
+    if (typeof image === 'string') references.add(interpolate(image, deployment?.env));
   const [images, details] = await Promise.all([
     Promise.all([...references].map(async (reference) => [reference, await seen.asked.image(reference)] as const)),
     Promise.all(

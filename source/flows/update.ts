@@ -1,6 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { parseImage } from '../catalog/images.ts';
-import { interpolate } from '../catalog/interpolation.ts';
 import { cannotTellExitCode, Fault } from '../faults/fault.ts';
 import type { Review, Session } from '../session/session.ts';
 import { isEmpty } from '../stack/plan.ts';
@@ -14,7 +13,7 @@ import type { Flow, FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { rejoinedSentence, withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
 import { reviewTogether } from './review-together.ts';
-import { lookAtHost, type StackFacts } from './stack-facts.ts';
+import { lookAtHost } from './stack-facts.ts';
 import { standing } from './standing.ts';
 
 /** Registries count how often they are asked. */
@@ -46,7 +45,7 @@ export const update: Flow = {
           message: 'Rehearsed: nothing was changed.',
           data: { plans: ready.map(({ plan, findings }) => planJson(plan, findings, false, session.withoutSecrets)) },
         },
-        unchecked,
+        [...unchecked, ...planned.flatMap(unfetched)],
       );
     if (choice !== 'apply' && choice !== withoutBackup) {
       throw new Fault({ code: 'interrupted.cancelled', message: 'Nothing was updated.', remedy: 'Start it again whenever you like.' });
@@ -104,8 +103,12 @@ async function planUpdates(session: Session, world: FlowWorld, input: FlowInput,
   return Promise.all(
     ids.map(async (id) => {
       const { facts, answers } = await standing(session, world, place, id, look);
-      const { newer, fetched, unchecked } = await checkImages(session, facts, registry);
-      const ready = await planning(() => planComponent(session, world, facts, answers, { kind: 'update', newer }, look.asked));
+      const plan = (newer: ReadonlySet<string>) =>
+        planning(() => planComponent(session, world, facts, answers, { kind: 'update', newer }, look.asked));
+      // Which images they are, the plan says: a compose file that was edited may name others than the catalog.
+      const asIs = await plan(new Set());
+      const { newer, fetched, unchecked } = await checkImages(session, asIs, registry);
+      const ready = newer.size === 0 ? asIs : await plan(newer);
       session.progress({ id: 'look', label: 'Asking for newer images', fraction: ++done / ids.length });
       // Services of a profile that is off are not in the plan.
       const active = new Set(ready.plan.services.flatMap(({ name, change }) => (change === 'create' ? [] : [name])));
@@ -123,6 +126,19 @@ async function planUpdates(session: Session, world: FlowWorld, input: FlowInput,
       };
     }),
   );
+}
+
+/** A dry run fetches nothing, so that it cannot predict what an update finds where only fetching tells. */
+function unfetched({ ready: { plan }, fetched }: PlannedUpdate): UncheckedImage[] {
+  const active = new Set(plan.services.map(({ name }) => name));
+  return [...fetched]
+    .filter(([service]) => active.has(service))
+    .map(([service, image]) => ({
+      component: plan.component,
+      service,
+      image: cleanLine(image),
+      reason: 'this engine cannot query the registry, and a dry run does not fetch it',
+    }));
 }
 
 function withNotes(ready: ReadyPlan, fetched: readonly string[]): ReadyPlan {
@@ -147,21 +163,21 @@ interface UncheckedImage {
  */
 async function checkImages(
   session: Session,
-  { entry, engine, images, deployment }: StackFacts,
+  { plan, facts: { engine, images } }: ReadyPlan,
   limit: LimitFunction,
 ): Promise<{ newer: Set<string>; fetched: Map<string, string>; unchecked: UncheckedImage[] }> {
   const newer = new Set<string>();
   const fetched = new Map<string, string>();
   const unchecked: UncheckedImage[] = [];
   await Promise.all(
-    entry.services.map((service) =>
+    plan.services.map((service) =>
       limit(async () => {
-        const reference = interpolate(service.image, deployment?.env);
+        const reference = service.image;
         const here = images.get(reference);
         // A digest names one image for ever.
         if (here && parseImage(reference)?.digest !== undefined) return;
         const cannotTell = (reason: string) =>
-          unchecked.push({ component: entry.id, service: service.name, image: cleanLine(reference), reason });
+          unchecked.push({ component: plan.component, service: service.name, image: cleanLine(reference), reason });
         if (here && here.digests.length === 0) {
           cannotTell('the image has no registry digest, as it was built or loaded on the host');
           return;
