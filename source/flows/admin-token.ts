@@ -3,8 +3,9 @@ import { Fault } from '../faults/fault.ts';
 import { makeDigest } from '../products/password-digest.ts';
 import type { Session } from '../session/session.ts';
 import { adminTokenAbout } from './about-identity.ts';
-import type { Flow, SecretChange } from './flow.ts';
+import type { Flow } from './flow.ts';
 import { unlessLeft } from './left-early.ts';
+import { settleRotations } from './recover-halted.ts';
 import { fieldOf } from './secret-names.ts';
 import { Rotation } from './secrets-rotate.ts';
 import { componentOf } from './service-targets.ts';
@@ -27,6 +28,7 @@ export const adminToken: Flow = {
     if (!session.attended && !session.rehearsing) throw unattended(id);
     const name = secretName(input.place, id, variable);
     const vault = await world.vault(session);
+    await settleRotations(session, world, input.place);
     const before = await vault.read(name, session.signal);
     if (before !== undefined) session.hide(before);
     if (session.rehearsing) {
@@ -47,15 +49,9 @@ export const adminToken: Flow = {
     await handOut(session, token, id);
     const holder = { name, component: id, variable, entry: facts.entry, field };
     const rotation = new Rotation(session, world, vault, input.place, [holder], before);
-    const versions: readonly SecretChange[] =
-      (await session.act({
-        id: 'keep',
-        right: 'operate',
-        request: `keep the argon2id hash of a new token as a new version of ${name}`,
-        target: { host: input.place, component: id },
-        run: async (grant) => [{ component: id, variable, version: await vault.write(grant, name, digest, 'rotated') }],
-      })) ?? [];
-    await rotation.putInForce(digest, versions);
+    const request = `keep the argon2id hash of a new token as a new version of ${name}`;
+    const versions = (await rotation.begin(digest, { id: 'keep', request })) ?? [];
+    await rotation.putInForce(versions);
     const proof = await rotation.prove(token, versions, { old });
     return { message: `${id} has a new admin token, and was given its hash alone. ${proof}`, data: { proof } };
   },

@@ -13,6 +13,7 @@ export async function applySecrets(
   world: FlowWorld,
   place: string,
   changes: readonly SecretChange[],
+  applied?: () => Promise<void>,
 ): Promise<{ restarted: readonly string[] }> {
   const ready: ReadyPlan[] = [];
   const look = await lookAtHost(session, world, place);
@@ -31,7 +32,7 @@ export async function applySecrets(
       ),
     );
   }
-  await applyPlans(session, world, await withJoined(session, world, ready));
+  await applyPlans(session, world, await withJoined(session, world, ready), { ...(applied && { meanwhile: applied }) });
   return {
     restarted: ready.flatMap(({ plan }) =>
       plan.services.filter(({ change }) => change === 'recreate' || change === 'restart').map(({ name }) => `${plan.component}/${name}`),

@@ -35,7 +35,13 @@ export interface FlowWorld {
   /** How this program is started, absolute: for what starts it later (a timer). */
   program?: readonly string[];
   /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
-  applySecrets?(session: Session, place: string, changes: readonly SecretChange[]): Promise<{ restarted: readonly string[] }>;
+  applySecrets?(
+    session: Session,
+    place: string,
+    changes: readonly SecretChange[],
+    /** Called once the containers have them, before they are seen healthy. */
+    applied?: () => Promise<void>,
+  ): Promise<{ restarted: readonly string[] }>;
   /** Hosts over ssh; missing in practice. */
   hosts?: HostBook;
   /** Where checklists are kept, and who works through them (`ada@desk`). */

@@ -55,7 +55,7 @@ test('the admin token is replaced, killed at each act: gone on with, another is 
   let operators: OperatorDouble[] = [];
   const shown = () =>
     operators.flatMap(({ asked }) => asked.flatMap(({ id: step, reveals }) => (step === 'kept' && reveals ? [reveals.value] : [])));
-  const acts = ['keep', 'apply RUN', 'verified RUN', `prove ${id} ADMIN_TOKEN`];
+  const acts = ['keep', 'apply RUN', 'forget rotation-RUN', 'verified RUN', `prove ${id} ADMIN_TOKEN`];
   const { acts: seen, tries } = await breakOffs(
     onPractice(
       'admin-token',

@@ -2,7 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Session } from '../session/session.ts';
 import { versionsIn } from '../stack/apply-record.ts';
 import { damagedSentence, findDamagedJournals } from '../stack/damaged-journals.ts';
-import { readInterruptedHalts } from '../stack/halted-journal.ts';
+import { removeHalted, writeHalted } from '../stack/halted-journal.ts';
 import { readDeployment } from '../stack/read-deployment.ts';
 import { finishRun, recordBefore, undoRun } from '../stack/recover.ts';
 import { readOpenRestores } from '../stack/restore-journal.ts';
@@ -12,8 +12,9 @@ import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { recoverAbout } from './about-stack.ts';
 import { labelsOfNetwork, noteVerified, tellApplying } from './apply-plans.ts';
+import { operatorOf } from './backup.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
-import { recoverHalted } from './recover-halted.ts';
+import { forgetRotation, readInterrupted, recoverHalted, rotationRecord } from './recover-halted.ts';
 import { recoverRestore } from './recover-restore.ts';
 import { makeNewest, type RotatedSecret, rotatedIn, tellRotated, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
 import { secretValues } from './secret-values.ts';
@@ -35,7 +36,7 @@ export const recover: Flow = {
       };
     }
     const restores = await readOpenRestores(host, stackFolder, session.signal);
-    const halted = await readInterruptedHalts(host, async () => world.engineOf(input.place), stackFolder, session.signal);
+    const halted = await readInterrupted(session, world, input.place);
     const [damaged] = await findDamagedJournals(host, stackFolder, session.signal);
     const count = runs.length + restores.length + halted.length;
     if (damaged !== undefined && count === 0) throw damagedFault(damaged, input.place);
@@ -53,7 +54,7 @@ export const recover: Flow = {
     // Last: a change that was finished or undone may have started or replaced them.
     for (const record of halted) {
       await recoverHalted(session, world, input.place, record);
-      done.push({ run: record.run, outcome: 'finish' });
+      done.push({ run: record.run, outcome: record.secrets ? 'undo' : 'finish' });
     }
     const outcome = summary(session, done);
     if (damaged !== undefined && !session.rehearsing) throw damagedFault(damaged, input.place, outcome.message);
@@ -133,6 +134,9 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
   const components = transaction.plans.map(({ component }) => component);
   const target = { host: place, ...(components.length === 1 && { component: components[0] ?? '' }) };
   const options = { tool, secrets, engine, networkLabels: labelsOfNetwork };
+  const stackFolder = await world.stackFolderOf(place, signal);
+  // Killed behind the script, the data would not have the value that the containers have.
+  const record = rotated.length > 0 ? rotationRecord(await operatorOf(world, place, signal), rotated) : undefined;
   await session.act({
     id: `${how} ${transaction.run}`,
     right: 'operate',
@@ -140,19 +144,29 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
     request: `${how} run ${transaction.run}: ${components.join(', ')}`,
     target,
     limitMs: Number.POSITIVE_INFINITY,
-    run: (grant) => (how === 'finish' ? finishRun : undoRun)(grant, host, run, options, (event) => tellApplying(session, event)),
+    run: async (grant) => {
+      if (record) await writeHalted(grant, host, stackFolder, record);
+      try {
+        return await (how === 'finish' ? finishRun : undoRun)(grant, host, run, options, (event) => tellApplying(session, event));
+      } catch (thrown) {
+        // The run is unfinished as before, and says so itself.
+        if (record && !grant.signal.aborted) await removeHalted(grant, host, stackFolder, record.run);
+        throw thrown;
+      }
+    },
   });
   world.fleet.refresh();
   if (session.rehearsing) return;
   const sinceMs = Date.now();
   await tellRotated(session, world, place, rotated, how === 'finish' ? 'after' : 'before');
   if (how === 'undo') await makeNewest(session, world, place, rotated);
+  if (record) await forgetRotation(session, world, place, record);
   const there = transaction.plans.filter(({ files, component, joins }) => {
     if (joins?.starts === false) return false;
     const compose = files.find(({ path }) => path === `${component}/compose.yaml`);
     return how === 'finish' || compose === undefined || compose.before !== undefined;
   });
-  for (const { component } of there) await waitUntilHealthy(session, world, place, component, { sinceMs });
+  for (const { component } of there) await waitUntilHealthy(session, world, place, component, { sinceMs, changed: how === 'finish' });
   if (how === 'undo') return;
   await tryRotated(session, world, place, rotated);
   await noteVerified(session, host, transaction, target);

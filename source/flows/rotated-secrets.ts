@@ -59,17 +59,37 @@ export async function tellRotated(
   rotated: readonly RotatedSecret[],
   which: 'before' | 'after',
 ): Promise<void> {
-  for (const secret of rotated) {
-    if (!secret.field.rotate || 'never' in secret.field.rotate) continue;
-    const { component, variable, [which]: version } = secret;
-    const value = await readVersion(session, world, place, component, variable, version);
-    const id = `tell ${component} ${variable} ${version}`;
-    await tellData(session, world, place, secret, value, { id, which: which === 'before' ? 'old' : 'new', patient: true });
-  }
+  for (const secret of rotated)
+    await tellVersion(session, world, place, { secret, version: secret[which], which: which === 'before' ? 'old' : 'new' });
+}
+
+/**
+ * Has the data hold this version, where they hold one; the container may have been started just before.
+ * @param settles the record of an interrupted rotation that this settles
+ */
+export async function tellVersion(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  { secret, version, which, settles = '' }: { secret: HeldSecret; version: string; which: 'old' | 'new'; settles?: string },
+): Promise<void> {
+  const { component, variable, field } = secret;
+  if (!field.rotate || 'never' in field.rotate) return;
+  const value = await readVersion(session, world, place, component, variable, version);
+  await tellData(session, world, place, secret, value, {
+    id: `tell ${component} ${variable} ${version} ${settles}`.trim(),
+    which,
+    patient: true,
+  });
 }
 
 /** What was put back is what the next deploy has to use: in the vault the newest counts. */
-export async function makeNewest(session: Session, world: FlowWorld, place: string, rotated: readonly RotatedSecret[]): Promise<void> {
+export async function makeNewest(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  rotated: readonly Pick<RotatedSecret, 'component' | 'variable' | 'before'>[],
+): Promise<void> {
   for (const { component, variable, before } of rotated) {
     const newest = (await newestVersions(session, world, place, component))[variable];
     if (newest === before) continue;

@@ -5,12 +5,16 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import type { SecretEntry, SecretName, SecretVault } from '../secrets/vault.ts';
 import { valueProblem } from '../secrets/vault-place.ts';
 import type { Session } from '../session/session.ts';
+import { type HaltedRecord, writeHalted } from '../stack/halted-journal.ts';
+import { holdStackLock } from '../stack/hold-stack-lock.ts';
 import { readRuns } from '../stack/run-journal.ts';
 import type { RunOnHost } from '../stack/transaction.ts';
 import { cleanLine } from '../text/clean.ts';
 import { secretsRotateAbout } from './about-secrets.ts';
+import { operatorOf } from './backup.ts';
 import type { Flow, FlowWorld, SecretChange } from './flow.ts';
 import { goOn } from './recover.ts';
+import { forgetRotation, rotationRecord, settleRotations } from './recover-halted.ts';
 import { chooseKept, fieldOf, partsOf } from './secret-names.ts';
 import { type HeldSecret, targetOf, tellData, tryValue, type Verdict } from './secret-proof.ts';
 
@@ -38,39 +42,30 @@ export const secretsRotate: Flow = {
       }
     }
     const { place } = partsOf(name);
-    const before = await vault.read(name, session.signal);
-    if (before !== undefined) session.hide(before);
     const value = await newValue(session, first);
     session.hide(value);
     const names = holders.map((holder) => cleanLine(holder.name)).join(', ');
+    await settleRotations(session, world, place);
+    const before = await vault.read(name, session.signal);
+    if (before !== undefined) session.hide(before);
     const rotation = new Rotation(session, world, vault, place, holders, before);
     const used = await rotation.inUse();
     if (used && !world.applySecrets) throw cannotApply(names);
 
-    const versions = await session.act({
-      id: 'rotate',
-      right: 'operate',
-      request: `keep a new version of ${names}`,
-      target: { host: place, component: first.component },
-      run: async (grant) => {
-        const written: SecretChange[] = [];
-        for (const { name: held, component, variable } of holders) {
-          written.push({ component, variable, version: await vault.write(grant, held, value, 'rotated') });
-        }
-        return written;
-      },
-    });
+    const versions = await rotation.begin(value, { id: 'rotate', request: `keep a new version of ${names}` });
     if (!used) {
       if (!versions) return { message: 'Rehearsed: nothing was changed.' };
       return { message: `${names} has a new version. Nothing that runs uses it; it is in force with the next deploy.`, data: { versions } };
     }
-    const restarted = await rotation.putInForce(value, versions ?? []);
+    const restarted = await rotation.putInForce(versions ?? []);
     const proof = await rotation.prove(value, versions ?? []);
     if (!versions) return { message: 'Rehearsed: nothing was changed.' };
     const where = restarted.length > 0 ? ` Restarted: ${restarted.map(cleanLine).join(', ')}.` : '';
     return { message: `${names} has a new value.${where} ${proof}`, data: { versions, restarted, proof } };
   },
 };
+
+const beginLimitMs = 180_000;
 
 /** Puts a new version of a secret in force wherever it is used, and back where that fails. */
 export class Rotation {
@@ -81,6 +76,7 @@ export class Rotation {
   readonly #holders: readonly Holder[];
   readonly #before: string | undefined;
   #told: Holder[] = [];
+  #record: HaltedRecord | undefined;
 
   constructor(
     session: Session,
@@ -109,18 +105,77 @@ export class Rotation {
     return targetOf(this.#world, this.#place, entry, this.#session.signal);
   }
 
-  /** First where the data holds the old one, since nobody could connect afterwards; then the containers. What fails is taken back. */
-  async putInForce(value: string, versions: readonly SecretChange[]): Promise<readonly string[]> {
+  /**
+   * Keeps the new version, and tells it where the data hold the old one: nobody could connect afterwards. From here until the containers have it, the host's journal
+   * says so. What fails is taken back. Returns undefined in a rehearsal.
+   */
+  async begin(value: string, { id, request }: { id: string; request: string }): Promise<readonly SecretChange[] | undefined> {
     const session = this.#session;
-    try {
+    const [first] = this.#holders;
+    if (!first) throw new RangeError('a rotation has a holder');
+    const used = await this.inUse();
+    const stackFolder = await this.#world.stackFolderOf(this.#place, session.signal);
+    const by = await operatorOf(this.#world, this.#place, session.signal);
+    const written: SecretChange[] = [];
+    const tell = async () => {
       for (const holder of this.#holders) {
-        if (!holder.field.rotate || (await this.#target(holder.entry)).containers.size === 0) continue;
+        if (!used || !holder.field.rotate || (await this.#target(holder.entry)).containers.size === 0) continue;
         if (await this.#tell(holder, value, 'new')) this.#told.push(holder);
       }
-      return session.rehearsing ? [] : ((await this.#world.applySecrets?.(session, this.#place, versions))?.restarted ?? []);
+    };
+    try {
+      await session.act({
+        id,
+        right: 'operate',
+        request,
+        target: { host: this.#place, component: first.component },
+        limitMs: beginLimitMs,
+        run: async (grant) => {
+          const host = this.#world.hostOf(this.#place);
+          const lock = used
+            ? await holdStackLock(grant, host, { stackFolder, what: 'rotation', component: first.component, by })
+            : undefined;
+          try {
+            if (used) {
+              const record = rotationRecord(by, this.#holders);
+              await writeHalted(grant, host, stackFolder, record);
+              this.#record = record;
+            }
+            for (const { name, component, variable } of this.#holders)
+              written.push({ component, variable, version: await this.#vault.write(grant, name, value, 'rotated') });
+            await tell();
+          } finally {
+            await lock?.release();
+          }
+        },
+      });
+      if (!session.rehearsing) return written;
+      await tell();
+      return undefined;
+    } catch (thrown) {
+      // Before the first version was kept nothing had changed.
+      throw written.length === 0 && !this.#record ? thrown : await this.#takenBack(thrown, written);
+    }
+  }
+
+  /** Gives the containers what `begin` kept. What fails is taken back. Returns the services that were restarted. */
+  async putInForce(versions: readonly SecretChange[]): Promise<readonly string[]> {
+    const session = this.#session;
+    if (session.rehearsing) return [];
+    try {
+      const applied = await this.#world.applySecrets?.(session, this.#place, versions, () => this.#forgetRecord());
+      return applied?.restarted ?? [];
     } catch (thrown) {
       throw await this.#takenBack(thrown, versions);
     }
+  }
+
+  /** From here on the journal of the change, or nothing, says what is to be repaired. */
+  async #forgetRecord(): Promise<void> {
+    const record = this.#record;
+    if (!record) return;
+    await forgetRotation(this.#session, this.#world, this.#place, record);
+    this.#record = undefined;
   }
 
   /** Puts the old value in force again: in the vault, where the data hold it, and in the containers where a run has come to them. Answers what is to be thrown. */
@@ -132,6 +187,7 @@ export class Rotation {
       const run = await this.#runOf(versions);
       if (run) await goOn(session, this.#world, this.#place, run, 'undo');
       else await this.#forget(before);
+      await this.#forgetRecord();
     } catch (again) {
       failure = again;
     }

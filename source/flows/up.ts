@@ -5,7 +5,6 @@ import type { ComponentView, ServiceView } from '../fleet/model.ts';
 import { isUpState, startProblem, takenPortIn } from '../fleet/service-state.ts';
 import type { Session } from '../session/session.ts';
 import { runComposeCommand } from '../stack/compose-command.ts';
-import { readInterruptedHalts } from '../stack/halted-journal.ts';
 import { listDeployments, readDeployment } from '../stack/read-deployment.ts';
 import { readServices } from '../stack/service-changes.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -14,7 +13,7 @@ import { upAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
 import type { Flow, FlowOutcome, FlowWorld } from './flow.ts';
 import { type Joined, joinedTo, rejoining } from './joined-services.ts';
-import { recoverHalted } from './recover-halted.ts';
+import { readInterrupted, recoverHalted, settleRotations } from './recover-halted.ts';
 import { secretValues } from './secret-values.ts';
 import { neededComposeTool } from './stack-facts.ts';
 import { start } from './start.ts';
@@ -39,6 +38,7 @@ export const up: Flow = {
       (id) => (routes.get(id) ?? []).map(({ gateway }) => gateway),
     );
     if (wanted.length === 0) {
+      await settleRotations(session, world, input.place);
       const sealed = tellSealed(session, sealedIn(components, input.place));
       return {
         message: `${resumed.length > 0 ? `Started what an interrupted flow had stopped: ${namesText(resumed)}. ` : ''}Everything that was deployed from here runs, or was stopped by an operator.${sealed.sentence}`,
@@ -67,6 +67,8 @@ export const up: Flow = {
         session.show({ kind: 'item', id, title: id, state: 'blocked', evidence: why });
       }
     }
+    // Their data are told by programs in containers that run by now.
+    await settleRotations(session, world, input.place);
     world.fleet.refresh();
     return outcomeOf(session, back, down, sealedIn(world.fleet.snapshot().components, input.place));
   },
@@ -74,8 +76,7 @@ export const up: Flow = {
 
 /** What an interrupted backup or the like had stopped is started first. Answers the components. */
 async function startInterrupted(session: Session, world: FlowWorld, place: string): Promise<string[]> {
-  const stackFolder = await world.stackFolderOf(place, session.signal);
-  const records = await readInterruptedHalts(world.hostOf(place), async () => world.engineOf(place), stackFolder, session.signal);
+  const records = (await readInterrupted(session, world, place)).filter(({ secrets }) => !secrets);
   for (const record of records) await recoverHalted(session, world, place, record);
   return session.rehearsing ? [] : [...new Set(records.map(({ component }) => cleanLine(component)))];
 }

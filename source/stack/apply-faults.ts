@@ -31,11 +31,12 @@ export function unchangedFault(thrown: unknown): unknown {
 }
 
 export function lockedFault({ by, since, run }: { by: string; since: string; run: string }): Fault {
-  const [, what, component = ''] = /^(backup|restore)-(.+)$/.exec(run) ?? [];
-  if (what !== undefined) {
+  const [, what = '', component = ''] = /^(backup|restore|rotation)-(.+)$/.exec(run) ?? [];
+  const doing = { backup: 'backing up', restore: 'restoring', rotation: 'rotating a secret of' }[what];
+  if (doing !== undefined) {
     return new Fault({
       code: 'refused.locked',
-      message: `${cleanLine(by)} is ${what === 'backup' ? 'backing up' : 'restoring'} ${cleanLine(component)} since ${cleanLine(since)}.`,
+      message: `${cleanLine(by)} is ${doing} ${cleanLine(component)} since ${cleanLine(since)}.`,
       remedy: 'Wait until that is done, then try again.',
     });
   }

@@ -219,7 +219,8 @@ export async function sweepInterrupted(
   grant: Grant,
   { store, engine, host, stackFolder, told }: Pick<BackupRun, 'store' | 'engine' | 'host' | 'stackFolder' | 'told'>,
 ): Promise<void> {
-  for (const record of await listHalted(host, stackFolder, grant.signal)) await startHalted(grant, record, { host, engine, stackFolder });
+  for (const record of await listHalted(host, stackFolder, grant.signal))
+    if (!record.secrets) await startHalted(grant, record, { host, engine, stackFolder });
   for (const { component, stamp, folder } of await store.interrupted(grant.signal)) {
     told({ label: `Clearing the interrupted backup ${stamp} of ${component}` });
     await store.discard(grant, folder);

@@ -11,19 +11,26 @@ import { readLock } from './stack-lock.ts';
 const limitBytes = 64 * 1024;
 
 /**
- * Containers that a flow stopped for its own purposes and starts again itself, written on the host before the first of them is stopped:
- * `STACK/.quarterdeck/halted/<run>.json`. What is left there by an interrupted flow is started by `recover`, `up` and the next backup.
+ * What a flow changes for its own purposes and restores itself, written on the host before the change: `STACK/.quarterdeck/halted/<run>.json`. Containers that an
+ * interrupted flow left stopped are started by `recover`, `up` and the next backup; secrets are settled by `recover`, `up` and the next rotation.
  */
 export interface HaltedRecord {
   schema: 1;
   run: string;
-  /** What they were stopped for: `backup`, `route`. */
+  /** What it was done for: `backup`, `route`, `rotation`. */
   flow: string;
   component: string;
   /** `user@host`. */
   by: string;
   startedAt: string;
   containers: readonly StillContainer[];
+  /** Secrets of which the data, the containers and the keychain may have different values. */
+  secrets?: readonly RotatingSecret[];
+}
+
+export interface RotatingSecret {
+  component: string;
+  variable: string;
 }
 
 const folderOf = (stackFolder: string) => posix.join(stackFolder, '.quarterdeck', 'halted');
@@ -87,7 +94,7 @@ export async function readInterruptedHalts(
       const state = (await engine.inspect(container.id, signal))?.state;
       if (state !== undefined && state !== 'running') containers.push(container);
     }
-    if (containers.length > 0) interrupted.push({ ...record, containers });
+    if (containers.length > 0 || record.secrets) interrupted.push({ ...record, containers });
   }
   return interrupted;
 }
@@ -104,9 +111,15 @@ export async function startHalted(
 }
 
 /** `The backup was interrupted while wiki-app-1 was stopped for it.` */
-export function haltedSentence({ flow, containers }: HaltedRecord): string {
+export function haltedSentence({ flow, containers, secrets }: HaltedRecord): string {
+  if (secrets)
+    return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted: the data may have another value than the containers.`;
   const names = containers.map(({ name }) => cleanLine(name));
   return `The ${cleanLine(flow)} was interrupted while ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} stopped for it.`;
+}
+
+export function secretsText(secrets: readonly RotatingSecret[]): string {
+  return namesText(secrets.map(({ component, variable }) => cleanLine(`${component}/${variable}`)));
 }
 
 function recordIn(content: Uint8Array): HaltedRecord | undefined {
@@ -117,8 +130,12 @@ function recordIn(content: Uint8Array): HaltedRecord | undefined {
     const containers = (read.containers as StillContainer[]).filter(
       ({ id, name, how }) => typeof id === 'string' && typeof name === 'string' && (how === 'stopped' || how === 'paused'),
     );
-    return { ...read, by: cleanLine(read.by), startedAt: cleanLine(read.startedAt), containers };
+    const { secrets, ...rest } = read;
+    if (secrets !== undefined && !(Array.isArray(secrets) && secrets.every(isSecret))) return undefined;
+    return { ...rest, by: cleanLine(read.by), startedAt: cleanLine(read.startedAt), containers, ...(secrets && { secrets }) };
   } catch {
     return undefined;
   }
 }
+
+const isSecret = (one: Partial<RotatingSecret> | null) => typeof one?.component === 'string' && typeof one.variable === 'string';

@@ -27,13 +27,13 @@ cat >/dev/null
 /**
  * The stack's lock for work that is no transaction: a backup, a restore. A small program on the host has it for as long as its input is open, so that it is free again
  * with our process or the link to it, however those ended. Where nothing of ours stands there is nothing to keep apart.
- * @param what `backup`, `restore`: with the component it is what others are told.
+ * @param what with the component it is what others are told.
  * @throws Fault `refused.locked` when somebody else works on the stack.
  */
 export async function holdStackLock(
   grant: Grant,
   host: Host,
-  { stackFolder, what, component, by }: { stackFolder: string; what: 'backup' | 'restore'; component: string; by: string },
+  { stackFolder, what, component, by }: { stackFolder: string; what: 'backup' | 'restore' | 'rotation'; component: string; by: string },
 ): Promise<HeldLock> {
   const own = `${stackFolder}/.quarterdeck`;
   if (!(await host.files.facts(own, grant.signal))) return nobody;

@@ -181,9 +181,9 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     get program() {
       return ownProgram(env);
     },
-    async applySecrets(session, place, changes) {
+    async applySecrets(session, place, changes, applied) {
       const { applySecrets } = await import('../flows/apply-secrets.ts');
-      return applySecrets(session, world, place, changes);
+      return applySecrets(session, world, place, changes, applied);
     },
     async stackFolderOf(place: string, signal: AbortSignal): Promise<string> {
       await practice?.prepare?.();

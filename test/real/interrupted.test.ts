@@ -1,125 +1,208 @@
 import { randomInt } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, setStage, until, webFiles } from './deploy-stage.ts';
+import { type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
+import { gatewayFiles } from './gateway-files.ts';
 import { describeReal } from './real-engines.ts';
 import { findFreePort } from './stack.ts';
+import { makeStandIn } from './stand-ins.ts';
 
-/** One of its own for each run. */
+/** Names that no other run on the same engine has. */
 const id = `kept-${randomInt(1_000_000)}`;
-/** Each way gets this many kills; more of them with QUARTERDECK_TEST_MOMENTS. */
+const gateway = `gateway-of-${id}`;
+/** About 20 kills in all; more with QUARTERDECK_TEST_MOMENTS. */
 const moments = Math.max(1, Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? 20) / 4));
 
-describeReal('docker', 'a process that is killed while it has stopped something for its own purposes', (engine) => {
+/** The data keep the secret, as those of a database do: the new value is told to them, and proved by asking them. */
+function keeperFiles(port: number): Record<string, string> {
+  const files = webFiles(id, { port, more: 'backup: [{id: data, volume: data, way: stop}]\n' });
+  const [component = '', compose = ''] = [`${id}/component.yaml`, `${id}/compose.yaml`].map((path) => files[path]);
+  const tells = `rotate: {service: web, argv: [sh, -c, "IFS= read -r new; printf %s \\"$new\\" >/data/token"]}`;
+  const proves = `proves: {service: web, argv: [sh, -c, "IFS= read -r new; [ \\"$new\\" = \\"$(cat /data/token)\\" ]"]}`;
+  return {
+    [`${id}/component.yaml`]: component.replace('generator: "alphanumeric:32"', (found) => `${found}, ${tells}, ${proves}`),
+    [`${id}/compose.yaml`]: compose.replace('mkdir -p /data /www;', (found) =>
+      `${found} [ -f /data/token ] || printf %s "$$TOKEN" >/data/token;`.replaceAll('"', '\\"'),
+    ),
+  };
+}
+
+describeReal('docker', 'a process that is killed while it has stopped or changed something for its own purposes', (engine) => {
   let stage: DeployStage;
   let folder: string;
+  let port: number;
+
+  const run = (...args: string[]) => stage.operator.run(args);
+  const done = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0);
+    return stdout;
+  };
 
   beforeAll(async () => {
     stage = await setStage(engine);
     folder = await mkdtemp(join(tmpdir(), 'qd-killed-'));
-    const port = await findFreePort();
-    await stage.catalog(webFiles(id, { port, more: 'backup: [{id: data, volume: data, way: stop}]\n' }));
-    const { code, stdout, stderr } = await stage.operator.run(['deploy', id, '--yes']);
-    expect(code, stdout + stderr).toBe(0);
-    await backUp();
+    port = await findFreePort();
+    await makeStandIn(engine, { name: `local/${gateway}`, tag: 'latest', from: 'busybox:latest', files: {}, changes: [] });
+    await stage.catalog({ ...keeperFiles(port), ...gatewayFiles(gateway, await findFreePort()) });
+    for (const each of [id, gateway]) await done('deploy', each, '--yes');
+    await done(...backup());
   });
   afterAll(async () => {
     await stage?.leave();
+    await ask(engine, `/images/local/${gateway}:latest?force=true`, { method: 'DELETE' });
     await rm(folder, { recursive: true, force: true });
   });
 
   const to = () => ['--to', join(folder, 'backups'), '--yes'];
-  const backUp = async () => {
-    const { code, stdout, stderr } = await stage.operator.run(['backup', id, ...to()]);
-    expect(code, stdout + stderr).toBe(0);
-  };
+  const backup = () => ['backup', id, ...to()];
+  const inside = async (...argv: string[]) => (await done('exec', id, '--', ...argv)).trim();
   const isRunning = async () => (await stage.container(id, 'web'))?.State.Running ?? false;
+  const environment = async () =>
+    (await stage.container(id, 'web'))?.Config.Env.find((line) => line.startsWith('TOKEN='))?.slice('TOKEN='.length);
   const helpers = async () => {
     const filters = encodeURIComponent(JSON.stringify({ label: ['quarterdeck.helper'], volume: [`${id}_data`] }));
     return JSON.parse((await ask(engine, `/containers/json?all=1&filters=${filters}`)).body) as unknown[];
   };
-  /** What the volume holds, as its container sees it. */
-  const content = async () => (await stage.operator.run(['exec', id, '--', 'cat', '/data/first'])).stdout.trim();
+  const listRunning = async () => {
+    const filters = encodeURIComponent(JSON.stringify({ label: [`com.docker.compose.project=${id}`] }));
+    return JSON.parse((await ask(engine, `/containers/json?filters=${filters}`)).body) as unknown[];
+  };
+  /** The token that the data keep, read from outside: the container may be down. */
+  const tokenInData = async () => {
+    const { Mountpoint } = JSON.parse((await ask(engine, `/volumes/${id}_data`)).body) as { Mountpoint: string };
+    return readFile(join(Mountpoint, 'token'), 'utf8');
+  };
+  const isBehind = async () =>
+    ((await stage.container(id, 'web')) as unknown as { HostConfig: { NetworkMode: string } }).HostConfig.NetworkMode.startsWith(
+      'container:',
+    );
 
-  async function duration(args: readonly string[]): Promise<number> {
-    const began = performance.now();
-    const { code, stdout, stderr } = await stage.begin(args).ended;
-    expect(code, stdout + stderr).toBe(0);
-    return performance.now() - began;
+  interface Killed {
+    flow: string;
+    args(): Promise<string[]>;
+    /** Turn about; each has to repair whatever the kill left. */
+    repairs: readonly (() => Promise<string[]>)[];
+    /** What `status` says while something is left. */
+    says: RegExp;
+    /** May the data be those of the backup afterwards? */
+    replaces?: true;
+    /** Resolves in the middle, where it must not be left alone. */
+    middle(): Promise<() => Promise<boolean>>;
   }
 
-  describe.each([
-    ['backup', (): string[] => ['backup', id, ...to()]],
-    ['restore', (): string[] => ['restore', id, '--yes', '--to', join(folder, 'backups')]],
-  ])('%s', (flow, args) => {
-    it(`at ${moments} random moments: status says it, recover or up repairs it, and the data are whole`, { timeout: 300_000 }, async () => {
-      const first = await content();
-      expect(first).not.toBe('');
-      const fullMs = await duration(args());
-      for (let moment = 0; moment < moments; moment++) {
-        // Most of it is over before the first container stops.
-        const waitMs = randomInt(Math.round(fullMs * 0.3), Math.round(fullMs));
-        const said = `${flow} killed after ${waitMs} ms of ${Math.round(fullMs)}`;
-        await stage.killAfter(args(), waitMs);
-        if (!(await isRunning())) {
-          const { stdout, stderr } = await stage.operator.run(['status']);
-          expect((stdout + stderr).replaceAll(/\s+/g, ' '), said).toMatch(
-            new RegExp(`The (?:change to ${id} broke off\\. The )?${flow}.* (?:was interrupted|is complete, but)`),
-          );
-          expect(stdout, said).toContain('quarterdeck recover');
-          expect(stdout, said).not.toContain('stopped by an operator');
-        }
-        const repair = flow === 'backup' && moment % 2 === 1 ? ['up', '--yes'] : ['recover', '--undo', '--yes'];
-        const repaired = await stage.operator.run(repair);
-        expect(repaired.code, said + repaired.stdout + repaired.stderr).toBe(0);
-        expect(await isRunning(), said + repaired.stdout).toBe(true);
-        expect(await content(), said).toBe(first);
-        expect((await stage.operator.run(['recover'])).stdout, said).toContain('Nothing broke off');
-      }
-      // The one that is always in the middle: the process ends as soon as the container is down.
-      const begun = stage.begin(args());
-      const filters = encodeURIComponent(JSON.stringify({ label: [`com.docker.compose.project=${id}`] }));
-      for (let running = true; running; ) {
-        running = (JSON.parse((await ask(engine, `/containers/json?filters=${filters}`)).body) as unknown[]).length > 0;
-      }
-      begun.kill();
-      await begun.ended;
-      expect(await isRunning()).toBe(false);
-      const { stdout } = await stage.operator.run(['status', id]);
-      expect(stdout).not.toContain('stopped by an operator');
-      expect((await stage.operator.run(['status'])).stdout.replaceAll(/\s+/g, ' ')).toMatch(/was interrupted/);
-      const repaired = await stage.operator.run(['recover', '--undo', '--yes']);
-      expect(repaired.code, repaired.stdout + repaired.stderr).toBe(0);
-      expect([await isRunning(), await content()]).toEqual([true, first]);
-      await until(async () => (await helpers()).length === 0, 'the container that a killed process reads a volume with stayed');
-      await backUp();
-      expect((await readdir(join(folder, 'backups', id))).filter((name) => name.endsWith('.partial'))).toEqual([]);
-    });
-  });
+  const isDown = async () => async () => (await listRunning()).length === 0;
+  const restore = async () => ['restore', id, ...to()];
+  const rotate = async () => ['secrets', 'rotate', id, 'TOKEN', '--yes'];
+  const route = async () => ['route', id, ...((await isBehind()) ? ['--direct'] : ['--through', gateway]), '--yes'];
+  const recover =
+    (...flags: string[]) =>
+    async () => ['recover', ...flags, '--yes'];
+  const up = async () => ['up', '--yes'];
 
-  it(`rotate, at ${moments} random moments: recover settles it, and the container has the secret that is kept`, {
-    timeout: 300_000,
-  }, async () => {
-    const args = ['secrets', 'rotate', id, 'TOKEN', '--yes'];
-    const token = async () => (await stage.container(id, 'web'))?.Config.Env.find((line) => line.startsWith('TOKEN='));
-    const fullMs = await duration(args);
-    for (let moment = 0; moment < moments; moment++) {
-      const before = await token();
-      const waitMs = randomInt(Math.round(fullMs * 0.3), Math.round(fullMs));
-      await stage.killAfter(args, waitMs);
-      const way = moment % 2 === 0 ? '--finish' : '--undo';
-      const said = `rotate killed after ${waitMs} ms of ${Math.round(fullMs)}, ${way}`;
-      const wasOpen = !(await stage.operator.run(['recover', '--dry-run'])).stdout.includes('Nothing broke off');
-      const settled = await stage.operator.run(['recover', way, '--yes']);
-      expect(settled.code, said + settled.stdout + settled.stderr).toBe(0);
-      expect(await isRunning(), said).toBe(true);
-      if (wasOpen) expect((await token()) === before, said).toBe(way === '--undo');
-      expect((await stage.operator.run(['recover'])).stdout, said).toContain('Nothing broke off');
-      // The secret that is kept is the one that the container has.
-      expect((await stage.operator.run(['deploy', id, '--dry-run'])).stdout, said).toContain('nothing to change');
-    }
+  const flows: readonly Killed[] = [
+    {
+      flow: 'backup',
+      args: async () => backup(),
+      repairs: [recover(), up, async () => backup()],
+      says: /The backup was interrupted/,
+      middle: isDown,
+    },
+    {
+      flow: 'restore',
+      args: restore,
+      repairs: [recover('--undo'), recover('--finish')],
+      says: /The restore of the backup \w+ (?:was interrupted|is complete, but)/,
+      replaces: true,
+      middle: isDown,
+    },
+    {
+      flow: 'rotate',
+      args: rotate,
+      repairs: [recover('--finish'), recover('--undo'), up, rotate],
+      says: new RegExp(`The rotation of ${id}/TOKEN was interrupted`),
+      middle: async () => {
+        const before = await tokenInData();
+        return async () => (await tokenInData()) !== before;
+      },
+    },
+    {
+      flow: 'route',
+      args: route,
+      repairs: [recover('--finish'), up, route, recover('--undo')],
+      says: /The route was interrupted/,
+      middle: isDown,
+    },
+  ];
+
+  /** All is as before or as afterwards, and nothing in between; the container runs with the data that it had. */
+  async function expectWhole(said: string, first: string, { replaces }: Killed): Promise<void> {
+    expect(await isRunning(), said).toBe(true);
+    expect(await inside('cat', '/data/first'), said).toBe(first);
+    const names = (await inside('ls', '-A', '/data')).split(/\s+/).sort();
+    if (names.includes('newer') || !replaces) expect(names, said).toEqual(['first', 'newer', 'token']);
+    else expect(names, said).toEqual(['first', 'token']);
+    expect(await pageAt(port), said).toBe('good morning');
+    expect(await done('recover'), said).toContain('Nothing broke off');
+    expect(await readdir(join(stage.stack, '.quarterdeck', 'restores')).catch(() => []), said).toEqual([]);
+    await until(async () => (await helpers()).length === 0, `${said}: the container that a killed process sees a volume with stayed`);
+  }
+
+  describe.each(flows)('$flow', (killed) => {
+    const { flow, args, repairs, says, middle } = killed;
+    const isRotated = async () => (await inside('cat', '/data/token')) === (await environment());
+    const writeNewer = () => inside('touch', '/data/newer');
+    const status = async () => (await run('status')).stdout.replaceAll(/\s+/g, ' ');
+
+    it(`at ${moments} random moments and in the middle: status says it, and recover, up or the next run repairs it`, {
+      timeout: 600_000,
+    }, async () => {
+      const first = await inside('cat', '/data/first');
+      const began = performance.now();
+      await done(...(await args()));
+      const fullMs = performance.now() - began;
+      for (let moment = 0; moment <= moments; moment++) {
+        await writeNewer();
+        const isMiddle = moment === moments;
+        // The first part is the start of the program.
+        const waitMs = randomInt(Math.round(fullMs * 0.3), Math.round(fullMs));
+        const repair = (await repairs[moment % repairs.length]?.()) ?? [];
+        const said = `${flow} killed ${isMiddle ? 'in the middle' : `after ${waitMs} ms of ${Math.round(fullMs)}`}, then ${repair.join(' ')}`;
+        if (isMiddle) {
+          const reached = await middle();
+          const begun = stage.begin(await args());
+          let hasEnded = false;
+          void begun.ended.then(() => {
+            hasEnded = true;
+          });
+          while (!hasEnded && !(await reached()));
+          begun.kill();
+          await begun.ended;
+        } else await stage.killAfter(await args(), waitMs);
+
+        const isLeft = !(await isRunning()) || (flow === 'rotate' && !(await isRotated()));
+        if (isMiddle) expect(isLeft, said).toBe(true);
+        const seen = isLeft ? await status() : '';
+        if (isLeft) {
+          expect(seen, said).toMatch(says);
+          expect(seen, said).toContain('quarterdeck recover');
+          expect(seen, said).not.toContain('stopped by an operator');
+        }
+        await done(...repair);
+        if (flow === 'rotate') expect(await isRotated(), said).toBe(true);
+        await expectWhole(said, first, killed);
+        // What the keychain has is what the container has.
+        if (flow === 'rotate') expect(await done('deploy', id, '--dry-run'), said).toContain('nothing to change');
+        if (repair.includes('--undo') && seen.includes('the data may be half of each'))
+          expect(await inside('ls', '/data'), said).toContain('newer');
+      }
+      if (flow === 'backup' || flow === 'restore') {
+        await done(...backup());
+        expect((await readdir(join(folder, 'backups', id))).filter((name) => name.endsWith('.partial'))).toEqual([]);
+      }
+    });
   });
 });

@@ -1,7 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
-import { componentFiles, type DeployComposer, type DeployStage, pageAt, setStage, webFiles } from './deploy-stage.ts';
+import { type DeployComposer, type DeployStage, pageAt, setStage, webFiles } from './deploy-stage.ts';
+import { gatewayFiles } from './gateway-files.ts';
 import { describeAgain, describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
 import { findFreePort } from './stack.ts';
 import { makeStandIn } from './stand-ins.ts';
@@ -9,40 +9,6 @@ import { makeStandIn } from './stand-ins.ts';
 const gateway = 'routing-gateway';
 const client = 'routed-client';
 const other = 'routed-other';
-
-/** What the catalog's gateway declares, with a program that answers as its control server does and no tunnel behind it. */
-function gatewayFiles(port: number): Record<string, string> {
-  return componentFiles(
-    gateway,
-    `services:
-  front:
-    image: local/routing-gateway:latest
-    restart: unless-stopped
-    command: ["sh", "-c", "mkdir -p /www/v1/publicip; echo '{\\"public_ip\\":\\"198.51.100.7\\",\\"country\\":\\"Sweden\\"}' >/www/v1/publicip/ip; trap 'exit 0' TERM; httpd -f -p 8000 -h /www & wait"]
-    environment:
-      CONTROL_API_KEY: "\${CONTROL_API_KEY:?kept in the keychain, use quarterdeck compose}"
-      COUNTRY: "\${COUNTRY:-Sweden}"
-    ports:
-      - "\${CONTROL_BIND:-127.0.0.1}:\${CONTROL_PORT:-${port}}:8000/tcp"
-`,
-    `ports: {control: {role: control server, exposure: loopback}}
-fields:
-  - {name: control API key, type: secret-string, secret: true, required: true, goes: environment, env: CONTROL_API_KEY, generator: "alphanumeric:32"}
-  - {name: country, type: string, goes: environment, env: COUNTRY, default: Sweden}
-speaks: {api: gluetun, port: control}
-calls:
-  publicaddress:
-    title: Address
-    reads: true
-    auth: "header X-API-Key: <CONTROL_API_KEY>"
-    inputs: {CONTROL_API_KEY: {type: secret-string, meaning: key, secret: true}}
-    http: {method: GET, port: control, path: /v1/publicip/ip, headers: {X-API-Key: <CONTROL_API_KEY>}}
-`,
-  );
-}
-
-/** As in interrupted.test.ts. */
-const moments = Math.max(1, Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? 20) / 4));
 
 interface Answered {
   State: { Running: boolean };
@@ -73,7 +39,7 @@ async function setRoutedStage(engine: RealEngine, composer: DeployComposer): Pro
       ]),
     );
   await stage.catalog({
-    ...gatewayFiles(controlPort),
+    ...gatewayFiles(gateway, controlPort),
     ...web(client, port, '8081', 'provides: {page: {port: web, scheme: http}}\n'),
     ...web(other, otherPort, '8082', `uses: [{component: ${client}, what: page}]\n`),
   });
@@ -202,20 +168,6 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
     expect(back.NetworkSettings.Ports['8081/tcp']?.map(({ HostPort }) => HostPort)).toEqual([String(stage.port)]);
     expect(front.NetworkSettings.Ports['8081/tcp']).toBeUndefined();
     expect(await stage.page()).toBe('good morning');
-  });
-
-  it(`killed at ${moments} random moments: recover settles it, and it answers, one way or the other`, { timeout: 400_000 }, async () => {
-    for (let moment = 0; moment < moments; moment++) {
-      const isBehind = (await stage.answered(client, 'web')).HostConfig.NetworkMode.startsWith('container:');
-      const waitMs = randomInt(1_000, 5_000);
-      const said = `${isBehind ? 'back' : 'through'}, killed after ${waitMs} ms`;
-      await stage.killAfter(['route', client, ...(isBehind ? ['--direct'] : []), '--yes'], waitMs);
-      const settled = await run('recover', moment % 2 === 0 ? '--finish' : '--undo', '--yes');
-      expect(settled.code, said + settled.said).toBe(0);
-      expect((await stage.answered(client, 'web')).State.Running, said + settled.said).toBe(true);
-      expect(await stage.page(), said + settled.said).toBe('good morning');
-      expect(await done('recover'), said).toContain('Nothing broke off');
-    }
   });
 });
 
