@@ -93,9 +93,9 @@ export async function seeThrough(
   const sinceMs = Date.now();
   const { plans } = transaction;
   let first: ComponentView | undefined;
-  for (const { component, joins } of plans) {
+  for (const { component, joins, kind } of plans) {
     if (joins?.starts === false) continue;
-    const seen = await waitUntilHealthy(session, world, place, component, { sinceMs });
+    const seen = await waitUntilHealthy(session, world, place, component, { sinceMs, changed: kind !== 'rejoin' });
     first ??= seen;
   }
   const [only, ...others] = plans;

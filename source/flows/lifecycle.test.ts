@@ -189,8 +189,10 @@ describe('restart', () => {
     expect(outcome.message).toBe('web: db, api and web were restarted.');
   });
 
-  test('waits for the verdict of health checks before it says how they are', async () => {
-    const component = threeServices('running');
+  test.each([
+    { flow: restart, from: 'running', passes: 'web: db, api and web were restarted. The health check of db passes.' },
+    { flow: start, from: 'exited', passes: 'web: db, api and web are running. The health check of db passes.' },
+  ] as const)('$flow.verb waits for the verdict of health checks before it reports how they are', async ({ flow, from, passes }) => {
     const healthOf = (health: 'healthy' | 'unhealthy') => {
       let looks = 0;
       stage.engine.afterStart = () => ({ state: 'running', health: 'starting', verdictWithinMs: 90_000 });
@@ -203,10 +205,10 @@ describe('restart', () => {
       });
     };
     const passing = healthOf('healthy');
-    expect((await stage.run(restart, component)).message).toBe('web: db, api and web were restarted. The health check of db passes.');
+    expect((await stage.run(flow, threeServices(from))).message).toBe(passes);
     passing.mockRestore();
     const failing = healthOf('unhealthy');
-    expect(await faultOf(stage.run(restart, component))).toMatchObject({
+    expect(await faultOf(stage.run(flow, threeServices(from)))).toMatchObject({
       code: 'failed.unhealthy',
       message: 'The health check of db fails: no such table',
     });

@@ -103,7 +103,7 @@ async function restoreStanding(
   store: BackupStore,
   backup: BackupFacts,
 ): Promise<FlowOutcome> {
-  const { id, host: place } = component;
+  const { id } = component;
   const { manifest, items, homeless } = await restoreData(session, world, { component, store, backup });
   if (items.length === 0) {
     throw new Fault({
@@ -113,12 +113,23 @@ async function restoreStanding(
     });
   }
   if (session.rehearsing) return { message: 'Rehearsed: nothing was restored.' };
-  const seen = component.project === id ? await waitUntilHealthy(session, world, place, id) : undefined;
+  const seen = component.project === id ? await seenAfter(session, world, component, manifest.startedAt) : undefined;
   const notRestored = homeless.length === 0 ? '' : ` Not restored: ${homeless.join(' ')}`;
   return {
     message: `${id} is restored to ${manifest.startedAt}${seen ? `, and is ${seen.word}` : ''}.${notRestored}`,
     data: { backup: backup.stamp, restored: items.map(({ saved }) => saved.id), notRestored: homeless },
   };
+}
+
+/** Throws `failed.unhealthy`, which says that the data are those of the backup. */
+async function seenAfter(session: Session, world: FlowWorld, { id, host }: ComponentView, startedAt: string): Promise<ComponentView> {
+  try {
+    return await waitUntilHealthy(session, world, host, id);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'failed.unhealthy') throw thrown;
+    const { code, message, remedy } = thrown;
+    throw new Fault({ code, message: `The data of ${id} are restored to ${startedAt}, but ${message}`, remedy, cause: thrown });
+  }
 }
 
 /** Where nothing of it stands: files and secrets first, so that it can be deployed again as it was. */

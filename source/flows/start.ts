@@ -4,6 +4,7 @@ import { pauseFor } from '../faults/waits.ts';
 import type { Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { namesText } from '../text/words.ts';
+import { awaitHealthChecks } from './await-health-checks.ts';
 import type { Flow } from './flow.ts';
 import { restartJoined } from './joined-containers.ts';
 import { componentOf, isDown, type ServiceTarget, serviceTargets } from './service-targets.ts';
@@ -20,7 +21,8 @@ export const start: Flow = {
   id: 'start',
   verb: 'start',
   title: 'Start the component',
-  summary: 'Starts the containers of a component, what others depend on first, and waits until they are seen running.',
+  summary:
+    'Starts the containers of a component, what others depend on first, and waits until they are seen running and their health checks have answered.',
   right: 'operate',
   about: 'component',
   flags: serviceFlag,
@@ -81,7 +83,8 @@ export const start: Flow = {
     );
     world.fleet.refresh(component.key);
     if (session.rehearsing) return { message: `Rehearsed: nothing was started.` };
-    return { message: `${startSentence(component.id, started, already, ends)}${joined}` };
+    const health = await awaitHealthChecks(session, engine, started);
+    return { message: `${startSentence(component.id, started, already, ends)}${health}${joined}` };
   },
 };
 

@@ -125,7 +125,7 @@ async function walkThrough(walk: ComponentWalk): Promise<FlowOutcome> {
     await noteUpdate(walk, outcome);
   }
   await list.set('probe', { section: sections.after, title: 'Its probe', state: 'running' });
-  const healthy = await waitUntilHealthy(session, world, input.place, id);
+  const healthy = await waitUntilHealthy(session, world, input.place, id, { changed: list.item('update')?.summary !== upToDate });
   await list.set('probe', { state: 'ok', summary: healthy.word });
   for (const step of steps.filter(({ after }) => after)) await confirmStep(walk, step);
   await list.keepSeen();

@@ -161,3 +161,13 @@ describe('a health check that has not answered outranks a good probe', () => {
     expect(shown.join(' ')).toContain('Not checked: the engine has not run the health check of ');
   });
 });
+
+it.each([
+  [true, 'Its log says why: quarterdeck logs box. What was there before can be put back: quarterdeck rollback box.'],
+  [false, 'Its log says why: quarterdeck logs box.'],
+])('rollback is named only where there is a change that it takes back: %s', async (changed, remedy) => {
+  look = () => ({ services: [serviceView('box', { state: 'unhealthy', tone: 'bad' })] });
+  const fault = waitUntilHealthy(session, world, 'local', 'box', { changed }).catch((thrown: unknown) => thrown);
+  await vi.advanceTimersByTimeAsync(40_000);
+  expect(await fault).toMatchObject({ code: 'failed.unhealthy', remedy });
+});

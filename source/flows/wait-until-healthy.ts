@@ -47,13 +47,14 @@ function hasJustBegun({ state, sinceMs }: ServiceView, enoughMs = settledMs): bo
 /**
  * Waits until a component that was just applied is seen healthy: its health checks have answered, and its probe counts it as such. Throws `failed.unhealthy` with
  * the last lines of its log when it is not within three minutes, or the time that its health checks may need, or fails for half a minute without a break.
+ * @param options.changed a change from here was applied just before, which `rollback` takes back
  */
 export async function waitUntilHealthy(
   session: Session,
   world: FlowWorld,
   place: string,
   id: string,
-  { sinceMs = Date.now(), limitMs = healthyLimitMs }: { sinceMs?: number; limitMs?: number } = {},
+  { sinceMs = Date.now(), limitMs = healthyLimitMs, changed = false }: { sinceMs?: number; limitMs?: number; changed?: boolean } = {},
 ): Promise<ComponentView> {
   const { fleet } = world;
   const { signal } = session;
@@ -94,7 +95,7 @@ export async function waitUntilHealthy(
     message: last
       ? `${id} ${outcome === 'failing' ? 'does not become healthy' : `was not healthy within ${Math.round((Date.now() - startedMs) / 1000)} s`}: ${last.word}. ${last.detail}`
       : `${id} was started, and none of its containers is there.`,
-    remedy: `Its log says why: quarterdeck logs ${id}. What was there before can be put back: quarterdeck rollback ${id}.`,
+    remedy: `Its log says why: quarterdeck logs ${id}.${changed ? ` What was there before can be put back: quarterdeck rollback ${id}.` : ''}`,
   });
 }
 
