@@ -220,10 +220,19 @@ async function throwIfFull(doors: readonly { item: RestoreItem; door: VolumeDoor
   }
 }
 
+function becameFull({ volume }: PlannedItem, cause: unknown): Fault {
+  return new Fault({
+    code: 'failed.diskFull',
+    message: `The disk of ${cleanLine(volume)} became full during the restore (no space left).`,
+    remedy: 'Free some space on that disk, then run the same restore again.',
+    cause,
+  });
+}
+
 async function unpack(
   grant: Grant,
   { backup }: RestorePlan,
-  { saved }: RestoreItem,
+  { saved, planned }: RestoreItem,
   door: VolumeDoor,
   { store, told }: RestoreRun,
 ): Promise<void> {
@@ -248,6 +257,7 @@ async function unpack(
     await opened.whole();
   } catch (thrown) {
     grant.signal.throwIfAborted();
+    if (/no space left|disk quota/i.test(messageOf(thrown))) throw becameFull(planned, thrown);
     // What is wrong with the archive counts, not that the engine lost its connection over it.
     const cause = broken ?? (thrown instanceof ArchiveProblem ? thrown : undefined);
     if (cause === undefined) throw thrown;

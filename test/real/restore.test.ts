@@ -14,10 +14,12 @@ import type { Engine } from '../../source/engine/engine.ts';
 import type { Grant } from '../../source/grants/grant.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import type { BackupKeys } from '../../source/secrets/backup-keys.ts';
 import { noChoices } from '../../source/stack/backup-coverage.ts';
 import type { BackupManifest, BackupPlan, PlannedItem } from '../../source/stack/backup-model.ts';
 import { planRestore, type RestoreRun, runRestore, throwIfRestoreOpen, undoRestore } from '../../source/stack/backup-restore.ts';
 import { runBackup } from '../../source/stack/backup-run.ts';
+import { signManifest } from '../../source/stack/backup-signature.ts';
 import { StillContainers } from '../../source/stack/backup-still.ts';
 import { type BackupStore, openBackupStore } from '../../source/stack/backup-store.ts';
 import { verifyBackup } from '../../source/stack/backup-verify.ts';
@@ -41,6 +43,7 @@ for (const kind of ['docker', 'podman'] as const) {
     let conf: string;
     let id: string;
     let store: BackupStore;
+    let keys: BackupKeys;
     const name = `qd-restore-${process.pid}`;
 
     beforeAll(() => {
@@ -68,7 +71,8 @@ for (const kind of ['docker', 'podman'] as const) {
       });
       id = (JSON.parse(body) as { Id: string }).Id;
       await engine.writer(grant()).start(id);
-      store = await openBackupStore({ kind: 'folder', folder: join(folder, 'backups') }, host, backupKeysDouble());
+      keys = backupKeysDouble();
+      store = await openBackupStore({ kind: 'folder', folder: join(folder, 'backups') }, host, keys);
       await runBackup(grant(), {
         ...{ plan: await plan(), store, engine, host, stackFolder: join(folder, 'stack'), still: new StillContainers(engine) },
         ...{ secrets: { names: [] }, by: 'ada@nas', now: new Date(Date.UTC(2025, 10, 21, 3, 15)), told: () => {} },
@@ -148,7 +152,9 @@ for (const kind of ['docker', 'podman'] as const) {
         if (label.startsWith('Stopping')) spawnSync('dd', ['if=/dev/zero', `of=${join(disk, 'filler')}`, 'bs=1M'], { stdio: 'ignore' });
       };
       await expect(restore({ told })).rejects.toMatchObject({
-        message: expect.stringMatching(/no space left.*The data from before are back/is),
+        code: 'failed.diskFull',
+        message: expect.stringMatching(/^The disk of data became full.*The data from before are back/s),
+        remedy: expect.stringContaining('Free some space'),
       });
       await rm(join(disk, 'filler'));
       await expectNewer();
@@ -213,7 +219,7 @@ for (const kind of ['docker', 'podman'] as const) {
       },
     );
 
-    /** As somebody would who can write the folder: the manifest and its checksums fit. */
+    /** As if the archive had been like that from the start: checksums and signature are right. */
     async function replaceArchive(at: string, content: Buffer): Promise<void> {
       const sum = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
       await writeFile(join(at, 'data.tar.gz'), content);
@@ -225,7 +231,8 @@ for (const kind of ['docker', 'podman'] as const) {
       const items = manifest.items.map((item) =>
         item.file === 'data.tar.gz' ? { ...item, sha256: sum(content), sizeBytes: content.length, contentBytes } : item,
       );
-      const text = Buffer.from(JSON.stringify({ ...manifest, items }));
+      const { signature: _, ...unsigned } = { ...manifest, items };
+      const text = Buffer.from(JSON.stringify(signManifest(unsigned, await keys.signing())));
       await writeFile(join(at, 'manifest.json'), text);
       const sums = [...items.map(({ file, sha256 }) => `${sha256}  ${file}\n`), `${sum(text)}  manifest.json\n`];
       await writeFile(join(at, 'SHA256SUMS'), sums.join(''));
