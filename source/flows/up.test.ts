@@ -62,6 +62,13 @@ describe('bringing up what should run, after a power cut', () => {
     await stage.close();
   });
 
+  test('what runs and is unhealthy is named, though there is nothing to bring up', async () => {
+    stand({ ...seen('runtime', 'unhealthy'), tone: 'bad', word: 'unhealthy' }, seen('chat', 'running'));
+    expect((await stage.run(up, undefined)).message).toBe(
+      'Everything that was deployed from here runs, or was stopped by an operator. Not healthy: runtime (unhealthy).',
+    );
+  });
+
   test('who is used comes before who uses it, and is healthy by then', async () => {
     stand(seen('chat', 'failed'), seen('llm-proxy', 'failed'), seen('runtime', 'failed'));
     const { message, data } = await stage.run(up, undefined);

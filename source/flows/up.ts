@@ -41,7 +41,7 @@ export const up: Flow = {
       await settleRotations(session, world, input.place);
       const sealed = tellSealed(session, sealedIn(components, input.place));
       return {
-        message: `${resumed.length > 0 ? `Started what an interrupted flow had stopped: ${namesText(resumed)}. ` : ''}Everything that was deployed from here runs, or was stopped by an operator.${sealed.sentence}`,
+        message: `${resumed.length > 0 ? `Started what an interrupted flow had stopped: ${namesText(resumed)}. ` : ''}Everything that was deployed from here runs, or was stopped by an operator.${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
         data: { back: resumed, down: [], sealed: sealed.ids },
       };
     }
@@ -79,6 +79,12 @@ async function startInterrupted(session: Session, world: FlowWorld, place: strin
   const records = (await readInterrupted(session, world, place)).filter(({ secrets }) => !secrets);
   for (const record of records) await recoverHalted(session, world, place, record);
   return session.rehearsing ? [] : [...new Set(records.map(({ component }) => cleanLine(component)))];
+}
+
+/** There is nothing to start, which is not to say that all is well. */
+function unwellSentence(here: readonly ComponentView[], sealed: readonly string[]): string {
+  const unwell = here.filter(({ id, tone }) => tone === 'bad' && !sealed.includes(id)).map(({ id, word }) => `${id} (${word})`);
+  return unwell.length === 0 ? '' : ` Not healthy: ${namesText(unwell)}.`;
 }
 
 function sealedIn(components: readonly ComponentView[], place: string): string[] {
