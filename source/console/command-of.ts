@@ -3,8 +3,10 @@ import { shellWord } from '../hosts/ssh/shell-words.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 
-/** What does the same from a shell: a run in the console teaches its verb. */
+/** The command that does the same from a shell; empty where there is none. */
 export function commandOf(deck: Deck, flow: Flow, { component, entry, service, words, place }: FlowInput): string {
+  // What only the console knows, a marked line or a code on the screen, no command can be given.
+  if (!deck.flows.some(({ id }) => id === flow.id)) return '';
   const about = flow.about === 'host' ? [] : [service && component ? containerOf(component, service) : (component ?? entry)?.id];
   const where = deck.options.practice ? ['--practice'] : flow.offline || place === 'local' ? [] : ['--host', place];
   const argv = ['quarterdeck', ...flow.verb.split(' '), ...about, ...words, ...where];

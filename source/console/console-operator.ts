@@ -93,7 +93,7 @@ export class ConsoleOperator implements Operator {
     const showMs = secret.secondsLeft * 1000;
     this.#change((run) => ({ shown: [...run.shown, secret], watch: 'shown', secretUntilMs: this.#desk.now() + showMs }));
     const timer = setTimeout(
-      () => this.#change((run) => ({ shown: run.shown.map((each) => (each.kind === 'secret' ? { ...each, value: '' } : each)) })),
+      () => this.#change((run) => ({ shown: run.shown.map((each) => (each.kind === 'secret' ? masked(each) : each)), codeAlone: false })),
       showMs,
     );
     timer.unref();
@@ -158,4 +158,8 @@ export class ConsoleOperator implements Operator {
       this.#change(() => ({ dialog }));
     });
   }
+}
+
+function masked({ code, ...secret }: ShownSecret): ShownSecret {
+  return { ...secret, value: '' };
 }

@@ -1,5 +1,6 @@
 import { Box, Text, useApp, useInput, useIsScreenReaderEnabled, usePaste, useWindowSize } from 'ink';
 import { memo, useEffect, useMemo } from 'react';
+import { wrap } from '../text/width.ts';
 import { useParts } from './context.ts';
 import { frontRun } from './flow-runs.ts';
 import { useFleet } from './hooks/use-fleet.ts';
@@ -14,10 +15,11 @@ import { ComponentsPane } from './panes/components.tsx';
 import { DetailPane } from './panes/detail.tsx';
 import { LogsPane } from './panes/logs.tsx';
 import { PortsPane } from './panes/ports.tsx';
-import { progressText } from './run-lines.ts';
+import { progressText, shownCode } from './run-lines.ts';
 import { CatalogScreen } from './screens/catalog.tsx';
 import { Chain } from './screens/chain.tsx';
 import { ChecklistPage } from './screens/checklist.tsx';
+import { Code } from './screens/code.tsx';
 import { Form } from './screens/form.tsx';
 import { Help } from './screens/help.tsx';
 import { Hosts } from './screens/hosts.tsx';
@@ -76,7 +78,7 @@ const Panes = memo(function Panes({ layout, focus }: { layout: Layout; focus: Pa
   );
 });
 
-/** What flows are doing right now, or what was last said; over the lowest edge of the panes. */
+/** What flows are doing right now, or what was last said, all of it; over the lowest rows of the panes. */
 function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; runs: readonly RunView[] }) {
   const { theme, keymap } = useParts();
   const notice = useInterface((state) => state.notice);
@@ -86,7 +88,7 @@ function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; ru
   const nowMs = useNow();
   const { glyphs } = theme;
   const run = going.at(-1);
-  let text: string | undefined;
+  let lines: string[] = [];
   if (run) {
     const spinner = glyphs.spinner[step % glyphs.spinner.length];
     const more = going.length > 1 ? ` (and ${going.length - 1} more)` : '';
@@ -94,14 +96,15 @@ function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; ru
     const hidden = run.watch === 'hidden';
     const tail = `${theme.paint('key', keymap.keyOf(hidden ? 'show-run' : 'back'))} ${theme.paint('faint', hidden ? 'shows it' : 'cancels')}`;
     const head = `${theme.paint('busy', `${spinner} ${run.title}${more}`)}  ${progressText(run, theme)}`;
-    text = `${cutStyled(head, columns - styledWidth(tail) - 4, glyphs.ellipsis)}  ${tail}`;
+    lines = [`${cutStyled(head, columns - styledWidth(tail) - 4, glyphs.ellipsis)}  ${tail}`];
   } else if (notice && notice.untilMs > nowMs) {
-    text = theme.paint(notice.tone, theme.link(`${glyphs.tone[notice.tone]} ${notice.text}`));
+    lines = wrap(`${glyphs.tone[notice.tone]} ${notice.text}`, columns - 2).map((line) => theme.paint(notice.tone, theme.link(line)));
   }
-  if (text === undefined) return null;
+  // Over more rows than these it would hide what it is about.
+  const shown = lines.slice(0, rows >> 1);
   return (
-    <Box position="absolute" top={rows - 2} left={0}>
-      <Line theme={theme} text={padStyled(` ${text}`, columns, glyphs.ellipsis)} />
+    <Box position="absolute" top={rows - 1 - shown.length} left={0} flexDirection="column">
+      <Rows rows={shown.map((line) => padStyled(` ${line}`, columns, glyphs.ellipsis))} />
     </Box>
   );
 }
@@ -137,6 +140,7 @@ function Screen() {
   // A form has one column, and fits where panes do not.
   const small = layout.kind === 'small' && !(asked && fits(size, leastFormSize));
   commands.measured.small = small;
+  commands.measured.drawn = true;
   commands.measured.detailShown = layout.panes.detail !== undefined;
 
   const showsLogs = layout.panes.logs !== undefined || (layout.panes.detail !== undefined && state.tab === 'logs');
@@ -149,6 +153,7 @@ function Screen() {
   }, [component, commands, store]);
 
   if (small) return <TooSmall size={size} />;
+  if (front?.codeAlone && shownCode(front)) return <Code size={size} run={front} />;
   const { columns, rows } = size;
   const top = 1 + banner.length;
   const body = { x: 0, y: top, width: columns, height: rows - top - 1 };

@@ -1,5 +1,6 @@
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
+import { saveCode } from '../flows/save-code.ts';
 import type { Operator } from '../session/session.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -15,6 +16,7 @@ import type { Keymap } from './keymap.ts';
 import type { Measured } from './measured.ts';
 import { onHost } from './offers.ts';
 import { pressReview } from './review-dialog.ts';
+import { shownCode } from './run-lines.ts';
 import type { TerminalLender } from './terminal-lender.ts';
 import { editField, typeInto } from './text-field.ts';
 
@@ -251,6 +253,20 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
     if (field) editDialog(view, () => ({ field, problem: undefined }));
   }
 
+  /** A key for the QR code that was shown. False where it is none. */
+  function pressCode(view: RunView, { code, label }: NonNullable<ReturnType<typeof shownCode>>, press: KeyPress): boolean {
+    const alone = view.codeAlone && measured().drawn;
+    if (is(press, 'save-code')) {
+      change(view.id, () => ({ codeAlone: false }));
+      start(saveCode({ code, label, nowMs: now() }), { place: view.place, words: [], options: {} });
+    } else if (is(press, 'swap-code')) change(view.id, ({ codeSwapped }) => ({ codeSwapped: !codeSwapped }));
+    else if (is(press, 'show-code')) change(view.id, () => ({ codeAlone: measured().drawn && !alone }));
+    else if (!alone) return false;
+    else if ((['accept', 'back', 'quit', 'cancel'] as const).some((id) => is(press, id))) change(view.id, () => ({ codeAlone: false }));
+    // What is below the code cannot be seen, and is not acted on.
+    return true;
+  }
+
   function pressShown(view: RunView, press: KeyPress): void {
     const secret = view.shown.findLast((shown) => shown.kind === 'secret');
     if (secret && is(press, 'copy-secret')) {
@@ -261,6 +277,8 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       }
       return;
     }
+    const code = shownCode(view);
+    if (code && pressCode(view, code, press)) return;
     if (view.state === 'running') {
       if (is(press, 'stop-run')) stop(view.id);
       else if (is(press, 'hide-run') || is(press, 'show-run')) change(view.id, () => ({ watch: 'hidden' }));
@@ -279,11 +297,12 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       ?.stop.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Start it again whenever you like.' }));
   const front = () => frontRun(store.get().runs);
 
-  function begin(id: number, title: string, { where = '', command = '' } = {}): void {
+  function begin(id: number, title: string, { where = '', command = '', place = '' } = {}): void {
     const view: RunView = {
       id,
       title: cleanLine(title) + where,
       where,
+      place,
       command,
       state: 'running',
       dialog: undefined,
@@ -297,20 +316,28 @@ export function createFlowRuns({ deck, store, keymap, lender, now, copy, measure
       answeredAt: 0,
       watch: 'unasked',
       secretUntilMs: undefined,
+      codeAlone: false,
+      codeSwapped: false,
     };
     store.update((state) => ({ runs: [...state.runs, view] }));
   }
 
+  function start(flow: Flow, input: FlowInput): void {
+    const id = ++lastId;
+    const about = input.component ?? input.entry;
+    const named = about ? [about.id] : flow.about === 'host' ? input.words : [];
+    const subject = named.length > 0 ? `: ${named.join(' ')}` : '';
+    begin(id, `${flow.title}${subject}`, {
+      where: onHost(deck, flow, input.place),
+      command: commandOf(deck, flow, input),
+      place: input.place,
+    });
+    void run(id, flow, input);
+  }
+
   return {
     front,
-    start(flow, input) {
-      const id = ++lastId;
-      const about = input.component ?? input.entry;
-      const named = about ? [about.id] : flow.about === 'host' ? input.words : [];
-      const subject = named.length > 0 ? `: ${named.join(' ')}` : '';
-      begin(id, `${flow.title}${subject}`, { where: onHost(deck, flow, input.place), command: commandOf(deck, flow, input) });
-      void run(id, flow, input);
-    },
+    start,
     async ask(title, put, signal) {
       const id = ++lastId;
       const stop = new AbortController();

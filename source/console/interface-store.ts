@@ -53,6 +53,8 @@ export interface RunView {
   title: string;
   /** ` on nas`, where there are several hosts: for titles that say what, and not where. */
   where: string;
+  /** The host that it is about. */
+  place: string;
   /** What does the same from a shell; empty where nothing does. */
   command: string;
   state: 'running' | 'done' | 'failed';
@@ -71,6 +73,10 @@ export interface RunView {
   watch: 'unasked' | 'shown' | 'hidden';
   /** When a secret that it showed is masked again. */
   secretUntilMs: number | undefined;
+  /** Its QR code has the whole screen. */
+  codeAlone: boolean;
+  /** Light and dark of its QR code are exchanged: without colours nothing says which of them the terminal's background is. */
+  codeSwapped: boolean;
   /** Top line of what it shows; below a question counted from what was not there at the last one. */
   scroll: number;
   /** How much it had shown when the last question was answered. */

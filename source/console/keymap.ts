@@ -190,6 +190,9 @@ const bindings = [
   { id: 'hide-run', keys: ['esc', 'q'], context: 'run', title: 'Hide what runs; it goes on' },
   { id: 'stop-run', keys: ['ctrl+c', 'x'], context: 'run', title: 'Cancel what runs' },
   { id: 'copy-secret', keys: ['y', 'c'], context: 'run', title: 'Copy the secret that is shown' },
+  { id: 'show-code', keys: ['f'], context: 'run', title: 'Show the QR code on the whole screen' },
+  { id: 'save-code', keys: ['W'], context: 'run', title: 'Save the QR code to a file' },
+  { id: 'swap-code', keys: ['i'], context: 'run', title: 'Without colours: swap light and dark of the QR code' },
 ] as const satisfies readonly (Omit<KeyBinding, 'title'> & ({ title: string } | { flow: string }))[];
 
 export type CommandId = (typeof bindings)[number]['id'];

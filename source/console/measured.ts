@@ -6,6 +6,8 @@ import type { ReviewRows } from './review-dialog.ts';
 export interface Measured {
   /** The terminal is too small: what nobody can see is not done. */
   small: boolean;
+  /** In frames that are replaced. A screen reader's output scrolls by, and holds no secrets. */
+  drawn: boolean;
   /** The details are on the screen. */
   detailShown: boolean;
   list: number;
@@ -32,6 +34,7 @@ export function firstMeasures(): Measured {
   const none = { height: 1, total: 0 };
   return {
     small: false,
+    drawn: true,
     detailShown: false,
     list: 1,
     ports: 1,

@@ -3,15 +3,15 @@ import { reviewLines } from '../terminal/review-text.ts';
 import { tableLines } from '../terminal/table.ts';
 import { todoLines } from '../terminal/todo-text.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
-import { moduleBlocks } from '../text/module-blocks.ts';
+import { blockSize, type Modules, moduleBlocks } from '../text/module-blocks.ts';
 import { cut, pad, textWidth, wrap } from '../text/width.ts';
 import { fieldText } from './filter-text.ts';
 import type { Dialog, RunView } from './interface-store.ts';
 import { keyText } from './key-press.ts';
-import type { Keymap } from './keymap.ts';
+import type { CommandId, Keymap } from './keymap.ts';
 import { windowStart } from './layout.ts';
 import { itemLines, progressBar, runningLines } from './run-progress.ts';
-import { cutStyled } from './styled-text.ts';
+import { cutStyled, styledWidth } from './styled-text.ts';
 import { characters } from './text-field.ts';
 import type { Theme } from './theme.ts';
 
@@ -37,6 +37,11 @@ export interface SecretsShown {
   /** Until it is masked again. */
   secondsLeft: number;
   copyKey: string;
+  /** For a QR code: the whole screen for it, and saving it to a file. */
+  aloneKey: string;
+  saveKey: string;
+  /** Without colours it is drawn for the other background. */
+  swapped: boolean;
   /** Not where frames are kept: a screen reader's output scrolls by. */
   drawn: boolean;
   /** How many there are for what is shown: half a code is worth nothing to a camera. */
@@ -67,19 +72,63 @@ function secretLines(
     ...head,
     '',
     ...shown,
-    ...(code && secrets?.drawn ? ['', ...codeLines(code, theme, room, secrets.rows)] : []),
+    ...(code && secrets ? ['', ...codeLines(code, theme, room, secrets)] : []),
     '',
     `${theme.paint('key', secrets?.copyKey ?? '')} copies it   ${theme.paint('faint', `masked again in ${left}`)}`,
   ];
 }
 
-function codeLines(code: NonNullable<ShownSecret['code']>, theme: Theme, room: number, rows = Number.POSITIVE_INFINITY): string[] {
-  const columns = (code[0]?.length ?? 0) * (theme.ascii ? 2 : 1);
-  if (columns > room) return wrap(`Its code for a camera needs ${columns} columns here.`, room).map((line) => theme.paint('faint', line));
-  const lines = moduleBlocks(code, { ascii: theme.ascii, colour: theme.depth !== 'none' });
-  const missing = lines.length - rows;
-  if (missing <= 0) return lines;
-  return wrap(`Its code for a camera needs ${missing} more rows: make the window higher.`, room).map((line) => theme.paint('faint', line));
+/** All of a code, or the keys that lead to it: half of one is worth nothing to a camera. */
+function codeLines(code: Modules, theme: Theme, room: number, { drawn, rows, aloneKey, saveKey, swapped }: SecretsShown): string[] {
+  const size = blockSize(code, theme);
+  if (drawn && size.columns <= room && size.rows <= rows) return codeBlocks(code, theme, swapped);
+  const alone = drawn ? `${aloneKey} shows its QR code on the whole screen, ` : '';
+  const way = drawn ? `${saveKey} saves it to a file.` : `${saveKey} saves its QR code to a file.`;
+  return wrap(alone + way, room).map((line) => theme.paint('faint', line));
+}
+
+function codeBlocks(code: Modules, theme: Theme, swapped: boolean): string[] {
+  const { ascii, depth } = theme;
+  const background = swapped ? (theme.background === 'dark' ? 'light' : 'dark') : theme.background;
+  return moduleBlocks(code, { ascii, colour: depth !== 'none', background });
+}
+
+/** The last QR code that a run showed, until it is masked. */
+export function shownCode({ shown }: RunView): (ShownSecret & { code: Modules }) | undefined {
+  return shown.findLast((each): each is ShownSecret & { code: Modules } => each.kind === 'secret' && each.code !== undefined);
+}
+
+/** A QR code on the whole screen, the keys below it; or how much larger the screen has to be. */
+export function codeScreen(
+  run: RunView,
+  theme: Theme,
+  keymap: Keymap,
+  { columns, rows, nowMs }: { columns: number; rows: number; nowMs: number },
+): string[] {
+  const code = shownCode(run)?.code;
+  if (!code) return [];
+  const size = blockSize(code, theme);
+  const key = (id: CommandId, what: string) => `${theme.paint('key', keymap.keyOf(id))} ${theme.paint('faint', what)}`;
+  const left = Math.max(0, Math.ceil(((run.secretUntilMs ?? nowMs) - nowMs) / 1000));
+  const keys = [
+    key('back', 'back'),
+    ...(theme.depth === 'none' ? [key('swap-code', 'swap light and dark')] : []),
+    key('save-code', 'save'),
+    theme.paint('faint', `masked again in ${left} s`),
+  ];
+  const foot = cutStyled(` ${keys.join('   ')}`, columns, theme.glyphs.ellipsis);
+  const body =
+    size.columns <= columns && size.rows < rows
+      ? codeBlocks(code, theme, run.codeSwapped)
+      : wrap(
+          `The QR code needs ${size.columns} x ${size.rows + 1} characters, and this terminal has ${columns} x ${rows}. Make the terminal larger, or press ${keymap.keyOf('save-code')} to save the code to a file.`,
+          Math.min(columns - 4, 70),
+        );
+  const across = Math.max(...body.map(styledWidth));
+  const indent = ' '.repeat(Math.max(0, (columns - across) >> 1));
+  const above = Math.max(0, (rows - 1 - body.length) >> 1);
+  const filled = [...Array.from({ length: above }, () => ''), ...body.map((line) => indent + line)];
+  return [...filled, ...Array.from({ length: Math.max(0, rows - 1 - filled.length) }, () => ''), foot];
 }
 
 /** What stands under something else still does when it is wrapped: of a policy, or what would be lost. */
@@ -162,12 +211,7 @@ function confirmParts(
 }
 
 /** A secret that stands as long as its question does. */
-function revealedLines(
-  { label, value, code }: Pick<ShownSecret, 'label' | 'value' | 'code'>,
-  theme: Theme,
-  room: number,
-  drawn: boolean,
-): string[] {
+function revealedLines({ label, value }: Pick<ShownSecret, 'label' | 'value'>, theme: Theme, room: number, drawn: boolean): string[] {
   const head = wrap(cleanLine(label), room);
   if (!drawn)
     return [
@@ -175,11 +219,7 @@ function revealedLines(
       theme.glyphs.mask.repeat(8),
       ...wrap('What is spoken stays where it was said: ask for it in a terminal, with the verb.', room),
     ];
-  return [
-    ...head,
-    ...cleanLines(value).flatMap((line) => wrap(line, room).map((part) => theme.paint('accent', part))),
-    ...(code ? ['', ...codeLines(code, theme, room)] : []),
-  ];
+  return [...head, ...cleanLines(value).flatMap((line) => wrap(line, room).map((part) => theme.paint('accent', part)))];
 }
 
 function questionLines(
@@ -250,6 +290,9 @@ export function runScreen(
   const secrets: SecretsShown = {
     secondsLeft: Math.max(0, Math.ceil(((run.secretUntilMs ?? nowMs) - nowMs) / 1000)),
     copyKey: keymap.keyOf('copy-secret'),
+    aloneKey: keymap.keyOf('show-code'),
+    saveKey: keymap.keyOf('save-code'),
+    swapped: run.codeSwapped,
     drawn,
     // Below it stands how the run ended.
     rows: height - endRows,

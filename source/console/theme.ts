@@ -147,6 +147,7 @@ const frames = {
 
 export interface Theme {
   readonly depth: ColourDepth;
+  readonly background: Background;
   readonly ascii: boolean;
   readonly glyphs: Glyphs;
   paint(role: Role, text: string): string;
@@ -207,6 +208,7 @@ export function createTheme(options: { depth: ColourDepth; background: Backgroun
   const family = ascii ? frames.ascii : frames.unicode;
   return {
     depth,
+    background,
     ascii,
     glyphs: ascii ? asciiGlyphs : unicodeGlyphs,
     paint(role, text) {

@@ -1,4 +1,5 @@
 import type { Grant, Right } from '../grants/grant.ts';
+import type { Modules } from '../text/module-blocks.ts';
 import type { ChecklistItem } from './checklist.ts';
 
 /** One question of a flow. `id` is the step: the key in an answers file and in the journal. */
@@ -8,7 +9,7 @@ export interface QuestionBase {
   /** One more sentence, shown with the question. */
   help?: string;
   /** A secret that is seen for as long as the question stands, and nowhere afterwards. A person answers it, nothing that was written before. */
-  reveals?: Pick<ShownSecret, 'label' | 'value' | 'code'>;
+  reveals?: Pick<ShownSecret, 'label' | 'value'>;
   /** May hold a secret although it is seen while it is typed: a command line. Kept out of journal and audit. */
   sensitive?: true;
   /** Is asked again when a run is gone on with: what it is about may have changed since. */
@@ -140,8 +141,8 @@ export interface ShownSecret {
   plain?: true;
   /** Is put on the clipboard, and not shown. */
   copyOnly?: true;
-  /** A code of it for a camera (`flows/qr-code.ts`): its modules row by row, true for dark. */
-  code?: readonly (readonly boolean[])[];
+  /** A QR code of it (`flows/qr-code.ts`). */
+  code?: Modules;
 }
 
 export interface Progress {

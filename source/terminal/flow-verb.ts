@@ -70,6 +70,12 @@ export async function runFlowVerb(
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
     else if (!options.json && !passesOutputOn(flow, outcome))
       output.line(output.short(several ? `${cleanLine(input.place)}: ${outcome.message}` : outcome.message));
+    const code = sink instanceof TextSink ? sink.takeCode() : undefined;
+    if (code && operator.kind === 'terminal') {
+      const { saveCode } = await import('../flows/save-code.ts');
+      const save = saveCode({ ...code, nowMs: Date.now(), offered: true });
+      output.line((await deck.run(save, { place: input.place, words: [], options: {} }, operator, signal)).message);
+    }
     if (outcome.todo && !options.json) {
       const confirm = commandsThere(input.place, `quarterdeck duty ${outcome.todo.component}`);
       const style = {

@@ -102,6 +102,11 @@ export class Output {
     return this.interactive ? Math.max(20, this.#stdout.columns || Number(this.#env.COLUMNS) || 80) : Number.POSITIVE_INFINITY;
   }
 
+  /** Rows of the terminal; a pipe has no end. */
+  get rows(): number {
+    return this.interactive ? this.#stdout.rows || Number(this.#env.LINES) || 24 : Number.POSITIVE_INFINITY;
+  }
+
   /** For sentences, also in a pipe. */
   get proseColumns(): number {
     return Math.min(100, Number.isFinite(this.columns) ? this.columns : 100);

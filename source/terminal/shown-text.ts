@@ -1,7 +1,8 @@
 import { Fault } from '../faults/fault.ts';
+import type { CodeToSave } from '../flows/save-code.ts';
 import type { Shown, ShownSecret } from '../session/session.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
-import { moduleBlocks } from '../text/module-blocks.ts';
+import { blockSize, type Modules, moduleBlocks } from '../text/module-blocks.ts';
 import type { Output } from './output.ts';
 import { reviewLines } from './review-text.ts';
 import { tableLines } from './table.ts';
@@ -17,6 +18,7 @@ export class TextSink implements ShownSink {
   readonly #output: Output;
   #any = false;
   #alone = false;
+  #codeToSave: Pick<CodeToSave, 'code' | 'label'> | undefined;
 
   constructor(output: Output) {
     this.#output = output;
@@ -70,12 +72,25 @@ export class TextSink implements ShownSink {
     return this.#alone;
   }
 
-  #code(code: NonNullable<ShownSecret['code']>): void {
+  /** The last QR code that did not fit, or was drawn without colours and may be inverted. Returned once. */
+  takeCode(): Pick<CodeToSave, 'code' | 'label'> | undefined {
+    const code = this.#codeToSave;
+    this.#codeToSave = undefined;
+    return code;
+  }
+
+  #code(code: Modules, label: string): void {
     const output = this.#output;
-    const lines = moduleBlocks(code, { ascii: output.ascii, colour: output.coloured });
-    const columns = (code[0]?.length ?? 0) * (output.ascii ? 2 : 1);
-    if (columns > output.columns) output.note(`Its code for a camera needs a terminal of ${columns} columns.`);
-    else for (const line of lines) output.line(line);
+    const { columns, rows } = blockSize(code, output);
+    // The cursor stands below it.
+    const fits = columns <= output.columns && rows < output.rows;
+    this.#codeToSave = fits && output.coloured ? undefined : { code, label };
+    if (!fits) {
+      output.note(`The QR code needs ${columns} x ${rows + 1} characters, and this terminal has ${output.columns} x ${output.rows}.`);
+      return;
+    }
+    for (const line of moduleBlocks(code, { ascii: output.ascii, colour: output.coloured, background: 'dark' })) output.line(line);
+    if (!output.coloured) output.note('Without colours the QR code is drawn for a dark background.');
   }
 
   /** Once, on a terminal. Into a pipe only when that was asked for: then the value alone. */
@@ -92,7 +107,7 @@ export class TextSink implements ShownSink {
       const lines = cleanLines(value);
       const head = output.paint('strong', `${cleanLine(label)}:`);
       for (const line of lines.length === 1 ? [`${head} ${lines[0]}`] : [head, ...lines]) output.line(line);
-      if (code) this.#code(code);
+      if (code) this.#code(code, label);
     }
   }
 }

@@ -89,6 +89,7 @@ export function Linear() {
   const whose = logWhose(snapshot, state, component);
   const { commands } = parts;
   commands.measured.detailShown = state.focus === 'detail';
+  commands.measured.drawn = false;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked at changes with whose log it is, and with the filter kept for it
   useEffect(() => commands.logMoves.sync(inLogs), [commands, inLogs, whose?.key]);
 

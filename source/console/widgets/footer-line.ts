@@ -9,6 +9,7 @@ import { keyText } from '../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../keymap.ts';
 import { flowOf, isOffered, offeredActs } from '../offers.ts';
 import { actionKeys, type ReviewDialog } from '../review-dialog.ts';
+import { shownCode } from '../run-lines.ts';
 import { contextsOf, filterTarget, isListScreen, keyTarget } from '../selection.ts';
 import { padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
@@ -111,7 +112,10 @@ export function footerItems({ state, keymap, deck }: Omit<FooterOptions, 'theme'
   }
   if (front?.state === 'running') return { near: [], always: [of('hide-run', 'hide, it goes on'), of('stop-run', 'cancel it')] };
   const secret = front?.shown.findLast((shown) => shown.kind === 'secret');
-  if (secret) return { near: secret.value === '' ? [] : [of('copy-secret', 'copy')], always: [of('accept', 'close')] };
+  if (front && secret) {
+    const code = shownCode(front) ? [of('show-code', 'whole screen'), of('save-code', 'save the QR code')] : [];
+    return { near: secret.value === '' ? [] : [of('copy-secret', 'copy'), ...code], always: [of('accept', 'close')] };
+  }
   if (front)
     return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
   if (state.editing) {
