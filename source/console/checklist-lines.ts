@@ -3,7 +3,7 @@ import { cleanLine } from '../text/clean.ts';
 import { wrap } from '../text/width.ts';
 import type { ChecklistDialog, ChecklistRows } from './checklist-dialog.ts';
 import { windowStart } from './layout.ts';
-import { cutStyled, padStyled } from './styled-text.ts';
+import { cutStyled, padStyled, styledWidth } from './styled-text.ts';
 import type { Theme } from './theme.ts';
 
 const tones = { todo: 'idle', running: 'busy', ok: 'good', warning: 'warn', blocked: 'bad', skipped: 'idle' } as const;
@@ -45,10 +45,14 @@ export function evidenceLines(
   theme: Theme,
   width: number,
 ): string[] {
-  const who = by && at && state !== 'todo' ? theme.paint('faint', `  ${cleanLine(by)}, ${at.slice(0, 16).replace('T', ' ')} UTC`) : '';
-  const tone = tones[state];
+  const who = by && at && state !== 'todo' ? `${cleanLine(by)}, ${at.slice(0, 16).replace('T', ' ')} UTC` : '';
+  const head = `${theme.paint('strong', cleanLine(title))}: ${theme.paint(tones[state], state)}`;
+  const titles = wrap(`${cleanLine(title)}: ${state}`, width).map((line) => theme.paint('strong', line));
+  const isOneRow = styledWidth(head) + who.length + 2 <= width;
   return [
-    cutStyled(`${theme.paint('strong', cleanLine(title))}: ${theme.paint(tone, state)}${who}`, width, theme.glyphs.ellipsis),
+    ...(isOneRow
+      ? [head + (who === '' ? '' : `  ${theme.paint('faint', who)}`)]
+      : [...titles, ...(who === '' ? [] : [theme.paint('faint', who)])]),
     ...(reason === undefined ? [] : wrap(`Skipped because: ${cleanLine(reason)}`, width).map((line) => theme.paint('warn', line))),
     ...(summary === '' ? [] : wrap(cleanLine(summary), width)),
     ...(advice === undefined ? [] : wrap(`${theme.glyphs.arrow} ${cleanLine(advice)}`, width).map((line) => theme.paint('accent', line))),
@@ -73,17 +77,18 @@ export function checklistScreen(
   const inner = width - 4;
   const { items } = question.checklist;
   const all = listRows(items, theme, inner);
-  const asked = [
+  const questionLines = [
     ...wrap(cleanLine(question.label), inner).map((line) => theme.paint('strong', line)),
     ...(problem === undefined
-      ? wrap(cleanLine(question.help ?? ''), inner)
-          .slice(0, 2)
-          .map((line) => theme.paint('faint', line))
+      ? wrap(cleanLine(question.help ?? ''), inner).map((line) => theme.paint('faint', line))
       : wrap(cleanLine(problem), inner).map((line) => theme.paint('bad', line))),
-  ].slice(0, Math.max(2, Math.floor(height / 5)));
+  ];
+  const asked = questionLines.slice(0, Math.max(2, Math.floor(height / 5)));
   const rule = theme.paint('border', theme.frame(false).across.repeat(width - 2));
   const item = items[at];
-  const evidence = item ? evidenceLines(item, theme, inner) : [];
+  // A question that is too long for its rows stands whole below the evidence, which scrolls.
+  const whole = asked.length < questionLines.length ? ['', ...questionLines] : [];
+  const evidence = [...(item ? evidenceLines(item, theme, inner) : []), ...whole];
   const room = height - asked.length - 2;
   const evidenceHeight = Math.max(
     3,

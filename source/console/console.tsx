@@ -55,7 +55,9 @@ function paneTabs(theme: Theme, focus: PaneId, columns: number, zoomed: boolean)
     if (pane !== focus) return ` ${theme.paint('key', String(index + 1))} ${theme.paint('faint', paneTitles[pane])} `;
     return theme.depth === 'none' ? `[${index + 1} ${paneTitles[pane]}]` : theme.paint('badge', ` ${index + 1} ${paneTitles[pane]} `);
   });
-  return padStyled(` ${tabs.join(' ')}${zoomed ? theme.paint('faint', '   z shows all panes') : ''}`, columns);
+  const line = ` ${tabs.join(' ')}`;
+  const hint = zoomed ? theme.paint('faint', '   z shows all panes') : '';
+  return padStyled(styledWidth(line + hint) <= columns ? line + hint : line, columns);
 }
 
 /** Each pane is told of what it shows itself: a key in one of them is no work for the others. */
@@ -193,7 +195,7 @@ function Screen() {
         <Chain rectangle={body} />
       ) : (
         <>
-          {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, state.zoomed)} />}
+          {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, layout.zoomed)} />}
           <Panes layout={layout} focus={focus} />
         </>
       )}

@@ -95,8 +95,38 @@ function wayOn(dialog: FormDialog, theme: Theme, keymap: Keymap): string {
   return `${theme.paint('accent', theme.glyphs.pointer)} ${theme.paint('badge', '[ Continue ]')}${key}`;
 }
 
+/** What a choice and its field mean, below the label where that is cut. */
+function helpText(dialog: FormDialog, field: FormField, labelWidth: number): string {
+  const label = cleanLine(field.label);
+  const detail = field.choices?.find(({ value }) => value === dialog.values[field.id])?.detail;
+  const whole = textWidth(label) > labelWidth ? `${label}:` : undefined;
+  return [whole, detail === 'default' ? 'The default.' : detail, field.help].filter((text) => text !== undefined).join(' ');
+}
+
+/** Rows for what is about a field: enough for the longest of this form, so that nothing is cut and nothing jumps, and half of the screen at most. */
+function aboutHeight(
+  dialog: FormDialog,
+  problems: Readonly<Record<string, string>>,
+  { width, height, labelWidth }: { width: number; height: number; labelWidth: number },
+): number {
+  const needed = dialog.form.fields.map((field) => {
+    const problem = problems[field.id];
+    const help = helpText(dialog, field, labelWidth);
+    return (
+      (problem === undefined ? 0 : wrap(`x ${cleanLine(problem)}`, width).length) + (help === '' ? 0 : wrap(cleanLine(help), width).length)
+    );
+  });
+  const least = Math.max(2, Math.min(4, Math.floor(height / 5)));
+  return Math.max(least, Math.min(Math.floor(height / 2), Math.max(0, ...needed)));
+}
+
 /** About the field at hand: what is wrong with it, and what it means. Always of the same height, so that nothing jumps. */
-function aboutLines(dialog: FormDialog, problems: Readonly<Record<string, string>>, theme: Theme, width: number, height: number): string[] {
+function aboutLines(
+  dialog: FormDialog,
+  problems: Readonly<Record<string, string>>,
+  theme: Theme,
+  { width, height, labelWidth }: { width: number; height: number; labelWidth: number },
+): string[] {
   const field = fieldAt(dialog);
   const lines: string[] = [];
   if (dialog.leaving) {
@@ -114,8 +144,7 @@ function aboutLines(dialog: FormDialog, problems: Readonly<Record<string, string
     }
     const count = Object.keys(problems).length;
     if (!field && count > 0) lines.push(theme.paint('bad', `${count === 1 ? 'One field is' : `${count} fields are`} not right yet.`));
-    const detail = field?.choices?.find(({ value }) => value === dialog.values[field.id])?.detail;
-    const help = [detail === 'default' ? 'The default.' : detail, field?.help].filter((text) => text !== undefined).join(' ');
+    const help = field ? helpText(dialog, field, labelWidth) : '';
     if (help !== '') lines.push(...wrap(cleanLine(help), width).map((line) => theme.paint('faint', line)));
     if (!field && count === 0) lines.push(theme.paint('faint', 'Shows what would be done before anything is.'));
   }
@@ -154,7 +183,7 @@ export function formScreen(
   if (fieldAt(dialog) === undefined) selected = lines.length;
   lines.push(wayOn(dialog, theme, keymap));
 
-  const about = Math.max(2, Math.min(4, Math.floor(height / 5)));
+  const about = aboutHeight(dialog, problems, { width: inner, height, labelWidth });
   const listHeight = Math.max(1, height - about - 1);
   // The heading of the first field is seen with it.
   const top = dialog.at === 0 ? 0 : windowStart({ previous: previousTop, selected, height: listHeight, total: lines.length });
@@ -163,7 +192,7 @@ export function formScreen(
   const more = fieldAt(dialog) ? ` ${dialog.at + 1} of ${dialog.form.fields.length} ` : '';
   const across = theme.frame(false).across;
   const rule = theme.paint('border', across.repeat(Math.max(0, inner - more.length))) + theme.paint('faint', more);
-  const rows = [...visible, rule, ...aboutLines(dialog, problems, theme, inner, about)];
+  const rows = [...visible, rule, ...aboutLines(dialog, problems, theme, { width: inner, height: about, labelWidth })];
   return { rows: rows.map((row) => ` ${padStyled(row, inner, theme.glyphs.ellipsis)} `), top, page: Math.max(1, listHeight - 2) };
 }
 

@@ -6,7 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { countText, durationText } from '../text/quantities.ts';
 import { cut, pad, textWidth, wrap } from '../text/width.ts';
 import { isWell } from './component-rows.ts';
-import { padStyled } from './styled-text.ts';
+import { padStyled, styledWidth, unstyled } from './styled-text.ts';
 import type { Theme } from './theme.ts';
 
 export type HostItem = { kind: 'place'; place: PlaceView } | { kind: 'tunnel'; tunnel: Tunnel };
@@ -135,6 +135,10 @@ export function hostsLines(items: readonly HostItem[], cursor: number, context: 
     }
   }
   const chosen = items[cursor];
+  const drawn =
+    chosen && (chosen.kind === 'place' ? placeLine(chosen.place, columns, engineColumns, context) : tunnelLine(chosen.tunnel, context));
+  if (drawn !== undefined && styledWidth(drawn) > width - 1)
+    lines.push('', ...wrap(unstyled(drawn).replace(/ {2,}/g, ', '), width - 2).map((line) => ` ${theme.paint('faint', line)}`));
   if (chosen?.kind === 'place') {
     lines.push('', ` ${theme.paint('heading', cut(cleanLine(chosen.place.name), width - 2, theme.glyphs.ellipsis))}`);
     for (const [name, text] of placeFacts(chosen.place, context))

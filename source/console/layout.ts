@@ -27,6 +27,8 @@ const roomForAll: Size = { columns: 100, rows: 28 };
 
 export interface Layout {
   kind: 'small' | 'tabs' | 'all';
+  /** One pane has the screen although there is room for all of them. */
+  zoomed: boolean;
   size: Size;
   /** Panes that are on the screen. */
   panes: Partial<Record<PaneId, Rectangle>>;
@@ -34,13 +36,14 @@ export interface Layout {
 
 /** Where everything is. One row for the header, one for the footer, `bannerRows` for what must be said above the panes. */
 export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean; bannerRows: number }): Layout {
-  if (!fits(size, leastSize)) return { kind: 'small', size, panes: {} };
+  if (!fits(size, leastSize)) return { kind: 'small', zoomed: false, size, panes: {} };
   const top = 1 + options.bannerRows;
   const height = size.rows - top - 1;
   const wide = size.columns >= roomForAll.columns && size.rows - options.bannerRows >= roomForAll.rows;
   if (!wide || options.zoomed) {
     return {
       kind: 'tabs',
+      zoomed: wide,
       size,
       panes: { [options.focus]: { x: 0, y: top + 1, width: size.columns, height: height - 1 } },
     };
@@ -55,7 +58,7 @@ export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean;
     ports: { x: 0, y: top + upper, width: left, height: lower },
     logs: { x: left, y: top + upper, width: right, height: lower },
   };
-  return { kind: 'all', size, panes };
+  return { kind: 'all', zoomed: false, size, panes };
 }
 
 /** The first row of a window of `height` rows that shows `selected` and moves as little as possible. */

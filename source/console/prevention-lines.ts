@@ -4,8 +4,9 @@ import { durationText, numberText } from '../text/quantities.ts';
 import { cut, pad, wrap } from '../text/width.ts';
 import { type PreventionLook, type PreventionRow, sortFor, sortTitles } from './prevention-rows.ts';
 import type { PreventionView } from './prevention-watch.ts';
-import { padStyled } from './styled-text.ts';
+import { padStyled, unstyled } from './styled-text.ts';
 import type { Theme } from './theme.ts';
+import { wholeRow } from './widgets/whole-row.ts';
 
 export interface PreventionContext {
   theme: Theme;
@@ -13,43 +14,51 @@ export interface PreventionContext {
   nowMs: number;
 }
 
+type ColumnId = 'ago' | 'what' | 'why' | 'events' | 'country' | 'network' | 'kinds' | 'source' | 'left';
+type Cells = Partial<Record<ColumnId, string>>;
+
 interface Column {
+  id: ColumnId;
   title: string;
   columns: number;
   align?: 'left' | 'right';
 }
 
-/** Widths of the columns for this tab; what is least needed goes first where there is little room. The reason takes what is left. */
+/** Columns of this tab; what is least needed is left out where there is little room. The reason takes what is left. */
 function columnsFor(look: PreventionLook, width: number): Column[] {
   const wide = width >= 110;
-  const value = { title: look.tab === 'alerts' ? 'Who' : 'What', columns: wide ? 30 : 22 };
-  const country = { title: '', columns: 2 };
-  const network = wide ? [{ title: 'Network', columns: 24 }] : [];
+  const narrow = width < 70;
+  const value: Column = { id: 'what', title: look.tab === 'alerts' ? 'Who' : 'What', columns: wide ? 30 : narrow ? 18 : 22 };
+  const country: Column = { id: 'country', title: '', columns: 2 };
+  const network: Column[] = wide ? [{ id: 'network', title: 'Network', columns: 24 }] : [];
   const ends: Column[] =
     look.tab === 'alerts'
-      ? [{ title: 'Events', columns: 6, align: 'right' }, country, ...network, { title: 'Decisions', columns: 10 }]
-      : [country, ...network, { title: 'Source', columns: wide ? 12 : 9 }, { title: 'Left', columns: 6, align: 'right' }];
-  const begins: Column[] = look.tab === 'alerts' ? [{ title: 'Ago', columns: 4, align: 'right' }, value] : [value];
+      ? [
+          ...(narrow ? [] : [{ id: 'events', title: 'Events', columns: 6, align: 'right' } as const]),
+          country,
+          ...network,
+          { id: 'kinds', title: 'Decisions', columns: 10 },
+        ]
+      : [
+          country,
+          ...network,
+          { id: 'source', title: 'Source', columns: wide ? 12 : 9 },
+          { id: 'left', title: 'Left', columns: 6, align: 'right' },
+        ];
+  const begins: Column[] = look.tab === 'alerts' ? [{ id: 'ago', title: 'Ago', columns: 4, align: 'right' }, value] : [value];
   const taken = [...begins, ...ends].reduce((sum, { columns }) => sum + columns + 2, 3);
-  return [...begins, { title: 'Why', columns: Math.max(10, width - taken) }, ...ends];
+  return [...begins, { id: 'why', title: 'Why', columns: Math.max(10, width - taken) }, ...ends];
 }
 
-function drawn(columns: readonly Column[], cells: readonly string[], mark: string): string {
-  return columns.map((column, at) => pad(cells[at] ?? '', column.columns, column.align ?? 'left', mark)).join('  ');
+function drawn(columns: readonly Column[], cells: Cells, mark: string): string {
+  return columns.map((column) => pad(cells[column.id] ?? '', column.columns, column.align ?? 'left', mark)).join('  ');
 }
 
 export function headingLine(look: PreventionLook, { theme, width }: Pick<PreventionContext, 'theme' | 'width'>): string {
   const columns = columnsFor(look, width);
   return theme.paint(
     'faint',
-    pad(
-      `  ${drawn(
-        columns,
-        columns.map(({ title }) => title),
-        theme.glyphs.ellipsis,
-      )}`,
-      width,
-    ),
+    pad(`  ${drawn(columns, Object.fromEntries(columns.map(({ id, title }) => [id, title])), theme.glyphs.ellipsis)}`, width),
   );
 }
 
@@ -58,30 +67,29 @@ function reasonText(reason: string, wide: boolean): string {
   return cleanLine(wide ? reason : reason.replace(/^crowdsecurity\//, ''));
 }
 
-function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): string[] {
+function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): Cells {
   if (row.kind === 'alert') {
     const { alert } = row;
-    const kinds = kindsOf(alert);
-    return [
-      alert.createdMs === undefined ? '' : durationText(nowMs - alert.createdMs),
-      whatOf(alert),
-      reasonText(alert.reason, wide),
-      numberText(alert.events),
-      cleanLine(alert.country),
-      ...(wide ? [cleanLine(alert.network)] : []),
-      alert.simulated ? 'simulated' : kinds,
-    ];
+    return {
+      ago: alert.createdMs === undefined ? '' : durationText(nowMs - alert.createdMs),
+      what: whatOf(alert),
+      why: reasonText(alert.reason, wide),
+      events: numberText(alert.events),
+      country: cleanLine(alert.country),
+      network: cleanLine(alert.network),
+      kinds: alert.simulated ? 'simulated' : kindsOf(alert),
+    };
   }
   const { decision } = row;
   const type = decision.type === 'ban' ? '' : `${decision.type}: `;
-  return [
-    whatOf(decision),
-    `${decision.simulated ? 'simulated ' : ''}${cleanLine(type)}${reasonText(decision.reason, wide)}`,
-    cleanLine(decision.country),
-    ...(wide ? [cleanLine(decision.network)] : []),
-    !wide && decision.origin === 'cscli-import' ? 'imported' : cleanLine(decision.origin),
-    decision.endsMs <= nowMs ? 'over' : leftText(decision.endsMs - nowMs),
-  ];
+  return {
+    what: whatOf(decision),
+    why: `${decision.simulated ? 'simulated ' : ''}${cleanLine(type)}${reasonText(decision.reason, wide)}`,
+    country: cleanLine(decision.country),
+    network: cleanLine(decision.network),
+    source: !wide && decision.origin === 'cscli-import' ? 'imported' : cleanLine(decision.origin),
+    left: decision.endsMs <= nowMs ? 'over' : leftText(decision.endsMs - nowMs),
+  };
 }
 
 export function preventionLine(row: PreventionRow, look: PreventionLook, marked: boolean, context: PreventionContext): string {
@@ -92,7 +100,16 @@ export function preventionLine(row: PreventionRow, look: PreventionLook, marked:
   return marked ? theme.paint('selected', line) : line;
 }
 
-/** For who hears it: what has no value is left out. */
+/** The row under the cursor as a sentence, where the list has no room for all of it. */
+export function preventionFoot(row: PreventionRow | undefined, look: PreventionLook, context: PreventionContext, height: number): string[] {
+  if (!row) return [];
+  const { theme, width, nowMs } = context;
+  const line = unstyled(preventionLine(row, look, false, context));
+  const isLeftOut = row.kind === 'alert' && columnsFor(look, width).every(({ id }) => id !== 'events');
+  return wholeRow(isLeftOut || line.includes(theme.glyphs.ellipsis), rowSentence(row, nowMs), { theme, width, height });
+}
+
+/** All about a row: what has no value is left out. */
 export function rowSentence(row: PreventionRow, nowMs: number): string {
   if (row.kind === 'alert') {
     const { alert } = row;

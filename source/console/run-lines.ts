@@ -1,4 +1,4 @@
-import type { Shown, ShownSecret } from '../session/session.ts';
+import type { Choice, Shown, ShownSecret } from '../session/session.ts';
 import { reviewLines } from '../terminal/review-text.ts';
 import { tableLines } from '../terminal/table.ts';
 import { todoLines } from '../terminal/todo-text.ts';
@@ -14,6 +14,7 @@ import { itemLines, progressBar, runningLines } from './run-progress.ts';
 import { cutStyled, styledWidth } from './styled-text.ts';
 import { characters } from './text-field.ts';
 import type { Theme } from './theme.ts';
+import { wholeRow } from './widgets/whole-row.ts';
 
 /** As wide as a day: narrower columns are not cut. */
 const shortCell = 10;
@@ -29,7 +30,7 @@ function shownTable(table: Extract<Shown, { kind: 'table' }>, theme: Theme, room
   }));
   return [
     ...(table.title ? [theme.paint('heading', cleanLine(table.title))] : []),
-    ...tableLines(columns, rows, { width: room, heading: (text) => theme.paint('faint', text) }),
+    ...tableLines(columns, rows, { width: room, heading: (text) => theme.paint('faint', text), whole: true }),
   ];
 }
 
@@ -206,8 +207,10 @@ function confirmParts(
   const lost = consequenceLines(dialog, theme, room);
   const keys = confirmKeys(dialog, theme, keymap, room);
   const whole = [...head, ...(lost.length > 0 ? ['', ...lost] : []), '', ...keys];
-  if (whole.length <= height) return { scrolled: [], ask: whole };
-  return { scrolled: lost, ask: [...confirmHead(dialog, theme, room, 1), '', ...keys] };
+  const request = confirmHead(dialog, theme, room, Number.POSITIVE_INFINITY);
+  const isCut = (rows: number) => request.length > confirmHead(dialog, theme, room, rows).length;
+  if (whole.length <= height) return { scrolled: isCut(2) ? request : [], ask: whole };
+  return { scrolled: [...(isCut(1) ? [...request, ''] : []), ...lost], ask: [...confirmHead(dialog, theme, room, 1), '', ...keys] };
 }
 
 /** A secret that stands as long as its question does. */
@@ -234,20 +237,20 @@ function questionLines(
   if (question.reveals) lines.push('', ...revealedLines(question.reveals, theme, room, drawn));
   lines.push('');
   if (question.kind === 'choice' || question.kind === 'several') {
-    const most = Math.max(3, height - lines.length - 2);
+    const textOf = ({ label, detail }: Choice) => `${cleanLine(label)}${detail ? `  ${cleanLine(detail)}` : ''}`;
+    const chosen = question.choices[cursor];
+    const boxWidth = question.kind === 'several' ? 4 : 0;
+    const about = chosen ? wholeRow(textWidth(textOf(chosen)) + boxWidth + 2 > room, textOf(chosen), { theme, width: room, height }) : [];
+    const most = Math.max(3, height - lines.length - 2 - (about.length > 0 ? about.length + 1 : 0));
     const start = windowStart({ previous: 0, selected: cursor, height: most, total: question.choices.length });
     for (const [offset, choice] of question.choices.slice(start, start + most).entries()) {
       const here = start + offset === cursor;
       const box = question.kind === 'several' ? `[${picked.has(choice.value) ? 'x' : ' '}] ` : '';
-      const text = pad(
-        `${here ? glyphs.pointer : ' '} ${box}${cleanLine(choice.label)}${choice.detail ? `  ${cleanLine(choice.detail)}` : ''}`,
-        room,
-        'left',
-        glyphs.ellipsis,
-      );
+      const text = pad(`${here ? glyphs.pointer : ' '} ${box}${textOf(choice)}`, room, 'left', glyphs.ellipsis);
       lines.push(here ? theme.paint('selected', text) : text);
     }
     if (question.choices.length > most) lines.push(theme.paint('faint', `${cursor + 1} of ${question.choices.length}`));
+    if (about.length > 0) lines.push('', ...about);
   } else {
     const hide = (text: string) => (question.kind === 'secret' ? glyphs.mask.repeat(characters(text).length) : text);
     // A long answer shows its end, where the cursor mostly is.

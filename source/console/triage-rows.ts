@@ -3,9 +3,10 @@ import type { Triaged } from '../products/vulnerabilities/triage.ts';
 import { cleanLine } from '../text/clean.ts';
 import { numberText } from '../text/quantities.ts';
 import { cut, pad, wrap } from '../text/width.ts';
-import { padStyled } from './styled-text.ts';
+import { padStyled, unstyled } from './styled-text.ts';
 import type { Theme } from './theme.ts';
 import type { TriageRow, TriageView } from './triage-watch.ts';
+import { wholeRow } from './widgets/whole-row.ts';
 
 export const triageShows = ['all', 'undecided', 'late'] as const;
 export type TriageShows = (typeof triageShows)[number];
@@ -113,18 +114,23 @@ export function triageRemarks(
   scanners: readonly ScannerState[],
   { theme, width }: Pick<Context, 'theme' | 'width'>,
 ): string[] {
-  const line = (tone: ScannerState['tone'], text: string) =>
-    ` ${theme.paint(tone === 'good' ? 'faint' : tone, cut(`${theme.glyphs.tone[tone]} ${cleanLine(text)}`, Math.max(1, width - 2), theme.glyphs.ellipsis))}`;
-  return [...scanners.map(({ tone, text }) => line(tone, text)), ...view.remarks.map((text) => line('warn', text))];
+  const lines = (tone: ScannerState['tone'], text: string) =>
+    wrap(cleanLine(text), Math.max(1, width - 4)).map(
+      (line, row) => ` ${theme.paint(tone === 'good' ? 'faint' : tone, `${row === 0 ? theme.glyphs.tone[tone] : ' '} ${line}`)}`,
+    );
+  return [...scanners.flatMap(({ tone, text }) => lines(tone, text)), ...view.remarks.flatMap((text) => lines('warn', text))];
 }
 
-/** About the row under the cursor, below the list. */
-export function triageFoot(row: TriageRow | undefined, { theme, width }: Pick<Context, 'theme' | 'width'>): string {
-  if (!row) return '';
+/** About the row under the cursor, below the list: all of it where the list cuts it, otherwise what the list has no column for. */
+export function triageFoot(row: TriageRow | undefined, { theme, width, nowMs }: Context, height: number): string[] {
+  if (!row) return [''];
   const { one } = row;
   const { decision } = one;
   const said = decision ? `${decision.reason === '' ? '' : `${decision.reason}, `}${decision.by}` : one.title;
-  return theme.paint('faint', cut(cleanLine(said), Math.max(1, width - 4), theme.glyphs.ellipsis));
+  const isCut = unstyled(triageLine(row, false, { theme, width, nowMs })).includes(theme.glyphs.ellipsis);
+  const sentence = isCut ? `${triageSentence(row, nowMs)}${decision ? ` ${said}.` : ''}` : said;
+  const lines = wholeRow(true, sentence, { theme, width, height });
+  return lines.length === 0 ? [''] : lines;
 }
 
 /** For who hears it. */

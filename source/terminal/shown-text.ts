@@ -35,7 +35,11 @@ export class TextSink implements ShownSink {
         if (shown.title) output.line(output.paint('strong', cleanLine(shown.title)));
         const columns = shown.columns.map((heading, index) => ({ heading, align: shown.align?.[index] ?? 'left', least: 12 }) as const);
         const rows = shown.rows.map((row) => row.map(cleanLine));
-        for (const line of tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) }))
+        for (const line of tableLines(columns, rows, {
+          width: output.columns,
+          heading: (text) => output.paint('faint', text),
+          whole: true,
+        }))
           output.line(line);
         break;
       }

@@ -31,6 +31,30 @@ test('a table that cannot be made narrow enough loses columns from the right', (
   expect(tableLines(columns, [['component', '120 MB', 'something']], { width: 16 })).toEqual(['compone>  120 MB']);
 });
 
+test('whole: cells go on below, and where columns have no room each row is a block', () => {
+  const rows = [
+    ['a-very-long-component-name', '9 MB', 'a note of some words'],
+    ['db', '120 MB', ''],
+  ];
+  expect(tableLines(columns, rows, { width: 36, heading: (text) => text, whole: true })).toEqual([
+    'NAME             SIZE  NOTE',
+    'a-very-long-c    9 MB  a note of',
+    'omponent-name          some words',
+    'db             120 MB',
+  ]);
+  expect(tableLines(columns, rows, { width: 16, whole: true })).toEqual([
+    'NAME  a-very-lon',
+    '      g-componen',
+    '      t-name',
+    'SIZE  9 MB',
+    'NOTE  a note of',
+    '      some words',
+    '',
+    'NAME  db',
+    'SIZE  120 MB',
+  ]);
+});
+
 test('no line is ever wider than the terminal', () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'ß', '漢', '🦊', '-', ' ') });
   fc.assert(

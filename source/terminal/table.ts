@@ -1,4 +1,4 @@
-import { cut, pad, textWidth } from '../text/width.ts';
+import { cut, pad, textWidth, wrap } from '../text/width.ts';
 
 export interface TableColumn {
   heading: string;
@@ -13,12 +13,13 @@ const gap = 2;
 
 /**
  * Rows in aligned columns, at most `width` wide: columns with a `least` are cut, and those that still do not fit are left out from the right.
+ * With `whole` nothing is: cells go on below, and where even that does not fit, each row is a block with a line for each column.
  * The last column is not padded, so that a copied line has no spaces at its end.
  */
 export function tableLines(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
-  { width, heading }: { width: number; heading?: (text: string) => string },
+  { width, heading, whole = false }: { width: number; heading?: (text: string) => string; whole?: boolean },
 ): string[] {
   const titles = columns.map((column) => column.heading);
   const withTitles = heading ? [titles, ...rows] : rows;
@@ -41,6 +42,7 @@ export function tableLines(
         columns[widest.index]?.least ?? 0,
         widest.width - Math.max(1, Math.min(taken() - width, Math.ceil(widest.room / 4))),
       );
+    else if (whole) return blocks(columns, rows, width, heading);
     else if (shown > 1) shown -= 1;
     else break;
   }
@@ -57,6 +59,32 @@ export function tableLines(
       })
       .join(' '.repeat(gap))
       .trimEnd();
-  const lines = rows.map((row, index) => line(row, index));
+  const lines = rows.flatMap((row, index) => (whole ? wrapped(row, widths) : [row]).map((cells) => line(cells, index)));
   return heading ? [heading(line(titles, undefined)), ...lines] : lines;
+}
+
+/** A row as several, each cell wrapped to its column. */
+function wrapped(row: readonly string[], widths: readonly number[]): string[][] {
+  const cells = row.map((cell, index) => wrap(cell, widths[index] ?? 1));
+  return Array.from({ length: Math.max(1, ...cells.map(({ length }) => length)) }, (_, at) => cells.map((lines) => lines[at] ?? ''));
+}
+
+/** Rows below each other, set apart by an empty line: `State   running`. */
+function blocks(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  heading: (text: string) => string = (text) => text,
+): string[] {
+  const label = Math.min(width >> 1, Math.max(0, ...columns.map(({ heading: title }) => textWidth(title))));
+  return rows.flatMap((row, at) => [
+    ...(at === 0 ? [] : ['']),
+    ...columns.flatMap((column, index) =>
+      row[index]
+        ? wrap(row[index], Math.max(1, width - label - gap)).map(
+            (part, line) => `${heading(pad(line === 0 ? column.heading : '', label))}${' '.repeat(gap)}${part}`,
+          )
+        : [],
+    ),
+  ]);
 }

@@ -3,7 +3,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { wrap } from '../../text/width.ts';
 import { matchingPorts } from '../component-rows.ts';
 import type { Theme } from '../theme.ts';
-import { addressColumnsOf, portLine } from './ports.tsx';
+import { addressColumnsOf, isPortCut, portLine, portSentence } from './ports.tsx';
 
 interface Options {
   theme: Theme;
@@ -21,6 +21,7 @@ export function componentPortsLines({ theme, width, component, snapshot, filter 
   const addressColumns = addressColumnsOf(ports);
   const lines = ports.flatMap((port) => [
     portLine(port, { theme, width, addressColumns, state: 'plain' }),
+    ...(isPortCut(port, { theme, width, addressColumns }) ? note(portSentence(port)) : []),
     ...(port.note ? note(port.note) : []),
   ]);
   if (ports.length === 0) lines.push(` ${theme.paint('faint', 'It publishes no ports.')}`);

@@ -17,7 +17,7 @@ import type { Theme } from '../theme.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 import { componentPortsLines } from './component-ports-lines.ts';
 import { fieldsLines } from './fields-lines.ts';
-import { inspectLine, inspectText, matchRows } from './inspect-lines.ts';
+import { inspectLine, inspectRows, inspectText, matchRows } from './inspect-lines.ts';
 import { overviewLines } from './overview-lines.ts';
 
 const titles: Readonly<Record<DetailTab, string>> = {
@@ -101,10 +101,11 @@ export function DetailPane({ rectangle, focused }: { rectangle: Rectangle; focus
         if (inspection.state === 'failed') return say(`${inspection.message} ${inspection.remedy}`);
         if (!detail) return say('There is no container to inspect.');
         const text = inspectText(detail.raw, entry, readOnly);
+        const { rows, starts } = inspectRows(text, width);
         return {
-          total: text.length,
-          lines: (from, count) => text.slice(from, from + count).map((line) => inspectLine(line, theme, width, filter)),
-          matches: matchRows(text, filter),
+          total: rows.length,
+          lines: (from, count) => rows.slice(from, from + count).map((line) => inspectLine(line, theme, width, filter)),
+          matches: matchRows(text, filter).map((line) => starts[line] ?? 0),
         };
       }
       case 'logs':

@@ -3,7 +3,7 @@ import type { ContainerDetail } from '../../engine/engine.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { pad, textWidth, wrap } from '../../text/width.ts';
 import { isSecretName, maskAddresses } from '../mask-inspect.ts';
-import { cutStyled } from '../styled-text.ts';
+import { unstyled } from '../styled-text.ts';
 import type { Role, Theme } from '../theme.ts';
 
 interface Options {
@@ -58,11 +58,23 @@ export function fieldsLines(options: Options): string[] {
       field.secret ? 'warn' : 'faint',
       `${field.secret ? 'secret' : field.type}${field.required ? ', required' : ''}`,
     );
-    const line = ` ${theme.paint('strong', pad(cleanLine(field.name), nameColumns, 'left', theme.glyphs.ellipsis))}  ${value.role ? theme.paint(value.role, value.text) : value.text}  ${kind}`;
+    const told = (text: string) => (value.role ? theme.paint(value.role, text) : text);
+    const name = cleanLine(field.name);
+    const kindText = unstyled(kind);
+    const room = width - nameColumns - 4;
+    // A name or a value that is too long goes on below.
+    const names = wrap(name, nameColumns);
+    const values = wrap(value.text, room);
+    const last = values.at(-1) ?? '';
+    const isBeside = textWidth(last) + 2 + kindText.length <= room;
+    const rows = Math.max(names.length, values.length + (isBeside ? 0 : 1));
+    const lines = Array.from({ length: rows }, (_, row) => {
+      const text = values[row];
+      const own = text === undefined ? '' : told(text);
+      const end = row === values.length - (isBeside ? 1 : 0) ? `${isBeside ? '  ' : ''}${kind}` : '';
+      return ` ${theme.paint('strong', pad(names[row] ?? '', nameColumns))}  ${own}${end}`;
+    });
     const meaning = [field.meaning, field.rule].filter(Boolean).join(`; `);
-    return [
-      cutStyled(line, width, theme.glyphs.ellipsis),
-      ...(meaning ? wrap(cleanLine(meaning), width - 4).map((text) => `   ${theme.paint('faint', text)}`) : []),
-    ];
+    return [...lines, ...(meaning ? wrap(cleanLine(meaning), width - 4).map((text) => `   ${theme.paint('faint', text)}`) : [])];
   });
 }

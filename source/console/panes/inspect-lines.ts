@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { cut } from '../../text/width.ts';
+import { cut, textWidth, wrap } from '../../text/width.ts';
 import { maskInspect } from '../mask-inspect.ts';
 import type { Theme } from '../theme.ts';
 
@@ -17,6 +17,24 @@ export function inspectText(raw: unknown, entry: CatalogEntry | undefined, readO
   rendered.set(key, { readOnly, entry, text });
   return text;
 }
+
+/** A long line goes on below, further in. `starts`: the row where each line of the text begins. */
+export function inspectRows(text: readonly string[], width: number): { rows: readonly string[]; starts: readonly number[] } {
+  const known = placed.get(text);
+  if (known?.width === width) return known;
+  const rows: string[] = [];
+  const starts = text.map((line) => {
+    const start = rows.length;
+    const indent = Math.min(line.length - line.trimStart().length, width >> 1);
+    const [first = '', ...more] = textWidth(line) < width ? [line.trimStart()] : wrap(line.trimStart(), Math.max(8, width - indent - 3));
+    rows.push(`${' '.repeat(indent)}${first}`, ...more.map((part) => `${' '.repeat(indent + 2)}${part}`));
+    return start;
+  });
+  placed.set(text, { width, rows, starts });
+  return { rows, starts };
+}
+
+const placed = new WeakMap<readonly string[], { width: number; rows: readonly string[]; starts: readonly number[] }>();
 
 /** `"Name": value` with its name and the matches of the search told apart. */
 export function inspectLine(line: string, theme: Theme, width: number, search: string): string {

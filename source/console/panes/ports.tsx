@@ -8,9 +8,10 @@ import { useFilterText } from '../hooks/use-filter-text.ts';
 import { useFleet } from '../hooks/use-fleet.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { type Rectangle, windowStart } from '../layout.ts';
-import { padStyled } from '../styled-text.ts';
+import { padStyled, unstyled } from '../styled-text.ts';
 import type { Role, Theme } from '../theme.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
+import { wholeRow } from '../widgets/whole-row.ts';
 
 const exposureRoles: Readonly<Record<PortView['exposure'], Role>> = { loopback: 'good', lan: 'busy', public: 'warn', unknown: 'unknown' };
 
@@ -71,6 +72,22 @@ export function portLine(port: PortView, { theme, width, addressColumns, state, 
   return marked ? theme.paint(state, line) : line;
 }
 
+/** All about a port in a sentence. */
+export function portSentence(port: PortView, several = false): string {
+  const { text } = remark(port);
+  const owner = several ? `${port.host}/${port.owner}` : port.owner;
+  return `${[addressText(port), port.exposure, owner, text].map(cleanLine).filter(Boolean).join(', ')}.`;
+}
+
+/** Does `portLine` cut something of it, or leave it out, that its notes do not say either? */
+export function isPortCut(port: PortView, options: Omit<PortLineOptions, 'state'>): boolean {
+  const line = unstyled(portLine(port, { ...options, state: 'plain' }));
+  const { text } = remark(port);
+  const isNoted = port.conflictWith.length > 0 || text === cleanLine(port.note ?? '');
+  const owner = cleanLine(options.several ? `${port.host}/${port.owner}` : port.owner);
+  return ![addressText(port), owner, isNoted ? '' : text].every((part) => line.includes(part));
+}
+
 export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focused: boolean }) {
   const { theme, commands } = useParts();
   const snapshot = useFleet();
@@ -91,6 +108,11 @@ export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focuse
         );
   const chosen = ports[index];
 
+  const addressColumns = addressColumnsOf(ports);
+  const several = snapshot.places.length > 1;
+  const line = { theme, width, addressColumns, several };
+  const whole = chosen ? wholeRow(isPortCut(chosen, line), portSentence(chosen, several), { theme, width, height }) : [];
+
   // What concerns the selected port stands below the list, then what concerns the host, as far as there is room.
   const about = chosen
     ? [chosen.note, ...chosen.conflictWith.map((owner) => `${owner} wants the same port: only one of them can have it.`)]
@@ -101,18 +123,17 @@ export function PortsPane({ rectangle, focused }: { rectangle: Rectangle; focuse
   const blocks = notes.map((note) =>
     wrap(note, width - 4).map((line, row) => `${row === 0 ? ` ${theme.glyphs.dot} ` : '   '}${theme.paint('faint', line)}`),
   );
-  const mostNotes = Math.max(height >= 8 ? 3 : 0, height - ports.length - 1);
-  const noteLines: string[] = [];
+  const mostNotes = Math.max(height >= 8 ? 3 : 0, height - ports.length - 1, whole.length);
+  const noteLines = [...whole];
   for (const block of blocks) if (noteLines.length + block.length <= mostNotes) noteLines.push(...block);
   const noteRoom = noteLines.length;
   const listHeight = Math.max(1, height - noteRoom);
   start.current = windowStart({ previous: start.current, selected: index, height: listHeight, total: ports.length });
   commands.measured.ports = listHeight;
 
-  const addressColumns = addressColumnsOf(ports);
   const list = ports.slice(start.current, start.current + listHeight).map((port) => {
     const state = port !== chosen ? 'plain' : focused ? 'selected' : 'resting';
-    return portLine(port, { theme, width, addressColumns, state, several: snapshot.places.length > 1 });
+    return portLine(port, { ...line, state });
   });
   if (ports.length === 0) list.push(filter === '' ? '  Nothing listens here.' : `  ${cut(`No port matches "${filter}".`, width - 4)}`);
   while (list.length < listHeight && noteRoom > 0) list.push('');

@@ -1,10 +1,10 @@
 import type { Tone } from '../../fleet/model.ts';
-import { pad } from '../../text/width.ts';
+import { pad, wrap } from '../../text/width.ts';
 import { useParts } from '../context.ts';
 import { useInterface } from '../hooks/use-interface.ts';
 import { type Keymap, keyTable } from '../keymap.ts';
 import type { Rectangle } from '../layout.ts';
-import { cutStyled, padStyled } from '../styled-text.ts';
+import { padStyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 
@@ -25,7 +25,8 @@ function blocks(theme: Theme, keymap: Keymap, width: number): string[][] {
   for (const { keys, context, title } of keyTable(keymap)) {
     const block = byContext.get(context) ?? [theme.paint('heading', context)];
     byContext.set(context, block);
-    block.push(cutStyled(`  ${theme.paint('key', pad(keys, keyColumns))} ${title}`, width, theme.glyphs.ellipsis));
+    for (const [row, part] of wrap(title, width - keyColumns - 3).entries())
+      block.push(`  ${row === 0 ? theme.paint('key', pad(keys, keyColumns)) : ' '.repeat(keyColumns)} ${part}`);
   }
   const marks = [
     theme.paint('heading', 'Marks'),

@@ -31,7 +31,7 @@ import { paletteItems } from '../palette-items.ts';
 import { clockText } from '../panes/log-lead.ts';
 import { logLines as drawLog } from '../panes/log-lines.ts';
 import { overviewLines } from '../panes/overview-lines.ts';
-import { addressText } from '../panes/ports.tsx';
+import { portSentence } from '../panes/ports.tsx';
 import { wholeLines } from '../panes/whole-line.ts';
 import { countsText, emptyLines, orderText, rowSentence, troubleLines } from '../prevention-lines.ts';
 import { preventionRows, rowId } from '../prevention-rows.ts';
@@ -52,15 +52,11 @@ const helpCount = 10;
 
 /** The port under the cursor first: keys act on its owner. */
 function portLines(ports: readonly PortView[], selected: PortView | undefined): string[] {
-  const sentence = (port: PortView) => {
-    const conflict = port.conflictWith.length > 0 ? `, conflict with ${port.conflictWith.map(cleanLine).join(', ')}` : '';
-    return `${addressText(port)}, ${port.exposure}, ${cleanLine(port.owner)}${conflict}.`;
-  };
   if (!selected) return ['No port is listed.'];
   const from = Math.max(0, ports.indexOf(selected) - portCount + 1);
   return [
-    `Port ${ports.indexOf(selected) + 1} of ${ports.length}, selected: ${sentence(selected)}`,
-    ...ports.slice(from, from + portCount).flatMap((port) => (port === selected ? [] : [sentence(port)])),
+    `Port ${ports.indexOf(selected) + 1} of ${ports.length}, selected: ${portSentence(selected)}`,
+    ...ports.slice(from, from + portCount).flatMap((port) => (port === selected ? [] : [portSentence(port)])),
   ];
 }
 

@@ -7,9 +7,21 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { type Size, windowStart } from '../layout.ts';
 import { type PaletteItem, paletteItems } from '../palette-items.ts';
 import { keyTarget } from '../selection.ts';
-import { cutStyled, padStyled } from '../styled-text.ts';
+import { cutStyled, padStyled, unstyled } from '../styled-text.ts';
 import type { Theme } from '../theme.ts';
 import { Overlay } from '../widgets/overlay.tsx';
+import { wholeRow } from '../widgets/whole-row.ts';
+
+/** Below the list, about the item that is chosen: enough for most, so that the list seldom moves. */
+const leastAboutRows = 3;
+
+function textOf({ title, detail }: PaletteItem): string {
+  return [title, detail].filter(Boolean).map(cleanLine).join('. ');
+}
+
+function isCut(item: PaletteItem, theme: Theme, width: number): boolean {
+  return unstyled(itemLine(item, false, theme, width)).includes(theme.glyphs.ellipsis);
+}
 
 function itemLine(item: PaletteItem, here: boolean, theme: Theme, width: number): string {
   const { glyphs } = theme;
@@ -30,19 +42,29 @@ export function Palette({ size }: { size: Size }) {
   const { component, host } = keyTarget(deck, state);
   const items = paletteItems({ deck, keymap, component, host, query: field.text });
   const width = Math.min(size.columns - 4, 96);
-  const height = Math.min(size.rows - 8, 18);
   const selected = Math.min(cursor, items.length - 1);
+  const chosen = items[selected];
+  const about = chosen ? wholeRow(isCut(chosen, theme, width - 4), textOf(chosen), { theme, width: width - 4, height: size.rows }) : [];
+  const aboutRows = Math.max(leastAboutRows, about.length);
+  const height = Math.min(size.rows - 8, 18) - aboutRows;
   const start = windowStart({ previous: 0, selected, height, total: items.length });
   const list = items.slice(start, start + height).map((item, row) => itemLine(item, start + row === selected, theme, width - 4));
   if (items.length === 0) list.push(theme.paint('faint', 'Nothing is called like that.'));
   while (list.length < height) list.push('');
+  const below = [...about];
+  while (below.length < aboutRows) below.push('');
   return (
     <Overlay
       size={size}
       width={width}
       title="Find"
       foot={theme.paint('faint', `${Math.max(0, selected + 1)} of ${items.length}`)}
-      rows={[` ${theme.paint('key', ':')} ${cutStyled(fieldText(theme, field), width - 8)}`, '', ...list.map((line) => ` ${line}`)]}
+      rows={[
+        ` ${theme.paint('key', ':')} ${cutStyled(fieldText(theme, field), width - 8)}`,
+        '',
+        ...list.map((line) => ` ${line}`),
+        ...below,
+      ]}
     />
   );
 }

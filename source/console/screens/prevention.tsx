@@ -6,7 +6,7 @@ import { useInterface } from '../hooks/use-interface.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useTold } from '../hooks/use-told.ts';
 import { type Rectangle, windowStart } from '../layout.ts';
-import { countsText, emptyLines, headingLine, orderText, preventionLine, troubleLines } from '../prevention-lines.ts';
+import { countsText, emptyLines, headingLine, orderText, preventionFoot, preventionLine, troubleLines } from '../prevention-lines.ts';
 import { preventionRows, rowId } from '../prevention-rows.ts';
 import { PaneFrame } from '../widgets/pane-frame.tsx';
 
@@ -28,15 +28,17 @@ export function Prevention({ rectangle }: { rectangle: Rectangle }) {
   const context = { theme, width, nowMs };
   const rows = preventionRows(view, filter, look);
   const trouble = rows.length > 0 && view?.state === 'failed' ? troubleLines(view, context) : [];
-  const height = Math.max(1, rectangle.height - 3 - trouble.length);
   const found = rows.findIndex((row) => rowId(row) === look.selected);
   const selected = Math.max(0, found >= 0 ? found : Math.min(look.cursor, rows.length - 1));
+  const foot = preventionFoot(rows[selected], look, context, rectangle.height - 2);
+  const height = Math.max(1, rectangle.height - 3 - trouble.length - foot.length);
   start.current = windowStart({ previous: start.current, selected: rows.length === 0 ? -1 : selected, height, total: rows.length });
   commands.measured.prevention = { height, total: rows.length };
   const lines = rows
     .slice(start.current, start.current + height)
     .map((row, at) => preventionLine(row, look, start.current + at === selected, context));
   const body = rows.length === 0 ? emptyLines(view, filter, look, context) : lines;
+  const blank = Array.from({ length: foot.length > 0 ? Math.max(0, height - body.length) : 0 }, () => '');
   const counts = countsText(view, look);
   // What comes in must not move another row under the cursor while a key is on its way.
   const first = rows[selected];
@@ -53,7 +55,7 @@ export function Prevention({ rectangle }: { rectangle: Rectangle }) {
       below={orderText(look)}
       foot={rows.length > 0 ? theme.paint('faint', `${numberText(selected + 1)} of ${numberText(rows.length)}`) : ''}
       focused
-      rows={[headingLine(look, context), ...trouble, ...body]}
+      rows={[headingLine(look, context), ...trouble, ...body, ...blank, ...foot]}
     />
   );
 }

@@ -29,9 +29,10 @@ export function Triage({ rectangle }: { rectangle: Rectangle }) {
   const context = { theme, width, nowMs };
   const rows = triageRows(view, filter, look.shows);
   const remarks = triageRemarks(view, scannerStates(snapshot.components), context).slice(0, Math.max(0, rectangle.height - 8));
-  const height = Math.max(1, rectangle.height - 4 - remarks.length);
   const found = look.selected === undefined ? -1 : rows.findIndex((row) => row.id === look.selected);
   const selected = Math.max(0, found >= 0 ? found : Math.min(look.cursor, rows.length - 1));
+  const foot = triageFoot(rows[selected], context, rectangle.height - 2);
+  const height = Math.max(1, rectangle.height - 3 - remarks.length - foot.length);
   start.current = windowStart({ previous: start.current, selected: rows.length === 0 ? -1 : selected, height, total: rows.length });
   commands.measured.triage = { height, total: rows.length };
   const lines = rows
@@ -49,7 +50,7 @@ export function Triage({ rectangle }: { rectangle: Rectangle }) {
       below={look.shows === 'all' ? '' : `${look.shows} alone`}
       foot={rows.length > 0 ? theme.paint('faint', `${numberText(selected + 1)} of ${numberText(rows.length)}`) : ''}
       focused
-      rows={[...remarks, triageHeading(context), ...body, ...blank, ` ${triageFoot(rows[selected], context)}`]}
+      rows={[...remarks, triageHeading(context), ...body, ...blank, ...foot]}
     />
   );
 }

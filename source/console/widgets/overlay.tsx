@@ -1,6 +1,8 @@
 import { Box } from 'ink';
+import { wrap } from '../../text/width.ts';
+import { useParts } from '../context.ts';
 import type { Size } from '../layout.ts';
-import { padStyled } from '../styled-text.ts';
+import { padStyled, styledWidth } from '../styled-text.ts';
 import type { Role } from '../theme.ts';
 import { PaneFrame } from './pane-frame.tsx';
 
@@ -18,7 +20,12 @@ interface OverlayProps {
 
 /** A box over the panes, in the middle of the screen. Its rows are filled up, so that nothing shines through. */
 export function Overlay({ size, width, title, foot = '', below = '', edgeRole, rows }: OverlayProps) {
-  const height = Math.min(size.rows - 2, rows.length + 2);
+  const { theme } = useParts();
+  // A command that the edge has no room for stands above it, whole.
+  const fits = styledWidth(below) + styledWidth(foot) + 10 <= width;
+  const command = fits ? [] : [...wrap(below, width - 6).map((line) => `  ${theme.paint('faint', line)}`)];
+  const all = [...rows, ...command];
+  const height = Math.min(size.rows - 2, all.length + 2);
   return (
     <Box
       position="absolute"
@@ -30,10 +37,10 @@ export function Overlay({ size, width, title, foot = '', below = '', edgeRole, r
         height={height}
         title={title}
         foot={foot}
-        below={below}
+        below={fits ? below : ''}
         focused
         edgeRole={edgeRole}
-        rows={rows.map((row) => padStyled(row, width - 2))}
+        rows={all.map((row) => padStyled(row, width - 2))}
       />
     </Box>
   );
