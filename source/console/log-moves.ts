@@ -8,7 +8,7 @@ import { type InterfaceState, type InterfaceStore, logTimes } from './interface-
 import type { LogHub } from './log-hub.ts';
 import { type LogWhose, logWhose, nextScope } from './log-look.ts';
 import { createLogMarks, type LogMarks } from './log-marks.ts';
-import { type LogPlace, placeAround, placeAtEnd, positionOf, scrolled, stepped, withCursor } from './log-view.ts';
+import { type LogPlace, placeAround, placeAtEnd, positionOf, scrolled, stepped, withCursor, withCursorSeen } from './log-view.ts';
 import type { Measured } from './measured.ts';
 import type { KeyTarget } from './selection.ts';
 import { fieldOf } from './text-field.ts';
@@ -89,7 +89,7 @@ export function createLogMoves(options: LogMovesOptions): LogMoves {
   /** Where the log stands; it stands still from now on. */
   function standing(): LogPlace | undefined {
     const { at } = store.get().logs;
-    if (at) return at;
+    if (at) return withCursorSeen(entries(), at, measured.logs);
     const reading = hub.reading();
     reading?.pause();
     const all = entries();

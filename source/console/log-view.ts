@@ -110,6 +110,17 @@ export function withCursor(entries: Entries<LogEntry>, place: LogPlace, target: 
   return { ...place, cursor: index };
 }
 
+/**
+ * The place, moved where its line is not on the screen: keys came faster than frames, and were measured against another width, or wrapping changed
+ * since. What keys are about is always seen.
+ */
+export function withCursorSeen(entries: Entries<LogEntry>, place: LogPlace, geometry: LogGeometry): LogPlace {
+  if (entries.length === 0) return place;
+  const cursor = Math.max(0, positionOf(entries, place.cursor));
+  const isSeen = placedRows(entries, place, geometry).some(({ position }) => position === cursor);
+  return isSeen ? place : withCursor(entries, place, cursor, geometry);
+}
+
 /** The place with this line in the upper part of the screen. */
 export function placeAround(entries: Entries<LogEntry>, index: number, geometry: LogGeometry, share = 0.4): LogPlace {
   const position = Math.max(0, positionOf(entries, index));

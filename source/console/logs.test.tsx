@@ -109,6 +109,23 @@ describe('scrolling back', () => {
     await screen.sees('The log driver "syslog" keeps nothing to read.');
   });
 
+  test.each([
+    ['keys that come faster than frames', ['wg']],
+    ['keys with a frame after each', ['w', 'g']],
+    ['a log that is wrapped afterwards', ['g', 'w']],
+  ])('the line that keys are about is on the screen: %s', async (_, chunks) => {
+    const screen = await inLogs();
+    screen.log(
+      vault,
+      lines(0, 20).map((line) => line.padEnd(300, '.')),
+    );
+    await screen.sees('line 19');
+    for (const chunk of chunks) await screen.send(chunk);
+    await screen.sees(/▸.*line 0/, 'wrapped');
+    await screen.press('j');
+    await screen.sees(/▸.*line 1/);
+  });
+
   test('g never loads, however long the log is', async () => {
     const screen = await inLogs();
     screen.deck.logs.addHistory(vault, lines(1, 5000, 'old'));

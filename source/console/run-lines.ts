@@ -210,7 +210,7 @@ function confirmParts(
   const request = confirmHead(dialog, theme, room, Number.POSITIVE_INFINITY);
   const isCut = (rows: number) => request.length > confirmHead(dialog, theme, room, rows).length;
   if (whole.length <= height) return { scrolled: isCut(2) ? request : [], ask: whole };
-  return { scrolled: [...(isCut(1) ? [...request, ''] : []), ...lost], ask: [...confirmHead(dialog, theme, room, 1), '', ...keys] };
+  return { scrolled: [...lost, ...(isCut(1) ? ['', ...request] : [])], ask: [...confirmHead(dialog, theme, room, 1), '', ...keys] };
 }
 
 /** A secret that stands as long as its question does. */

@@ -20,5 +20,20 @@ export const awkwardText: Readonly<Record<string, string>> = {
   'characters newer than terminals': 'x \u{1fae9} \u{16d40} end',
   'characters that nothing is assigned to': 'x \u0378 \u{1ffff} end',
   'hexagrams, whose width was changed': '\u2630\u4dc0 end',
+  'letters from right to left': '\u05e9\u05dc\u05d5\u05dd \u0639\u064e\u0644\u064e\u064a\u0643\u0645 end',
   'zero width and direction': 'a\u200bb\u2060c\u202ed\u2066e end',
 };
+
+const columns = 300;
+
+/** Longer than any row: what is awkward meets the last column, in both parities where it is two columns wide. */
+export const awkwardLines: readonly string[] = [
+  ...['', 'x'].map((before) => before + '\u4e16'.repeat(columns)),
+  ...['', 'x'].map((before) => before + '\u{1f680}'.repeat(columns)),
+  '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}'.repeat(columns),
+  '\u{1f44d}\u{1f3fd}'.repeat(columns),
+  'e\u0301'.repeat(columns),
+  '\u0c15\u0c4d\u0c37\u0c3f'.repeat(columns),
+  '\u0600\u06dd'.repeat(columns),
+  '\u05e9\u05dc'.repeat(columns),
+];

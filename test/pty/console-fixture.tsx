@@ -3,7 +3,7 @@ import { createFakeDeck } from '../../source/console/rig/fake-deck.ts';
 import { sampleSnapshot } from '../../source/console/rig/sample-fleet.ts';
 import { runConsole } from '../../source/console/run-console.tsx';
 import { cleanLine } from '../../source/text/clean.ts';
-import { awkwardText } from './awkward-text.ts';
+import { awkwardLines, awkwardText } from './awkward-text.ts';
 
 const awkward = process.argv[3] === 'awkward' ? Object.values(awkwardText) : [];
 const snapshot = sampleSnapshot();
@@ -40,7 +40,10 @@ const deck = createFakeDeck({
     },
   },
 });
-deck.log('nas/password-vault/password-vault', awkward.length > 0 ? awkward.map((line) => cleanLine(line)) : ['listening on port 80']);
+deck.log(
+  'nas/password-vault/password-vault',
+  awkward.length > 0 ? [...awkwardLines, ...awkward].map((line) => cleanLine(line)) : ['listening on port 80'],
+);
 
 try {
   const code = await runConsole(deck, { keys: process.argv[2] ? { stop: process.argv[2] } : {} });

@@ -78,6 +78,38 @@ function cellsOf(row: string): string[] {
 
 const picture = /\p{Emoji_Presentation}/u;
 
+/** The same lines wrapped, scrolled to the side and without the other panes: edges stay where they are, whatever meets the last column. */
+async function expectEdges(shown: Shown): Promise<void> {
+  const framed = async (zoomed: boolean, sees: RegExp) =>
+    vi.waitFor(
+      async () => {
+        const cells = await shown.cells();
+        const [header = '', ...others] = cells.map((row) => row.join('').trimEnd());
+        expect(header).toMatch(/^ quarterdeck .* \d\d:\d\d$/);
+        expect(others.at(rows - 2)).toMatch(/q quit$/);
+        expect(others.join('\n')).toMatch(sees);
+        for (const row of cells.slice(zoomed ? 2 : 1, rows - 1)) {
+          const at = zoomed ? [row[0], row[columns - 1]] : edges.map((column) => row[column]);
+          expect(at.join(''), row.join('')).toMatch(zoomed ? /^[╭╰│┏┗┃][╮╯│┓┛┃]$/ : edgesOf);
+        }
+      },
+      { timeout: 40_000, interval: 100 },
+    );
+  await shown.press('4');
+  await shown.press('w');
+  await framed(false, /end/);
+  await shown.press('g');
+  await framed(false, /\u4e16{20}/);
+  await shown.press('z');
+  await framed(true, /\u4e16{40}/);
+  await shown.press('w');
+  await framed(true, /x\u4e16{40}/);
+  for (const step of ['l', 'l']) {
+    await shown.press(step);
+    await framed(true, /\u4e16{40}/);
+  }
+}
+
 /** Every row has its edges where they belong, the header is in the first one, and each line of the log is there, cell by cell. */
 async function expectFrame(shown: Shown, { narrowPictures = false } = {}): Promise<void> {
   const lines = Object.values(awkwardText)
@@ -111,13 +143,18 @@ describe('text that terminals disagree about leaves the frame where it is', () =
     await shown.press('C-l');
     await vi.waitFor(async () => expect(await seen()).not.toContain('written by another program'));
     await expectFrame(shown);
+    await expectEdges(shown);
   });
 
   test('in GNU screen', async () => {
-    await expectFrame(await inTmux(['screen', '-U', '-c', '/dev/null', ...program]));
+    const shown = await inTmux(['screen', '-U', '-c', '/dev/null', ...program]);
+    await expectFrame(shown);
+    await expectEdges(shown);
   });
 
   test('in a terminal that draws pictures in one column', async () => {
-    await expectFrame(await inEmulator(), { narrowPictures: true });
+    const shown = await inEmulator();
+    await expectFrame(shown, { narrowPictures: true });
+    await expectEdges(shown);
   });
 });

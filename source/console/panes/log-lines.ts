@@ -6,7 +6,7 @@ import type { Keymap } from '../keymap.ts';
 import { type LogHub, sourceRoles } from '../log-hub.ts';
 import { markOf, tellingOf } from '../log-line-text.ts';
 import { type LineText, lineText, type Piece, segmentsOf, shiftedPiece, untimedText, wrappedHeight, wrappedPieces } from '../log-text.ts';
-import { type PlacedRow, placedRows, positionOf } from '../log-view.ts';
+import { type PlacedRow, placedRows, positionOf, withCursorSeen } from '../log-view.ts';
 import type { Measured } from '../measured.ts';
 import type { Role, Theme } from '../theme.ts';
 import { dateColumns, dateText, timeColumns, timeText, whoColumns, whoText } from './log-lead.ts';
@@ -139,7 +139,7 @@ export function logLines(options: LogLinesOptions): LogLines {
   } else if (entries.length === 0) lines = emptyLines(options);
   else {
     let above = today;
-    lines = placedRows(entries, logs.at, geometry).map((placed) => {
+    lines = placedRows(entries, logs.at && withCursorSeen(entries, logs.at, geometry), geometry).map((placed) => {
       const timeMs = placed.row > 0 ? undefined : entryAt(entries, placed.position)?.timeMs;
       if (!mayDate || timeMs === undefined) return draw(placed, '');
       const own = dateText(timeMs, times);
