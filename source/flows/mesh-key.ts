@@ -282,7 +282,7 @@ async function showOnce(
   try {
     session.show({
       kind: 'secret',
-      label: `On the node (shown this once); the code holds the key alone`,
+      label: `On the node (shown this once); the QR code holds the key alone`,
       value: options.plain === true ? secret : line,
       secondsLeft: newKeySeconds,
       ...(options.plain === true ? { plain: true } : { code: qrCode(secret) }),

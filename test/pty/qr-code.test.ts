@@ -121,6 +121,27 @@ describe('the QR code of a pre-auth key', () => {
     expect(codeInPicture(await readFile(join(home, file), 'utf8'))).toBe(key);
   });
 
+  test('is not read out to a screen reader, which can save it', async () => {
+    const shown = start(['practice'], { columns: 80, rows: 24 }, { INK_SCREEN_READER: 'true' });
+    await shown.sees(/signups open/, startLimitMs);
+    shown.press('/');
+    shown.type(id);
+    await shown.sees(`1 of 1: ${id}`);
+    shown.press('enter', 'K');
+    await shown.sees('Make one', startLimitMs);
+    shown.press('enter');
+    await shown.sees('Whose node', startLimitMs);
+    shown.press('right', 'ctrl+s');
+    await shown.sees('W saves its QR code to a file.', startLimitMs);
+    expect(shown.text()).not.toContain('whole screen');
+    shown.press('f', 'W');
+    await shown.sees('Save the QR code to which file?');
+    shown.press('enter');
+    await shown.sees(() => shown.text().replace(/\s+/g, ' ').includes('only you can read (mode 0600)'));
+    expect((await readdir(home)).filter((name) => name.endsWith('.svg'))).toHaveLength(1);
+    expect(shown.raw).not.toMatch(/hskey-auth-|[▀▄]/);
+  });
+
   test('of the command is printed where it fits, and otherwise offered as a file', async () => {
     const answered = async (shown: Terminal) => {
       await shown.sees('Make one', startLimitMs);

@@ -325,7 +325,7 @@ export function Linear() {
   if (state.editing) lines.push(`${state.editing.target === 'time' ? 'Go to' : 'Filter'}: ${state.editing.field.text}`);
   if (state.editing?.problem !== undefined) lines.push(cleanLine(state.editing.problem));
   if (state.notice) lines.push(cleanLine(state.notice.text));
-  const { near, always } = footerItems({ state, keymap, deck });
+  const { near, always } = footerItems({ state, keymap, deck, drawn: false });
   lines.push(`Keys: ${[...near, ...always].map(({ key, label }) => `${key} ${label}`).join(', ')}.`);
   return (
     <Box flexDirection="column">

@@ -88,8 +88,8 @@ function checklistItems(dialog: ChecklistDialog, of: ItemOf): { near: FooterItem
   };
 }
 
-/** What can be done here and now. The first ones are the nearest; the last ones always stay. */
-export function footerItems({ state, keymap, deck }: Omit<FooterOptions, 'theme' | 'columns'>): {
+/** What can be done here and now; `drawn` is false for a screen reader. The first ones are the nearest; the last ones always stay. */
+export function footerItems({ state, keymap, deck, drawn = true }: Omit<FooterOptions, 'theme' | 'columns'> & { drawn?: boolean }): {
   near: FooterItem[];
   always: FooterItem[];
 } {
@@ -110,11 +110,12 @@ export function footerItems({ state, keymap, deck }: Omit<FooterOptions, 'theme'
       kind === 'several' ? [of('choice-down', 'move'), of('toggle', 'choose')] : kind === 'choice' ? [of('choice-down', 'move')] : [];
     return { near, always: [of('accept', 'continue'), of('cancel', 'cancel')] };
   }
-  if (front?.state === 'running') return { near: [], always: [of('hide-run', 'hide, it goes on'), of('stop-run', 'cancel it')] };
+  const codeItems =
+    front && shownCode(front) ? [...(drawn ? [of('show-code', 'whole screen')] : []), of('save-code', 'save the QR code')] : [];
+  if (front?.state === 'running') return { near: codeItems, always: [of('hide-run', 'hide, it goes on'), of('stop-run', 'cancel it')] };
   const secret = front?.shown.findLast((shown) => shown.kind === 'secret');
   if (front && secret) {
-    const code = shownCode(front) ? [of('show-code', 'whole screen'), of('save-code', 'save the QR code')] : [];
-    return { near: secret.value === '' ? [] : [of('copy-secret', 'copy'), ...code], always: [of('accept', 'close')] };
+    return { near: secret.value === '' ? [] : [of('copy-secret', 'copy'), ...codeItems], always: [of('accept', 'close')] };
   }
   if (front)
     return { near: front.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [], always: [of('accept', 'close')] };
