@@ -3,7 +3,7 @@ import { composeEffect } from './compose-effect.ts';
 
 const words = (line: string) => line.split(' ').filter(Boolean);
 
-test.each(['ps -a', 'logs -f --tail 5 app', '--profile extra ps', '--ansi=never images', 'top', '--version'])('%s only reads', (line) => {
+test.each(['ps -a', 'logs -f --tail 5 app', '--profile extra ps', '--ansi=never images', 'top', '--version', '-v', '--help down -v'])('%s only reads', (line) => {
   expect(composeEffect(words(line))).toMatchObject({ right: 'operate', readsOnly: true });
 });
 
@@ -31,6 +31,7 @@ test.each([
   'rm -f app',
   'kill app',
   '--profile extra down',
+  '--version down',
   'up --remove-orphans',
   'up -d --remove',
   'up --scale app=0',
@@ -50,6 +51,11 @@ test.each([
   'down --volumes',
   'down --vol',
   '-p other down -v',
+  '-v down -v',
+  '--version down --volumes',
+  'up -y',
+  'up -d --yes',
+  'create -y',
   'rm -fsv app',
   'up -dV',
   'up --renew-anon-volumes',

@@ -13,16 +13,15 @@ export interface ComposeEffect {
 
 /** Options before the subcommand, of compose 1.29, compose 2 and podman-compose. */
 const globalFlags: ReadonlySet<string> = new Set(
-  '--all-resources --compatibility --dry-run --verbose --no-ansi --no-cleanup --tls --tlsverify --skip-hostname-check'.split(' '),
+  '--all-resources --compatibility --dry-run --verbose --no-ansi --no-cleanup --tls --tlsverify --skip-hostname-check -v --version'.split(' '),
 );
 const globalValues: ReadonlySet<string> = new Set('--profile --ansi --progress --parallel --log-level'.split(' '));
 const elsewhereValues: ReadonlySet<string> = new Set(
   '-f --file -p --project-name --project-directory --workdir --env-file -H --host -c --context'.split(' '),
 );
 
-const readingOnly: ReadonlySet<string> = new Set(
-  'ps logs images ls top port events stats version help volumes --help -h --version -v'.split(' '),
-);
+const help: ReadonlySet<string> = new Set(['--help', '-h']);
+const readingOnly: ReadonlySet<string> = new Set([...'ps logs images ls top port events stats version help volumes'.split(' '), ...help]);
 /** Print the file with its variables replaced, secrets included. */
 const revealing: ReadonlySet<string> = new Set(['config', 'convert']);
 /** Neither delete containers nor data, unless one of their `removingOptions` is given. What is in no list here counts as removing: its effect is not known. */
@@ -41,13 +40,15 @@ export function composeEffect(words: readonly string[]): ComposeEffect {
   let at = 0;
   let elsewhere = false;
   let unknown = false;
-  for (; words[at]?.startsWith('-') && !readingOnly.has(words[at] ?? ''); at += 1) {
+  for (; words[at]?.startsWith('-') && !help.has(words[at] ?? ''); at += 1) {
     const [name = '', value] = splitOption(words[at] ?? '');
     if (elsewhereValues.has(name)) elsewhere = true;
     else if (!globalFlags.has(name) && !globalValues.has(name)) unknown = true;
     if (!globalFlags.has(name) && value === undefined) at += 1;
   }
-  const subcommand = unknown ? undefined : words[at];
+  // As a plugin of docker, compose prints its version only where nothing follows: `-v down` is `down`.
+  const isVersion = words.length === 1 && (words[0] === '-v' || words[0] === '--version');
+  const subcommand = unknown ? undefined : isVersion ? 'version' : words[at];
   const options = subcommand === undefined ? [] : ownOptions(subcommand, words.slice(at + 1));
   const common = { subcommand, elsewhere, deletesVolumes: deletesVolumes(subcommand, options) };
   if (subcommand === undefined) return { ...common, right: 'destroy', readsOnly: false };
@@ -71,7 +72,9 @@ function ownOptions(subcommand: string, rest: readonly string[]): readonly strin
 
 function deletesVolumes(subcommand: string | undefined, options: readonly string[]): boolean {
   if (subcommand === 'down' || subcommand === 'rm') return options.some((word) => shortOf(word, 'v') || longOf(word, '--volumes'));
-  if (subcommand === 'up') return options.some((word) => shortOf(word, 'V') || longOf(word, '--renew-anon-volumes'));
+  if (subcommand === 'up' && options.some((word) => shortOf(word, 'V') || longOf(word, '--renew-anon-volumes'))) return true;
+  // Answers "Recreate (data will be lost)?" for volumes that the file declares in another way now.
+  if (subcommand === 'up' || subcommand === 'create') return options.some((word) => shortOf(word, 'y') || longOf(word, '--yes'));
   return false;
 }
 
