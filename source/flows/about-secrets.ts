@@ -83,9 +83,9 @@ export const secretsResealAbout: FlowAbout = {
 export const secretsAcceptAbout: FlowAbout = {
   id: 'secrets-accept',
   verb: 'secrets accept',
-  title: 'Accept an older file of sealed secrets',
+  title: 'Accept the loss of sealed secrets',
   summary:
-    'After the file of secrets was lost, or an older one was restored on purpose: takes the one that is there as the newest, or begins without any.',
+    'After the file of sealed secrets was lost, or an older copy was restored on purpose: uses the file that is there, or starts again without one.',
   right: 'destroy',
   about: 'host',
   offline: true,

@@ -93,24 +93,29 @@ export const secretsAccept: Flow = {
   async run(session, input, world) {
     const vault = await world.vault(session);
     const care = careOf(vault);
-    const found = await session.act({
+    const lost = await care.lost(session.signal);
+    const data = { found: lost?.code === 'refused.secretsMissing' ? 'none' : 'file' };
+    if (!lost) return { message: 'Nothing to accept: the secrets are the ones that were written last.', data };
+    const isMissing = data.found === 'none';
+    await session.act({
       id: 'accept',
       right: 'destroy',
-      title: 'Take the sealed secrets as they are now',
-      request: `take ${vault.where} as it is as the newest`,
+      title: isMissing ? 'Accept that the sealed secrets are lost' : 'Accept this copy of the sealed secrets',
+      request: isMissing ? `accept that ${vault.where} is lost` : `accept ${vault.where} as it is`,
       target: { host: input.place },
       consequences: [
-        `What was written to ${vault.where} since then is lost: components that were deployed with newer secrets need them given again.`,
+        lost.message,
+        isMissing
+          ? 'All secrets in it are lost. Components that use them need new ones: quarterdeck secrets set'
+          : 'Secrets that are not in this copy are lost. Components that use them need new ones: quarterdeck secrets set',
       ],
       limitMs,
       run: (grant) => care.accept(grant),
     });
-    const message =
-      found === undefined
-        ? 'Rehearsed: nothing was changed.'
-        : found === 'file'
-          ? `${vault.where} is taken as it is.`
-          : `There is no ${vault.where} any more; the next secret begins a new one.`;
-    return { message, data: { found } };
+    if (session.rehearsing) return { message: 'Dry run: nothing was changed.', data };
+    return {
+      message: isMissing ? `Accepted. The next secret creates a new ${vault.where}.` : `Accepted: ${vault.where} is used as it is.`,
+      data,
+    };
   },
 };

@@ -523,6 +523,101 @@ describe('the sealed file is the one that was written last', () => {
     expect(await (await anchored()).read(token, signal)).toBe('two');
   });
 
+  test('what was discarded by accepting an older file, or none, is refused when it comes back', async () => {
+    const vault = await anchored();
+    await vault.write(grant, token, 'one', 'given');
+    const one = await readFile(sealedFile(), 'utf8');
+    await vault.write(grant, token, 'two', 'given');
+    const two = await readFile(sealedFile(), 'utf8');
+    await writeFile(sealedFile(), one);
+    const second = await anchored();
+    await second.care?.accept(grant);
+    await second.write(grant, token, 'three', 'given');
+    await writeFile(sealedFile(), two);
+    await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
+    await rm(sealedFile());
+    const third = await anchored();
+    await third.care?.accept(grant);
+    await writeFile(sealedFile(), two);
+    await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
+    await rm(sealedFile());
+    await third.write(grant, token, 'four', 'given');
+    await writeFile(sealedFile(), two);
+    await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
+  });
+
+  test('a file of another installation with the same passphrase is refused, however often it was written', async () => {
+    const here = await anchored();
+    await here.write(grant, token, 'one', 'given');
+    const elsewhere = await mkdtemp(join(tmpdir(), 'quarterdeck-vault-'));
+    const other = await openVault({
+      ...{ env: { DISPLAY: ':0', ...inFile }, paths: { data: elsewhere }, signal, askPassphrase: async () => phrase },
+      anchors: [keyFile(join(elsewhere, 'secrets-anchor.json'), 'secrets')],
+    });
+    for (const value of ['two', 'three', 'four']) await other.write(grant, token, value, 'given');
+    await writeFile(sealedFile(), await readFile(join(elsewhere, 'secrets.sealed')));
+    await rm(elsewhere, { recursive: true });
+    await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
+    await expect(here.write(grant, token, 'five', 'given')).rejects.toMatchObject(older);
+  });
+
+  test('the file that a migration removed is refused when it comes back, also without the record of where secrets are', async () => {
+    const anchors = [keyFile(anchorFile(), 'secrets')];
+    const auto = () => openVault({ env: { DISPLAY: ':0' }, paths: { data: folder }, anchors, signal, askPassphrase: async () => phrase });
+    await (await anchored()).write(grant, token, 'one', 'given');
+    const before = await readFile(sealedFile(), 'utf8');
+    await (await auto()).care?.migrate(grant, 'keychain');
+    await writeFile(sealedFile(), before);
+    expect(await (await auto()).read(token, signal)).toBe('one');
+    await rm(join(folder, 'secrets-place.json'));
+    await expect((await auto()).read(token, signal)).rejects.toMatchObject(older);
+  });
+
+  test('a process that was killed between the file and its anchor: the next reader remembers the file', async () => {
+    const vault = await anchored();
+    await vault.write(grant, token, 'one', 'given');
+    const one = await readFile(sealedFile(), 'utf8');
+    const remembered = await readFile(anchorFile(), 'utf8');
+    await vault.write(grant, token, 'two', 'given');
+    await writeFile(anchorFile(), remembered);
+    expect(await (await anchored()).read(token, signal)).toBe('two');
+    await writeFile(sealedFile(), one);
+    await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
+  });
+
+  test('two places remember it: deleting or restoring one of them with the file is noticed', async () => {
+    const kept = new Map<string, string>();
+    const store = {
+      kind: 'keychain' as const,
+      get: async (name: string) => kept.get(name),
+      set: async (name: string, value: string) => void kept.set(name, value),
+    };
+    const both = () =>
+      openVault({
+        ...{ env: { DISPLAY: ':0', ...inFile }, paths: { data: folder }, signal, askPassphrase: async () => phrase },
+        anchors: [store, keyFile(anchorFile(), 'secrets')],
+      });
+    const vault = await both();
+    await vault.write(grant, token, 'one', 'given');
+    const [one, anchor] = [await readFile(sealedFile(), 'utf8'), await readFile(anchorFile(), 'utf8')];
+    await vault.write(grant, token, 'two', 'given');
+    await writeFile(sealedFile(), one);
+    await writeFile(anchorFile(), anchor);
+    await expect((await both()).read(token, signal)).rejects.toMatchObject(older);
+    await rm(sealedFile());
+    await rm(anchorFile());
+    await expect((await both()).read(token, signal)).rejects.toMatchObject(missing);
+  });
+
+  test('where nothing is lost there is nothing to accept', async () => {
+    const vault = await anchored();
+    expect(await vault.care?.lost(signal)).toBeUndefined();
+    await vault.write(grant, token, 'one', 'given');
+    expect(await vault.care?.lost(signal)).toBeUndefined();
+    await rm(sealedFile());
+    expect(await (await anchored()).care?.lost(signal)).toMatchObject(missing);
+  });
+
   test('another passphrase, and a file from before there was an anchor, are no older ones', async () => {
     const vault = await open(inFile);
     await vault.write(grant, token, 'one', 'given');

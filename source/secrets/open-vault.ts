@@ -20,7 +20,7 @@ export interface VaultOptions {
   /** `QUARTERDECK_SECRETS`, `QUARTERDECK_SECRETS_KEY_FILE`, `QUARTERDECK_KEYCHAIN`. */
   env: Environment;
   paths: Pick<OwnPaths, 'data'>;
-  /** Where it is remembered how often the sealed file was written, best first. Without any an older file, and that it is gone, goes unnoticed. */
+  /** Where the version of the sealed file is remembered, best first. Without any, an older file and a missing one go unnoticed. */
   anchors?: readonly SecretStore[];
   /** Asks the operator, masked. Called when a passphrase is first needed, and never while a lock is held. */
   askPassphrase?: AskPassphrase;
@@ -39,7 +39,7 @@ type Kind = SecretVault['kind'];
  */
 export async function openVault({ env, paths, anchors, askPassphrase, inForce, signal }: VaultOptions): Promise<SecretVault> {
   const vault = new Vault(env, paths.data, anchors ?? [], askPassphrase, inForce);
-  // What is lost can still be accepted.
+  // It can still be accepted.
   await vault.inForce(signal).catch((thrown: unknown) => {
     if (!isLost(thrown)) throw thrown;
   });
@@ -163,6 +163,15 @@ class Vault implements SecretVault {
       const key = await this.#places.file.newKey(opens, signal);
       await this.#changing(signal, () => this.#places.file.reseal(key));
     },
+    lost: async (signal) => {
+      try {
+        await this.list(signal);
+        return undefined;
+      } catch (thrown) {
+        if (isLost(thrown)) return thrown;
+        throw thrown;
+      }
+    },
     accept: async ({ signal }) => {
       const { file } = this.#places;
       if (await file.exists()) await file.open(signal, 'read');
@@ -186,7 +195,11 @@ class Vault implements SecretVault {
   };
 
   async #reading<T>(signal: AbortSignal, use: (place: VaultPlace) => Promise<T>): Promise<T> {
-    return this.#settled(signal, 'read', use);
+    const result = await this.#settled(signal, 'read', use);
+    const { file } = this.#places;
+    // What was read counts, also where that cannot be remembered.
+    if (this.#current === 'file' && file.isAhead()) await withFileLock(this.#lockPath, () => file.remember()).catch(() => undefined);
+    return result;
   }
 
   /** Opens without a lock, since that may wait for a person; changes under it; and begins again where another process came between. */

@@ -6,7 +6,7 @@ import { deriveKey, usualCost } from './key-derivation.ts';
 import { readKeyFile } from './key-file.ts';
 import { listed } from './keychain-place.ts';
 import { readSealed, type SealHeader, seal } from './sealed-format.ts';
-import { missingFault, olderFault, type SecretsAnchor } from './secrets-anchor.ts';
+import { lossOf, missingFault, type SealedVersion, type SecretsAnchor } from './secrets-anchor.ts';
 import type { SecretName } from './vault.ts';
 import { damagedFault, type StoredVersion, type VaultPlace, withVersion } from './vault-place.ts';
 
@@ -35,8 +35,12 @@ export interface SealedPlace extends VaultPlace {
   exists(): Promise<boolean>;
   /** There is none, and there was. */
   isGone(): Promise<boolean>;
-  /** Takes the file, which is open, as the newest, or that there is none. */
+  /** Makes the file, which is open, the newest version, or the absence of one. */
   accept(): Promise<'file' | 'none'>;
+  /** Does the anchor lag behind the file that was read last? It does after a write was killed, or while the keychain was locked. */
+  isAhead(): boolean;
+  /** Updates the anchor from the file. Call it under the lock. */
+  remember(): Promise<void>;
   /** A new key, which `reseal` puts to use. Asks the operator: not under the lock. */
   newKey(opens: SealHeader['opens'], signal: AbortSignal): Promise<SealKey>;
   reseal(key: SealKey): Promise<void>;
@@ -66,6 +70,7 @@ export class SealChanged extends Error {}
 export function sealedPlace({ path, keyFile, askPassphrase, whyNew, anchor }: SealedPlaceOptions): SealedPlace {
   let held: SealKey | undefined;
   let opening: Promise<void> | undefined;
+  let ahead = false;
 
   const keyOf = async (phrase: string, header: SealHeader): Promise<SealKey> => ({
     header,
@@ -83,7 +88,8 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew, anchor }: Se
     return text === undefined ? undefined : readSealed(text, path);
   }
 
-  const isGone = async () => (await anchor?.newest()) !== undefined && (await readOwnFile(path)) === undefined;
+  const remembered = async () => (await anchor?.remembered()) ?? [];
+  const isGone = async () => (await remembered()).some((version) => version?.id !== undefined) && (await readOwnFile(path)) === undefined;
 
   async function unlock(signal: AbortSignal): Promise<void> {
     const file = await sealed();
@@ -156,38 +162,42 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew, anchor }: Se
     });
   }
 
-  /** As it is there, whatever was there before. */
-  async function content(): Promise<{ secrets: Secrets; generation: number } | undefined> {
+  /** What is in the file, whichever version it is. */
+  async function content(): Promise<{ secrets: Secrets; version: SealedVersion } | undefined> {
     const file = await sealed();
     if (!file) return undefined;
     if (!held || held.header.salt !== file.header.salt) throw new SealChanged();
     const plain = file.open(held.key);
-    if (plain === undefined) throw wrongKeyFault(`${path} was changed by somebody who does not know its key.`);
+    if (plain === undefined) throw wrongKeyFault(`${path} was changed by someone without its key.`);
     try {
-      const read = parseJson(plain) as { secrets: [SecretName, StoredVersion[]][]; generation?: number };
-      return { secrets: new Map(read.secrets), generation: read.generation ?? 0 };
+      const { secrets, generation = 0, id } = parseJson(plain) as { secrets: [SecretName, StoredVersion[]][] } & Partial<SealedVersion>;
+      return { secrets: new Map(secrets), version: { generation, id } };
     } catch (error) {
       throw damagedFault(path, 'opens, but what is in it is damaged', error);
     }
   }
 
-  async function load(): Promise<Secrets> {
-    // Before the file: who writes it remembers that afterwards.
-    const newest = (await anchor?.newest()) ?? 0;
+  async function load(): Promise<{ secrets: Secrets; version?: SealedVersion }> {
+    const versions = await remembered();
     const found = await content();
-    if (!found && newest > 0) throw missingFault(path);
-    if (found && found.generation < newest) throw olderFault(path, found.generation, newest);
-    return found?.secrets ?? new Map();
+    const loss = lossOf(path, found?.version, versions);
+    if (loss) throw loss;
+    ahead = found?.version.id !== undefined && versions.some((version) => (version?.generation ?? 0) < found.version.generation);
+    return found ?? { secrets: new Map() };
   }
 
-  async function save(secrets: Secrets): Promise<void> {
+  async function save({ secrets, version: before }: { secrets: Secrets; version?: SealedVersion }): Promise<void> {
     if (!held) throw new SealChanged();
-    // Where only the salt is new, as after another passphrase, what is there cannot be opened with it.
-    const before = await content().catch(() => undefined);
-    const generation = Math.max(before?.generation ?? 0, (await anchor?.newest()) ?? 0) + 1;
-    await writeOwnFile(path, seal(JSON.stringify({ secrets: [...secrets], generation }), held.key, held.header));
-    await anchor?.keep(generation);
+    const version = { generation: (await newest(before)) + 1, id: before?.id ?? randomBytes(8).toString('hex') };
+    await writeOwnFile(path, seal(JSON.stringify({ secrets: [...secrets], ...version }), held.key, held.header));
+    await anchor?.keep(version);
+    ahead = false;
   }
+
+  const newest = async (before?: SealedVersion) =>
+    Math.max(...[before, ...(await remembered())].map((version) => version?.generation ?? 0));
+  /** There is no file any more. */
+  const forget = async () => anchor?.keep({ generation: await newest(), id: undefined });
 
   return {
     kind: 'file',
@@ -196,8 +206,15 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew, anchor }: Se
     isGone,
     async accept() {
       const found = await content();
-      await anchor?.keep(found?.generation);
+      // As the newest version of all, so that what is discarded by this stays older.
+      if (found) await save(found);
+      else await forget();
       return found ? 'file' : 'none';
+    },
+    isAhead: () => ahead,
+    async remember() {
+      const { version } = await load();
+      if (ahead && version) await anchor?.keep(version);
     },
     async open(signal, purpose) {
       opening ??= (async () => {
@@ -210,34 +227,34 @@ export function sealedPlace({ path, keyFile, askPassphrase, whyNew, anchor }: Se
       // Two who come at once are asked once.
       await opening;
     },
-    list: async () => listed(await load()),
+    list: async () => listed((await load()).secrets),
     async read(name, _signal, id) {
-      const versions = (await load()).get(name);
+      const versions = (await load()).secrets.get(name);
       return (id === undefined ? versions?.at(-1) : versions?.find((version) => version.id === id))?.value;
     },
     async add(name, version, keep) {
-      const secrets = await load();
-      secrets.set(name, withVersion(secrets.get(name) ?? [], version, keep).kept);
-      await save(secrets);
+      const before = await load();
+      before.secrets.set(name, withVersion(before.secrets.get(name) ?? [], version, keep).kept);
+      await save(before);
     },
     async remove(name) {
-      const secrets = await load();
-      if (secrets.delete(name)) await save(secrets);
+      const before = await load();
+      if (before.secrets.delete(name)) await save(before);
     },
     newKey,
     async reseal(key) {
-      const secrets = await load();
+      const content = await load();
       const before = held;
       held = key;
-      await save(secrets).catch((error: unknown) => {
+      await save(content).catch((error: unknown) => {
         held = before;
         throw error;
       });
     },
-    begin: () => save(new Map()),
+    begin: () => save({ secrets: new Map() }),
     async destroy() {
       await removeOwnFile(path);
-      await anchor?.keep(undefined);
+      await forget();
     },
   };
 }

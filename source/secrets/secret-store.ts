@@ -41,14 +41,17 @@ export function keychainStore(env: Environment = process.env): SecretStore {
 }
 
 const purposes = {
-  audit: { code: 'failed.auditKey', loss: 'Without it the audit log so far cannot be verified; to begin a new one, move both away.' },
+  audit: {
+    code: 'failed.auditKey',
+    loss: 'Without it the existing audit log cannot be verified. To start a new log, move both files away.',
+  },
   backup: {
     code: 'failed.backupKey',
-    loss: 'Without it backups that were signed with it cannot be authenticated; to begin with a new key, move it away.',
+    loss: 'Without it, backups that it signed cannot be authenticated. To start with a new key, move it away.',
   },
   secrets: {
     code: 'failed.secretsAnchor',
-    loss: 'Without it an older file of secrets is not told from the newest; to do without, move it away.',
+    loss: 'Without it an older copy of the sealed secrets is not detected. To continue without it, move it away.',
   },
 } as const;
 
@@ -68,7 +71,7 @@ export function keyFile(path: string, purpose: keyof typeof purposes): SecretSto
     } catch {}
     throw new Fault({
       code: purposes[purpose].code,
-      message: `The key file ${path} is damaged.`,
+      message: `${path} is damaged.`,
       remedy: `Restore it from a backup. ${purposes[purpose].loss}`,
       where: { file: path },
     });

@@ -1,3 +1,4 @@
+import type { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 
 /** Where a secret of a component is kept under: `nas/password-vault/ADMIN_TOKEN`. The last part is the variable of the compose file, or the field's name. */
@@ -42,7 +43,9 @@ export interface VaultCare {
   migrate(grant: Grant, to: SecretVault['kind'], told?: (fraction: number, label: string) => void): Promise<{ moved: number }>;
   /** Seals the file anew: with another passphrase, or with the key file of `QUARTERDECK_SECRETS_KEY_FILE`. */
   reseal(grant: Grant, key: 'passphrase' | 'key-file'): Promise<void>;
-  /** Takes the sealed file that is there as the newest, or, where there is none, that its secrets are lost. */
+  /** Why the sealed file is refused: it is missing, or not the one that was written last. */
+  lost(signal: AbortSignal): Promise<Fault | undefined>;
+  /** Makes the sealed file that is there the newest version; where there is none, the next secret creates a new one. */
   accept(grant: Grant): Promise<'file' | 'none'>;
   /** Adds a version with the id and the time that it had elsewhere: plans and records name it. */
   restore(grant: Grant, name: SecretName, version: SecretVersion & { value: string }): Promise<void>;
