@@ -109,7 +109,7 @@ export const restoreAbout: FlowAbout = {
   usage: '[BACKUP]',
   flags: {
     ...targetFlags,
-    unsigned: { meaning: 'also a backup that cannot be authenticated: signed elsewhere, or written before backups were signed' },
+    unsigned: { meaning: 'also restore a backup that cannot be authenticated: not signed, or signed with an unknown key' },
     snapshot: { meaning: 'this backup, and with its data the images, files and secrets of then', value: 'BACKUP' },
   },
 };

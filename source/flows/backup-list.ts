@@ -112,7 +112,7 @@ export const backupVerify: Flow = {
       });
     if (damaged.length === 0 && unauthenticated.length > 0)
       return {
-        message: `${countText(backups.length, 'backup')} of ${component} read again: as their checksums say. Who wrote ${unauthenticated.length === 1 ? unauthenticated[0]?.stamp : `${unauthenticated.length} of them`} cannot be told.`,
+        message: `${countText(backups.length, 'backup')} of ${component} ${backups.length === 1 ? 'matches its' : 'match their'} checksums, but ${unauthenticated.length === 1 ? unauthenticated[0]?.stamp : `${unauthenticated.length} of them`} cannot be authenticated.`,
         data,
         exitCode: cannotTellExitCode,
       };

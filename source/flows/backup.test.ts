@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -438,9 +438,9 @@ describe.skipIf(!hasTools)('backup and restore', () => {
         async () => {
           stage.backupKeys = backupKeysDouble();
         },
-        /cannot be authenticated: it was signed with a key that is not here/,
+        /cannot be authenticated: it was signed with an unknown key/,
       ],
-    ])('one %s is restored only on purpose, and verify says that it cannot be told who wrote it', async (_, forged, why) => {
+    ])('one %s is restored only on purpose, and verify reports it', async (_, forged, why) => {
       await forged();
       world = { ...world, backupKeys: async () => stage.backupKeys };
       const attending = stage.operator;
@@ -448,12 +448,63 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       await expect(tryRestore()).rejects.toMatchObject({ code: 'refused.unsigned', message: expect.stringMatching(why) });
       expect(stage.engine.requests).toEqual([]);
       stage.operator = attending;
-      stage.operator.answers['unsigned'] = ['leave'];
+      stage.operator.answers['unsigned'] = ['cancel'];
       await expect(tryRestore()).rejects.toMatchObject({ code: 'refused.unsigned' });
-      expect(await verify()).toMatchObject({ exitCode: 5, message: expect.stringMatching(/Who wrote .* cannot be told/) });
+      expect(await verify()).toMatchObject({
+        exitCode: 5,
+        message: expect.stringMatching(/1 backup of notes matches its checksums, but \d+T\d+Z cannot be authenticated/),
+      });
       stage.operator.answers['unsigned'] = ['restore'];
       expect((await tryRestore()).message).toMatch(/notes is restored to/);
       expect((await tryRestore({ unsigned: true })).message).toMatch(/notes is restored to/);
+    });
+  });
+
+  describe('planted by someone who can write to the folder', () => {
+    const plant = async (stamp: string, changes: object) => {
+      const [own = ''] = await readdir(join(to, 'notes'));
+      const read = (name: string) => readFile(join(to, 'notes', own, name), 'utf8');
+      const { signature: _, ...manifest } = JSON.parse(await read('manifest.json'));
+      const atMs = Date.UTC(+stamp.slice(0, 4), +stamp.slice(4, 6) - 1, +stamp.slice(6, 8));
+      const text = JSON.stringify({ ...manifest, stamp, startedAt: new Date(atMs).toISOString(), ...changes });
+      const folder = join(to, 'notes', stamp);
+      await cp(join(to, 'notes', own), folder, { recursive: true });
+      await writeFile(join(folder, 'manifest.json'), text);
+      const sums = (await read('SHA256SUMS')).replace(/^.*manifest\.json\n/m, '');
+      await writeFile(join(folder, 'SHA256SUMS'), `${sums}${createHash('sha256').update(text).digest('hex')}  manifest.json\n`);
+      return { folder, items: manifest.items as { file: string }[] };
+    };
+    beforeEach(async () => {
+      stage.operator.answers['backup-passphrase'] = [''];
+      await stage.run(backup, view(), { options: { to, 'keep-all': true } });
+    });
+
+    it('one that excludes data does not decide what the next backup omits', async () => {
+      const [own = ''] = await readdir(join(to, 'notes'));
+      await plant('20200101T000000Z', { choices: { include: [], exclude: ['data', 'app:/data'] } });
+      await rm(join(to, 'notes', own), { recursive: true });
+      stage.operator.answers['backup-passphrase'] = [''];
+      const { data } = await stage.run(backup, view(), { options: { to, 'keep-all': true } });
+      expect(data).toMatchObject({ backup: { items: [{ id: 'data' }], choices: { exclude: [] } } });
+    });
+
+    it('one with an impossible date does not make the last backup look recent', async () => {
+      await plant('20990101T000000Z', {});
+      const [own] = (await readdir(join(to, 'notes'))).filter((stamp) => !stamp.startsWith('2099'));
+      const ages = await new BackupAges(openLocalHost(), to).read(AbortSignal.timeout(5_000));
+      expect(new Date(ages.get('notes') ?? 0).toISOString().replaceAll(/[-:]|\.000/g, '')).toBe(own);
+    });
+
+    it('one with two items for one volume is refused before anything is stopped', async () => {
+      const [own] = await readdir(join(to, 'notes'));
+      const { items } = JSON.parse(await readFile(join(to, 'notes', own ?? '', 'manifest.json'), 'utf8'));
+      await plant('20200101T000000Z', { items: [...items, ...items] });
+      stage.engine.requests.length = 0;
+      await expect(stage.run(restore, view(), { options: { to, unsigned: true }, words: ['20200101T000000Z'] })).rejects.toMatchObject({
+        code: 'refused.damaged',
+        message: expect.stringMatching(/two of its items are for data/),
+      });
+      expect(stage.engine.requests).toEqual([]);
     });
   });
 

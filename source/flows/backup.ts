@@ -137,7 +137,8 @@ async function choicesOf(
   const given = { include: listOf(options.include), exclude: listOf(options.exclude) };
   if (given.include.length + given.exclude.length > 0) return { typed: true, choices: given };
   const all = await listBackupsOf(store, component, world.fleet.snapshot().components, session.signal);
-  const before = all.find(({ manifest }) => manifest !== undefined);
+  // A planted backup must not decide what the next ones omit.
+  const before = all.find(({ manifest, own }) => manifest !== undefined && own === true);
   const { include = [], exclude = [] } = before?.manifest?.choices ?? {};
   if (before && include.length + exclude.length > 0)
     session.show({

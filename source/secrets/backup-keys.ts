@@ -1,65 +1,83 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { messageOf } from '../faults/fault.ts';
+import { withFileLock } from '../config/file-lock.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
+import { isKeychainAbsent } from './keychain.ts';
 import type { SecretStore } from './secret-store.ts';
 
 /** A key that signs the manifests of backups (HMAC-SHA-256). */
 export interface BackupKey {
-  /** Of the key, and says nothing about it: manifests name theirs by this. */
+  /** Hash of the key; manifests name the key by it. */
   id: string;
   key: Buffer;
 }
 
+export interface FoundKey {
+  key: BackupKey;
+  /** Why a signature with this key proves little, as the end of a sentence. */
+  doubt?: string;
+}
+
 export interface BackupKeys {
-  /** The one that new backups are signed with; made where there is none. Throws where no store takes one. */
+  /** The key for new backups; created where there is none. Throws where no store accepts one. */
   signing(): Promise<BackupKey>;
-  /** One of this operator's; where there is none of that id, why, as the end of a sentence. */
-  find(id: string): Promise<BackupKey | string>;
+  /** The operator's key with that id, or why there is none, as the end of a sentence. */
+  find(id: string): Promise<FoundKey | string>;
 }
 
 const name = 'backup-key';
+const keyBytes = 32;
 
-/** @param stores best first: the first that answers keeps the key */
-export function openBackupKeys(stores: readonly SecretStore[]): BackupKeys {
-  // A key never changes; one that was not there may come.
-  const known = new Map<string, BackupKey>();
-
+/**
+ * @param stores best first: the first that answers keeps the key
+ * @param lockPath of the lock under which a key is created, where several processes share the stores
+ */
+export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string): BackupKeys {
   async function keyIn(store: SecretStore): Promise<BackupKey | undefined> {
     const kept = await store.get(name);
     if (kept === undefined) return undefined;
-    const found = keyOf(Buffer.from(kept, 'base64'));
-    known.set(found.id, found);
-    return found;
+    const key = Buffer.from(kept, 'base64');
+    if (key.length !== keyBytes)
+      throw new Fault({
+        code: 'failed.backupKey',
+        message: `The key that signs backups is damaged in the ${store.kind === 'file' ? 'key file' : 'keychain'}.`,
+        remedy: 'Restore it from a backup, or delete it: the next backup creates a new one.',
+      });
+    return keyOf(key);
+  }
+
+  async function readOrCreate(): Promise<BackupKey> {
+    let refusal: unknown;
+    for (const store of stores) {
+      try {
+        const found = await keyIn(store);
+        if (found) return found;
+        const created = keyOf(randomBytes(keyBytes));
+        await store.set(name, created.key.toString('base64'));
+        return created;
+      } catch (thrown) {
+        refusal = thrown;
+      }
+    }
+    throw refusal;
   }
 
   return {
-    async signing() {
-      let refusal: unknown;
-      for (const store of stores) {
-        try {
-          const found = await keyIn(store);
-          if (found) return found;
-          const made = keyOf(randomBytes(32));
-          await store.set(name, made.key.toString('base64'));
-          return made;
-        } catch (thrown) {
-          refusal = thrown;
-        }
-      }
-      throw refusal;
-    },
+    signing: () => (lockPath === undefined ? readOrCreate() : withFileLock(lockPath, readOrCreate)),
     async find(id) {
-      const before = known.get(id);
-      if (before) return before;
-      const away: string[] = [];
+      const unavailable: string[] = [];
+      let doubt: string | undefined;
       for (const store of stores) {
         try {
-          const found = await keyIn(store);
-          if (found?.id === id) return found;
+          const key = await keyIn(store);
+          if (key?.id === id) return { key, ...(doubt !== undefined && { doubt }) };
         } catch (thrown) {
-          away.push(messageOf(thrown).replace(/\.$/, ''));
+          unavailable.push(messageOf(thrown).replace(/\.$/, '').replace(/^The /, 'the '));
+          if (isKeychainAbsent(thrown)) continue;
         }
+        // Every program of this account can read a key file, or create one.
+        if (store.kind === 'keychain') doubt = 'it was signed with the key file, not with the key in the keychain';
       }
-      return ['it was signed with a key that is not here', ...away].join('; ');
+      return ['it was signed with an unknown key', ...unavailable].join('; ');
     },
   };
 }

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Host } from '../hosts/host.ts';
 import { incompleteText, notCoveredBy } from './backup-coverage.ts';
 import { manifestOf } from './backup-manifest.ts';
-import { type BackupChoices, type BackupManifest, type BackupPlan, msOfStamp, stampOf } from './backup-model.ts';
+import { type BackupChoices, type BackupManifest, type BackupPlan, clockToleranceMs, msOfStamp, stampOf } from './backup-model.ts';
 
 /** Whoever waits for something asks every other second; backups do not come as fast. */
 const keptMs = 10_000;
@@ -53,6 +53,8 @@ export class BackupAges {
       const dated = stamps.flatMap((stamp) => msOfStamp(stamp) ?? []).sort((one, other) => other - one);
       for (const atMs of dated) {
         newest.set(component, undefined);
+        // A clock was wrong, or someone planted it.
+        if (atMs > this.#now() + clockToleranceMs) continue;
         if (!(await this.#isComplete(component, posix.join(this.#folder, component, stampOf(new Date(atMs))), signal))) continue;
         newest.set(component, atMs);
         break;

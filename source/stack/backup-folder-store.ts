@@ -39,9 +39,9 @@ export class FolderStore implements BackupStore {
         const atMs = msOfStamp(stamp);
         if (atMs === undefined) continue;
         const where = posix.join(this.#folder, name, stamp);
-        const { manifest, unauthenticated } = await this.#manifest(where, signal);
+        const { manifest, unauthenticated, own } = await this.#manifest(where, signal);
         const sizeBytes = manifest ? [...manifest.items, ...manifest.files].reduce((sum, file) => sum + file.sizeBytes, 0) : 0;
-        found.push({ component: name, stamp, atMs, sizeBytes, manifest, unauthenticated, where });
+        found.push({ component: name, stamp, atMs, sizeBytes, manifest, unauthenticated, own, where });
       }
     }
     return found.sort((one, other) => other.atMs - one.atMs || one.component.localeCompare(other.component, 'en'));

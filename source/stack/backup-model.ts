@@ -122,7 +122,7 @@ export interface BackupManifest {
   images: Readonly<Record<string, ImagePin>>;
   /** Names of the variables. `sealed`: their values are in `secrets.age`. Otherwise a restore needs them from elsewhere. */
   secrets: { names: readonly string[]; sealed: boolean };
-  /** Of everything else that it says. Missing in backups that were written before there was one. */
+  /** Over everything else in the manifest. Missing in backups of releases that did not sign. */
   signature?: { key: string; mac: string } | undefined;
 }
 
@@ -134,8 +134,10 @@ export interface BackupFacts {
   sizeBytes: number;
   /** Undefined where the manifest is missing, damaged, or not what was signed. */
   manifest: BackupManifest | undefined;
-  /** Why nothing tells who wrote it, as the end of a sentence; undefined where a key of this operator signed it. */
+  /** Why its author is not known, as the end of a sentence; undefined where the operator's key signed it. */
   unauthenticated?: string | undefined;
+  /** Signed with a key of this account, also where that proves little. */
+  own?: boolean | undefined;
   /** Folder on the host, or id of the snapshot. */
   where: string;
 }
@@ -151,6 +153,9 @@ export interface BackupProgress {
 export function stampOf(date: Date): string {
   return `${date.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
+
+/** Clocks differ, by less than this. */
+export const clockToleranceMs = 3_600_000;
 
 /** Undefined for what is no stamp. */
 export function msOfStamp(stamp: string): number | undefined {

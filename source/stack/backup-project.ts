@@ -8,11 +8,13 @@ import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
 import { parseJson } from '../text/json-value.ts';
-import { finished, runThere } from './backup-files.ts';
+import { bytesText } from '../text/quantities.ts';
+import { finished, removeFolder, runThere } from './backup-files.ts';
 import type { BackupFacts, BackupManifest } from './backup-model.ts';
 import { openSecrets, secretsFile } from './backup-secrets.ts';
 import type { BackupStore } from './backup-store.ts';
 import { checkedArchive } from './backup-tar.ts';
+import { damaged, filesDamaged, openSaved, readProblem, type SavedContent } from './backup-verify.ts';
 import type { DeployRecord } from './model.ts';
 
 /** What a backup has of a component besides its data. */
@@ -56,12 +58,12 @@ export async function restoreProject(
   const folder = posix.join(stackFolder, backup.component);
   const arriving = `${folder}.${stamp}.partial`;
   await host.files.makeFolder(grant, arriving, { mode: 0o755 });
-  const source = await store.open(grant.signal, backup, 'project.tar');
-  const target = await host.pipe(grant, ['tar', '-C', arriving, '-xpf', '-']);
-  target.stdout.resume();
-  await pipeline(checkedArchive(source.stdout, grant.signal).archive, target.stdin, { signal: grant.signal });
-  await finished(source, 'project.tar');
-  await finished(target, 'project.tar');
+  try {
+    await unpackProject(grant, { store, backup, host }, arriving);
+  } catch (thrown) {
+    await removeFolder(grant, host, arriving).catch(() => undefined);
+    throw thrown;
+  }
   const stands = (await host.files.facts(folder, grant.signal)) !== undefined;
   const aside = stands ? `${folder}.before-${stamp}` : undefined;
   if (aside !== undefined) await runThere(grant, host, ['mv', '-T', '--', folder, aside]);
@@ -74,6 +76,21 @@ export async function restoreProject(
     });
   }
   return { folder, aside };
+}
+
+async function unpackProject(
+  grant: Grant,
+  { store, backup, host }: { store: BackupStore; backup: BackupFacts; host: Host },
+  folder: string,
+): Promise<void> {
+  const source = await openFile(grant, store, backup, 'project.tar');
+  const target = await host.pipe(grant, ['tar', '-C', folder, '-xpf', '-']);
+  target.stdout.resume();
+  await pipeline(checkedArchive(source.content, grant.signal).archive, target.stdin, { signal: grant.signal });
+  await source.whole().catch((thrown: unknown) => {
+    throw damaged(backup, `project.tar: ${readProblem(thrown)}`);
+  });
+  await finished(target, 'project.tar');
 }
 
 /** Gives the sealed secrets of a backup back to the vault, as new versions. Answers their names. Throws `refused.sealed`. */
@@ -98,14 +115,24 @@ export async function restoreSecrets(
   return names;
 }
 
-async function wholeFile({ signal }: Grant, store: BackupStore, backup: BackupFacts, file: string): Promise<Buffer> {
-  const program = await store.open(signal, backup, file);
+/** Summed again while it is read: it may have been replaced since the backup was verified. */
+function openFile({ signal }: Grant, store: BackupStore, backup: BackupFacts, file: string): Promise<SavedContent> {
+  const saved = backup.manifest?.files.find((one) => one.file === file);
+  if (!saved) throw filesDamaged(backup, [file]);
+  return openSaved(store, backup, saved, signal);
+}
+
+async function wholeFile(grant: Grant, store: BackupStore, backup: BackupFacts, file: string): Promise<Buffer> {
+  const opened = await openFile(grant, store, backup, file);
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of program.stdout as AsyncIterable<Buffer>) {
+  for await (const chunk of opened.content as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes <= sealedLimitBytes) chunks.push(chunk);
+    if (bytes > sealedLimitBytes) throw damaged(backup, `${file} is larger than ${bytesText(sealedLimitBytes)}`);
+    chunks.push(chunk);
   }
-  await finished(program, file);
+  await opened.whole().catch((thrown: unknown) => {
+    throw damaged(backup, `${file}: ${readProblem(thrown)}`);
+  });
   return Buffer.concat(chunks);
 }

@@ -6,7 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { parseJson } from '../text/json-value.ts';
 import { type BackupFolder, lastLine, removeFolder } from './backup-files.ts';
 import { FolderStore } from './backup-folder-store.ts';
-import { type BackupFacts, type BackupManifest, type BackupTarget, stampOf } from './backup-model.ts';
+import { type BackupFacts, type BackupManifest, type BackupTarget, msOfStamp, stampOf } from './backup-model.ts';
 import { defaultRetention, keepOf, type RetentionPolicy } from './backup-retention.ts';
 import { type ReadManifest, readManifest } from './backup-signature.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
@@ -118,12 +118,14 @@ export class ResticStore implements BackupStore {
     const found: BackupFacts[] = [];
     for (const { id, time, tags } of snapshots) {
       const name = tags?.find((tag) => tag.startsWith(componentTag))?.slice(componentTag.length);
-      const atMs = Date.parse(time);
-      if (name === undefined || Number.isNaN(atMs)) continue;
-      const { manifest, unauthenticated } = await this.#manifest(id, signal);
+      const snapshotMs = Date.parse(time);
+      if (name === undefined || Number.isNaN(snapshotMs)) continue;
+      const { manifest, unauthenticated, own } = await this.#manifest(id, signal);
       const sizeBytes = manifest ? [...manifest.items, ...manifest.files].reduce((sum, file) => sum + file.sizeBytes, 0) : 0;
-      const stamp = manifest?.stamp ?? stampOf(new Date(atMs));
-      found.push({ component: name, stamp, atMs, sizeBytes, manifest, unauthenticated, where: id });
+      const stamp = manifest?.stamp ?? stampOf(new Date(snapshotMs));
+      // Not the snapshot's own time: an old backup that was added again is no newer.
+      const atMs = msOfStamp(stamp) ?? snapshotMs;
+      found.push({ component: name, stamp, atMs, sizeBytes, manifest, unauthenticated, own, where: id });
     }
     return found.sort((one, other) => other.atMs - one.atMs);
   }

@@ -62,6 +62,8 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
   if (!manifest) throw filesDamaged(backup, ['manifest.json']);
   const items: RestoreItem[] = [];
   const homeless: string[] = [];
+  const twice = manifest.items.find(({ volume }, at) => manifest.items.findIndex((other) => other.volume === volume) !== at);
+  if (twice) throw damaged(backup, `two of its items are for ${cleanLine(twice.volume)}`);
   for (const saved of manifest.items) {
     const planned =
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??

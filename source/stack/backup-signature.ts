@@ -4,15 +4,17 @@ import { objectOf, parseJson } from '../text/json-value.ts';
 import { manifestOf } from './backup-manifest.ts';
 import type { BackupManifest } from './backup-model.ts';
 
-/** What a store can say of a manifest. */
+/** A manifest as a store reads it. */
 export interface ReadManifest {
   /** Undefined where it is missing, damaged, or differs from what was signed. */
   manifest: BackupManifest | undefined;
-  /** Why nothing tells who wrote it, as the end of a sentence; undefined where its signature is of a key of this operator. */
+  /** Why its author is not known, as the end of a sentence; undefined where the operator's key signed it. */
   unauthenticated?: string | undefined;
+  /** Signed with a key of this account, also where that proves little. */
+  own?: boolean;
 }
 
-/** The manifest as it is written: signed over everything that it says, and so over the checksums of all files. */
+/** Signs everything in a manifest, and so the checksums of all files. */
 export function signManifest(manifest: BackupManifest, key: BackupKey): BackupManifest {
   return { ...manifest, signature: { key: key.id, mac: macOf(manifest, key) } };
 }
@@ -22,14 +24,15 @@ export async function readManifest(content: Uint8Array, sums: string | undefined
   if (!manifest) return { manifest };
   const { signature } = manifest;
   if (!signature) return { manifest, unauthenticated: 'it is not signed' };
-  const key = await keys.find(signature.key);
-  if (typeof key === 'string') return { manifest, unauthenticated: key };
-  const { signature: _, ...said } = objectOf(parseJson(Buffer.from(content).toString('utf8'))) ?? {};
-  const [here, there] = [macOf(said, key), signature.mac].map((mac) => Buffer.from(mac, 'hex')) as [Buffer, Buffer];
-  return { manifest: here.length === there.length && timingSafeEqual(here, there) ? manifest : undefined };
+  const found = await keys.find(signature.key);
+  if (typeof found === 'string') return { manifest, unauthenticated: found };
+  const { signature: _, ...signed } = objectOf(parseJson(Buffer.from(content).toString('utf8'))) ?? {};
+  const [expected, actual] = [macOf(signed, found.key), signature.mac].map((mac) => Buffer.from(mac, 'hex')) as [Buffer, Buffer];
+  if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) return { manifest: undefined };
+  return { manifest, own: true, ...(found.doubt !== undefined && { unauthenticated: found.doubt }) };
 }
 
-const macOf = (said: object, { key }: BackupKey) =>
+const macOf = (signed: object, { key }: BackupKey) =>
   createHmac('sha256', key)
-    .update(`quarterdeck backup manifest\n${JSON.stringify(said)}`)
+    .update(`quarterdeck backup manifest\n${JSON.stringify(signed)}`)
     .digest('hex');

@@ -21,7 +21,7 @@ export interface BackupStore {
   readonly to: string | undefined;
   /** Dumps are packed where the store does not do so itself. */
   readonly packs: boolean;
-  /** Sign what is written, and tell whose the rest is. */
+  /** Sign new backups, and authenticate the others. */
   readonly keys: BackupKeys;
   /** All good and damaged backups, newest first. */
   list(signal: AbortSignal, component?: string): Promise<readonly BackupFacts[]>;

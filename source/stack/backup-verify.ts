@@ -6,12 +6,10 @@ import { cleanLine } from '../text/clean.ts';
 import { bytesText } from '../text/quantities.ts';
 import { finished, Meter } from './backup-files.ts';
 import type { BackedUpItem, BackupFacts, BackupFile } from './backup-model.ts';
-import { msOfStamp, stampOf } from './backup-model.ts';
+import { clockToleranceMs, msOfStamp, stampOf } from './backup-model.ts';
 import type { BackupStore } from './backup-store.ts';
 import { type ArchiveCount, ArchiveProblem, checkedArchive } from './backup-tar.ts';
 
-/** Clocks differ, by less than this. */
-const clockToleranceMs = 3_600_000;
 const earliestMs = Date.UTC(2000, 0, 1);
 
 /** By file of the backup, for those that are archives: what is in them. */

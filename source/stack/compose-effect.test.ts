@@ -3,9 +3,12 @@ import { composeEffect } from './compose-effect.ts';
 
 const words = (line: string) => line.split(' ').filter(Boolean);
 
-test.each(['ps -a', 'logs -f --tail 5 app', '--profile extra ps', '--ansi=never images', 'top', '--version', '-v', '--help down -v'])('%s only reads', (line) => {
-  expect(composeEffect(words(line))).toMatchObject({ right: 'operate', readsOnly: true });
-});
+test.each(['ps -a', 'logs -f --tail 5 app', '--profile extra ps', '--ansi=never images', 'top', '--version', '-v', '--help down -v'])(
+  '%s only reads',
+  (line) => {
+    expect(composeEffect(words(line))).toMatchObject({ right: 'operate', readsOnly: true });
+  },
+);
 
 test('config prints secrets, so it needs the right to reveal them, and to write a file is a change', () => {
   expect(composeEffect(['config'])).toMatchObject({ right: 'reveal', readsOnly: true });

@@ -13,7 +13,9 @@ export interface ComposeEffect {
 
 /** Options before the subcommand, of compose 1.29, compose 2 and podman-compose. */
 const globalFlags: ReadonlySet<string> = new Set(
-  '--all-resources --compatibility --dry-run --verbose --no-ansi --no-cleanup --tls --tlsverify --skip-hostname-check -v --version'.split(' '),
+  '--all-resources --compatibility --dry-run --verbose --no-ansi --no-cleanup --tls --tlsverify --skip-hostname-check -v --version'.split(
+    ' ',
+  ),
 );
 const globalValues: ReadonlySet<string> = new Set('--profile --ansi --progress --parallel --log-level'.split(' '));
 const elsewhereValues: ReadonlySet<string> = new Set(
