@@ -193,6 +193,19 @@ describe('the words of cp', () => {
   test.each([[['a', 'b']], [['a:/x', 'b:/y']], [['a:/x']], [[]]])('%j is wrong usage', (words) => {
     expect(() => copy.subject?.(words)).toThrow('cp takes a source and a target');
   });
+  test('on a production host nothing is written into a container before the host was typed; out of it needs no word', async () => {
+    stage.policy = { ...stage.policy, productionHosts: new Set(['local']) };
+    stage.operator.confirms = false;
+    await writeFile(here('a'), 'A');
+    stage.engine.archives.set('/srv', await archiveOf([{ name: 'srv/', type: 'directory' }]));
+    await expect(stage.run(copy, box(), { words: [here('a'), ':/srv/x'] })).rejects.toMatchObject({ code: 'refused.notConfirmed' });
+    expect(stage.operator.confirmations).toMatchObject([{ typed: 'local', consequences: ['/srv/x of box is overwritten where it exists.'] }]);
+    expect(stage.engine.put).toEqual([]);
+    stage.engine.archives.set('/x', await archiveOf([{ name: 'x', content: 'x' }]));
+    await stage.run(copy, box(), { words: [':/x', here('out')] });
+    expect(await readFile(here('out'), 'utf8')).toBe('x');
+  });
+
   test('both ways are refused in read-only mode', async () => {
     stage.policy = { ...stage.policy, readOnly: true };
     stage.engine.archives.set('/x', await archiveOf([{ name: 'x', content: 'x' }]));

@@ -148,6 +148,8 @@ async function copyIn(
     right: 'operate',
     request: `PUT /containers/${name}/archive?path=${folder}, with ${root} from ${outside}`,
     target,
+    confirmOnProduction: true,
+    consequences: [`${cleanLine(posix.join(folder, root))} of ${name} is overwritten where it exists.`],
     limitMs,
     run: async (grant) => {
       const { archive, count } = packLocal(outside, root, grant.signal, onBytes);
