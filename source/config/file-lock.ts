@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../faults/fault.ts';
-import { makeOwnFolder, unwritableFault } from './own-files.ts';
+import { makeOwnFolder, refuseForeignLock, unwritableFault } from './own-files.ts';
 
 const waitMs = 15_000;
 /** A holder refreshes its lock every second; one that has not for this long is dead. */
@@ -9,11 +9,12 @@ const staleMs = 5_000;
 
 /**
  * Runs `use` while no other process holds the lock of `path`. A lock whose holder died is taken over after five seconds.
- * Throws `failed.locked` after fifteen, `config.unwritable` when there can be no lock.
+ * Throws `failed.locked` after fifteen, `refused.ownFile` or `config.unwritable` when there can be no lock.
  */
 export async function withFileLock<T>(path: string, use: () => Promise<T>): Promise<T> {
   const { default: lockfile } = await import('proper-lockfile');
   await makeOwnFolder(dirname(path));
+  await refuseForeignLock(`${path}.lock`);
   let lost: Error | undefined;
   const take = () =>
     lockfile.lock(path, {

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
@@ -114,6 +116,38 @@ describe.each(Object.keys(foreign))('%s in place of an own file', (kind) => {
     expect(await modeOf(canary)).toBe(0o644);
     expect(await readdir(join(folder, 'outside'))).toEqual(['canary']);
     expect((await lstat(path)).isFile()).toBe(false);
+  });
+});
+
+test('a socket in place of the configuration is refused by name', async () => {
+  const path = join(folder, 'config.yaml');
+  const server = createServer().listen(path);
+  await once(server, 'listening');
+  await expect(readOwnText(path)).rejects.toMatchObject({ code: 'refused.ownFile', message: `${path} is a socket, not a plain file.` });
+  server.close();
+});
+
+describe('what is no lock of ours in place of a lock', () => {
+  test.each<[string, (path: string) => Promise<unknown>, RegExp]>([
+    ['a link that leads nowhere', (path) => symlink(join(folder, 'gone'), path), /is not a folder/],
+    ['a link to a folder', (path) => symlink(folder, path), /is not a folder/],
+    ['a file', (path) => writeFile(path, ''), /is not a folder/],
+  ])('%s is refused by name, without waiting', async (_, put, why) => {
+    await put(join(folder, 'file.lock'));
+    await expect(withFileLock(join(folder, 'file'), async () => 'held')).rejects.toMatchObject({
+      code: 'refused.ownFile',
+      message: expect.stringMatching(why),
+    });
+  });
+
+  test('a folder with files in it is reported in words', async () => {
+    const path = join(folder, 'file.lock');
+    await mkdir(path);
+    await writeFile(join(path, 'x'), '');
+    await utimes(path, 0, 0);
+    await expect(withFileLock(join(folder, 'file'), async () => 'held')).rejects.toMatchObject({
+      message: `${path} cannot be written: a folder with files in it is in the way.`,
+    });
   });
 });
 

@@ -259,8 +259,9 @@ async function openPlain(path: string, flags: number, { at = path, followsLinks 
     // Without O_NONBLOCK a named pipe would hold us until somebody writes to it.
     file = await open(at, flags | constants.O_NONBLOCK | (followsLinks ? 0 : constants.O_NOFOLLOW));
   } catch (cause) {
-    const facts = ['ELOOP', 'ENXIO'].includes(codeOf(cause) ?? '') ? await lstat(at).catch(() => undefined) : undefined;
-    throw facts && !followsLinks ? notPlain(path, facts) : cause;
+    const isOdd = ['ELOOP', 'ENXIO'].includes(codeOf(cause) ?? '');
+    const facts = isOdd ? await (followsLinks ? stat : lstat)(at).catch(() => undefined) : undefined;
+    throw facts ? notPlain(path, facts) : cause;
   }
   const facts = await file.stat();
   if (facts.isFile()) return file;
@@ -321,6 +322,12 @@ export async function listOwnFolder(path: string): Promise<OwnEntry[] | undefine
   }
 }
 
+/** A lock is a folder. Refuses what is anything else, which no holder would ever release. Throws `refused.ownFile`. */
+export async function refuseForeignLock(path: string): Promise<void> {
+  const facts = await lstat(path).catch(() => undefined);
+  if (facts && !facts.isDirectory()) throw refusal(path, 'is not a folder, and so no lock', `Remove it: rm ${path}`);
+}
+
 /** Creates a folder, and those above it, for the operator alone. Throws as `writeOwnFile` does. */
 export async function makeOwnFolder(path: string): Promise<void> {
   try {
@@ -365,6 +372,7 @@ const reasons: Record<string, string> = {
   EISDIR: 'it is a folder',
   EEXIST: 'a file is in the way',
   ENOTDIR: 'a file is in the way',
+  ENOTEMPTY: 'a folder with files in it is in the way',
   ELOOP: 'its links go round in circles',
 };
 
