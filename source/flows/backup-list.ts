@@ -65,7 +65,8 @@ export function contentText({ manifest, unauthenticated }: BackupFacts): string 
   const lack = missingSecretsText(manifest);
   const omitted = incompleteText(manifest);
   const incomplete = omitted.length === 0 ? '' : `. Incomplete: omits ${coverageText(omitted)}`;
-  return `${parts.join(', ')}${manifest.secrets.sealed ? ', sealed secrets' : ''}${incomplete}${lack === '' ? '' : `. ${lack}`}${unauthenticated === undefined ? '' : `. Cannot be authenticated: ${unauthenticated}`}`;
+  const doubt = unauthenticated === undefined ? '' : `. Cannot be authenticated: ${unauthenticated}`;
+  return `${parts.join(', ')}${manifest.secrets.sealed ? ', sealed secrets' : ''}${incomplete}${doubt}${lack === '' ? '' : `. ${lack}`}`;
 }
 
 export const backupVerify: Flow = {

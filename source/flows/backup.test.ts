@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -493,6 +493,17 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       const [own] = (await readdir(join(to, 'notes'))).filter((stamp) => !stamp.startsWith('2099'));
       const ages = await new BackupAges(openLocalHost(), to).read(AbortSignal.timeout(5_000));
       expect(new Date(ages.get('notes') ?? 0).toISOString().replaceAll(/[-:]|\.000/g, '')).toBe(own);
+    });
+
+    it('ones with dates in the future do not push real ones out of the folder', async () => {
+      const [own = ''] = await readdir(join(to, 'notes'));
+      const future = [...Array(12).keys()].map((month) => `2099${String(month + 1).padStart(2, '0')}01T000000Z`);
+      for (const stamp of [...future, '20991202T000000Z', '20991203T000000Z']) await plant(stamp, {});
+      await rename(join(to, 'notes', own), join(to, 'notes', '20200101T000000Z'));
+      stage.operator.answers['backup-passphrase'] = [''];
+      const { data } = await stage.run(backup, view(), { options: { to } });
+      const { stamp } = (data as { backup: { stamp: string } }).backup;
+      expect(await readdir(join(to, 'notes'))).toContain(stamp);
     });
 
     it('one with two items for one volume is refused before anything is stopped', async () => {

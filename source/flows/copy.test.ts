@@ -199,7 +199,9 @@ describe('the words of cp', () => {
     await writeFile(here('a'), 'A');
     stage.engine.archives.set('/srv', await archiveOf([{ name: 'srv/', type: 'directory' }]));
     await expect(stage.run(copy, box(), { words: [here('a'), ':/srv/x'] })).rejects.toMatchObject({ code: 'refused.notConfirmed' });
-    expect(stage.operator.confirmations).toMatchObject([{ typed: 'local', consequences: ['/srv/x of box is overwritten where it exists.'] }]);
+    expect(stage.operator.confirmations).toMatchObject([
+      { typed: 'local', consequences: ['/srv/x of box is overwritten where it exists.'] },
+    ]);
     expect(stage.engine.put).toEqual([]);
     stage.engine.archives.set('/x', await archiveOf([{ name: 'x', content: 'x' }]));
     await stage.run(copy, box(), { words: [':/x', here('out')] });

@@ -9,6 +9,7 @@ import { type BackupFacts, componentName, msOfStamp } from './backup-model.ts';
 import { keepOf, type RetentionPolicy } from './backup-retention.ts';
 import { type ReadManifest, readManifest } from './backup-signature.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
+import { identityProblem } from './backup-verify.ts';
 
 const partial = '.partial';
 /** A year of backups is a few dozen. */
@@ -111,7 +112,11 @@ export class FolderStore implements BackupStore {
   }
 
   async thin(grant: Grant, component: string, policy: RetentionPolicy, also: ReadonlySet<string> = new Set()): Promise<number> {
-    const backups = (await this.list(grant.signal, component)).map((backup) => ({ ...backup, good: backup.manifest !== undefined }));
+    const now = Date.now();
+    const backups = (await this.list(grant.signal, component)).map((backup) => ({
+      ...backup,
+      good: backup.manifest !== undefined && identityProblem(backup, now) === undefined,
+    }));
     const kept = keepOf(backups, policy);
     // A damaged one stays for whoever wants to look at it, until all that are kept are younger.
     const oldest = Math.min(...[...kept].map(({ atMs }) => atMs));
