@@ -506,6 +506,12 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       expect(await readdir(join(to, 'notes'))).toContain(stamp);
     });
 
+    it('one of another instance is restored with a word about that', async () => {
+      await plant('20200101T000000Z', { project: 'other', place: 'nas' });
+      await stage.run(restore, view(), { options: { to, unsigned: true }, words: ['20200101T000000Z'] });
+      expect(stage.operator.confirmations.at(-1)?.consequences[0]).toBe('The backup is of another instance: the project other on nas.');
+    });
+
     it('one with two items for one volume is refused before anything is stopped', async () => {
       const [own] = await readdir(join(to, 'notes'));
       const { items } = JSON.parse(await readFile(join(to, 'notes', own ?? '', 'manifest.json'), 'utf8'));

@@ -46,6 +46,7 @@ export interface RestoreItem {
 }
 
 export interface RestorePlan {
+  place: string;
   component: string;
   project: string;
   backup: BackupFacts;
@@ -73,12 +74,14 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
       homeless.push(`${saved.volume}: it was saved in another way than it is now.`);
     else items.push({ saved, planned });
   }
-  return { component: now.component, project: now.project, backup, manifest, items, homeless, containers: now.containers };
+  return { place: now.place, component: now.component, project: now.project, backup, manifest, items, homeless, containers: now.containers };
 }
 
 /** What is lost by it, a line each. */
-export function restoreConsequences({ items, manifest, homeless }: RestorePlan): string[] {
+export function restoreConsequences({ items, manifest, homeless, place, project }: RestorePlan): string[] {
+  const isOther = manifest.place !== place || manifest.project !== project;
   return [
+    ...(isOther ? [`The backup is of another instance: the project ${cleanLine(manifest.project)} on ${cleanLine(manifest.place)}.`] : []),
     ...items.map(({ saved, planned }) =>
       saved.way === 'dump'
         ? `The database in ${planned.container.name} is replaced by that of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`
