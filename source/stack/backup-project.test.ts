@@ -19,6 +19,29 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+test('a record that is none is refused before the folder is touched', async () => {
+  const where = join(folder, 'backups', 'notes', '20200101T000000Z');
+  await mkdir(where, { recursive: true });
+  const files = [];
+  for (const [file, text] of [
+    ['project.tar', 'x'],
+    ['record.json', '{"secrets": null}'],
+  ] as const) {
+    await writeFile(join(where, file), text);
+    files.push({ file, sizeBytes: text.length, sha256: createHash('sha256').update(text).digest('hex') });
+  }
+  const backup: BackupFacts = {
+    ...{ component: 'notes', stamp: '20200101T000000Z', atMs: 0, sizeBytes: 0, where },
+    manifest: { files } as Partial<BackupManifest> as BackupManifest,
+  };
+  const store = new FolderStore(host, join(folder, 'backups'), backupKeysDouble());
+  await expect(restoreProject(grant, { store, backup, host, stackFolder: join(folder, 'stack'), stamp: 'now' })).rejects.toMatchObject({
+    code: 'refused.damaged',
+    message: expect.stringContaining('record.json cannot be read'),
+  });
+  expect(await readdir(folder)).toEqual(['backups']);
+});
+
 test('files that were replaced after the backup was verified are refused, and the folder that is there stays', async () => {
   const where = join(folder, 'backups', 'notes', '20200101T000000Z');
   const stackFolder = join(folder, 'stack');

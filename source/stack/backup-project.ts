@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { extract } from 'tar-stream';
+import { messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { SecretVault } from '../secrets/vault.ts';
-import { parseJson } from '../text/json-value.ts';
 import { bytesText } from '../text/quantities.ts';
 import { finished, removeFolder, runThere } from './backup-files.ts';
 import type { BackupFacts, BackupManifest } from './backup-model.ts';
@@ -16,6 +16,7 @@ import type { BackupStore } from './backup-store.ts';
 import { checkedArchive } from './backup-tar.ts';
 import { damaged, filesDamaged, openSaved, readProblem, type SavedContent } from './backup-verify.ts';
 import type { DeployRecord } from './model.ts';
+import { readRecord } from './read-deployment.ts';
 
 /** What a backup has of a component besides its data. */
 export interface SavedProject {
@@ -28,7 +29,8 @@ export interface SavedProject {
 export async function projectIn(grant: Grant, store: BackupStore, backup: BackupFacts): Promise<SavedProject | undefined> {
   const files = new Set(backup.manifest?.files.map(({ file }) => file));
   if (!files.has('project.tar') || !files.has('record.json')) return undefined;
-  const [tar, record] = [await wholeFile(grant, store, backup, 'project.tar'), await wholeFile(grant, store, backup, 'record.json')];
+  const tar = await wholeFile(grant, store, backup, 'project.tar');
+  const { record } = await savedRecord(grant, store, backup);
   const texts: Record<string, string> = {};
   const reader = extract();
   reader.on('entry', ({ type, name }, entry, next) => {
@@ -39,7 +41,7 @@ export async function projectIn(grant: Grant, store: BackupStore, backup: Backup
     }, next);
   });
   await pipeline(Readable.from([tar]), reader);
-  return { texts, record: parseJson(record.toString('utf8')) as DeployRecord };
+  return { texts, record };
 }
 
 /** Sealed secrets, and configuration as text. */
@@ -55,6 +57,7 @@ export async function restoreProject(
 ): Promise<{ folder: string; aside: string | undefined } | undefined> {
   const files = new Set(backup.manifest?.files.map(({ file }) => file));
   if (!files.has('project.tar')) return undefined;
+  const saved = files.has('record.json') ? await savedRecord(grant, store, backup) : undefined;
   const folder = posix.join(stackFolder, backup.component);
   const arriving = `${folder}.${stamp}.partial`;
   await host.files.makeFolder(grant, arriving, { mode: 0o755 });
@@ -68,12 +71,10 @@ export async function restoreProject(
   const aside = stands ? `${folder}.before-${stamp}` : undefined;
   if (aside !== undefined) await runThere(grant, host, ['mv', '-T', '--', folder, aside]);
   await runThere(grant, host, ['mv', '-T', '--', arriving, folder]);
-  if (files.has('record.json')) {
+  if (saved) {
     const records = posix.join(stackFolder, '.quarterdeck', 'components');
     await host.files.makeFolder(grant, records, { mode: 0o700 });
-    await host.files.write(grant, posix.join(records, `${backup.component}.json`), await wholeFile(grant, store, backup, 'record.json'), {
-      mode: 0o600,
-    });
+    await host.files.write(grant, posix.join(records, `${backup.component}.json`), saved.bytes, { mode: 0o600 });
   }
   return { folder, aside };
 }
@@ -113,6 +114,15 @@ export async function restoreSecrets(
       await vault.write(grant, `${place}/${manifest.component}/${name}`, value, 'imported');
   }
   return names;
+}
+
+async function savedRecord(grant: Grant, store: BackupStore, backup: BackupFacts): Promise<{ bytes: Buffer; record: DeployRecord }> {
+  const bytes = await wholeFile(grant, store, backup, 'record.json');
+  try {
+    return { bytes, record: readRecord(bytes.toString('utf8'), 'record.json', backup.component) };
+  } catch (thrown) {
+    throw damaged(backup, messageOf(thrown).replace(/\.$/, ''));
+  }
 }
 
 /** Summed again while it is read: it may have been replaced since the backup was verified. */

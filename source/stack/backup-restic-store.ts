@@ -3,7 +3,7 @@ import type { Grant } from '../grants/grant.ts';
 import type { Host, PipedProgram } from '../hosts/host.ts';
 import type { BackupKeys } from '../secrets/backup-keys.ts';
 import { cleanLine } from '../text/clean.ts';
-import { parseJson } from '../text/json-value.ts';
+import { objectOf, parseJson } from '../text/json-value.ts';
 import { type BackupFolder, lastLine, removeFolder } from './backup-files.ts';
 import { FolderStore } from './backup-folder-store.ts';
 import { type BackupFacts, type BackupManifest, type BackupTarget, msOfStamp, stampOf } from './backup-model.ts';
@@ -114,7 +114,7 @@ export class ResticStore implements BackupStore {
   async list(signal: AbortSignal, component?: string): Promise<readonly BackupFacts[]> {
     if (!(await this.#exists(signal))) return [];
     const text = await this.#look(['--no-lock', 'snapshots', '--json', '--tag', tagsOf(component)], signal);
-    const snapshots = (parseJson(text) as Snapshot[] | null) ?? [];
+    const snapshots = this.#snapshotsIn(text);
     const found: BackupFacts[] = [];
     for (const { id, time, tags } of snapshots) {
       const name = tags?.find((tag) => tag.startsWith(componentTag))?.slice(componentTag.length);
@@ -128,6 +128,19 @@ export class ResticStore implements BackupStore {
       found.push({ component: name, stamp, atMs, sizeBytes, manifest, unauthenticated, own, where: id });
     }
     return found.sort((one, other) => other.atMs - one.atMs);
+  }
+
+  #snapshotsIn(text: string): Snapshot[] {
+    try {
+      const read = parseJson(text) as unknown;
+      if (read === null) return [];
+      if (Array.isArray(read)) return read.filter(isSnapshot);
+    } catch {}
+    throw new Fault({
+      code: 'failed.restic',
+      message: `restic on ${this.#host.name} did not print a list of snapshots.`,
+      remedy: 'Check which program that is: command -v restic',
+    });
   }
 
   async #manifest(id: string, signal: AbortSignal): Promise<ReadManifest> {
@@ -202,6 +215,12 @@ export class ResticStore implements BackupStore {
     ]);
     return before - (await this.list(grant.signal, component)).length;
   }
+}
+
+function isSnapshot(read: unknown): read is Snapshot {
+  const { id, time, tags = null } = objectOf(read) ?? {};
+  const isTags = tags === null || (Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'));
+  return typeof id === 'string' && typeof time === 'string' && isTags;
 }
 
 const componentTag = 'component=';

@@ -74,7 +74,16 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
       homeless.push(`${saved.volume}: it was saved in another way than it is now.`);
     else items.push({ saved, planned });
   }
-  return { place: now.place, component: now.component, project: now.project, backup, manifest, items, homeless, containers: now.containers };
+  return {
+    place: now.place,
+    component: now.component,
+    project: now.project,
+    backup,
+    manifest,
+    items,
+    homeless,
+    containers: now.containers,
+  };
 }
 
 /** What is lost by it, a line each. */

@@ -111,7 +111,7 @@ function textOf(bytes: Uint8Array | undefined, path: string): string | undefined
 }
 
 /** The record as it was written. It decides what may be deleted and which secrets are in force, so half of one is none. */
-function readRecord(text: string, file: string, id: string): DeployRecord {
+export function readRecord(text: string, file: string, id: string): DeployRecord {
   let read: unknown;
   try {
     read = parseJson(text);
