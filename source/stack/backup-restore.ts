@@ -24,6 +24,7 @@ import type { BackupStore } from './backup-store.ts';
 import { ArchiveProblem, checkedArchive } from './backup-tar.ts';
 import { type ArchiveCounts, damaged, filesDamaged, openSaved, readProblem, verifyBackup } from './backup-verify.ts';
 import {
+  findDamagedRestores,
   isRestoring,
   listRestores,
   type RestoreRecord,
@@ -389,6 +390,13 @@ async function restoresOf(host: Host, stackFolder: string, { component, project 
 export async function throwIfRestoreOpen(host: Host, stackFolder: string, of: OfComponent, signal: AbortSignal): Promise<void> {
   const [open] = await restoresOf(host, stackFolder, of, signal);
   if (open) throw restoreOpen(open, await isRestoring(host, stackFolder, signal));
+  const [damagedRestore] = await findDamagedRestores(host, stackFolder, signal, of.component);
+  if (damagedRestore !== undefined)
+    throw new Fault({
+      code: 'refused.unfinished',
+      message: `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`,
+      remedy: 'Its data may be half of each. Check them, then move that folder away.',
+    });
 }
 
 function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {

@@ -6,6 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { parseJson } from '../text/json-value.ts';
 import { namesText } from '../text/words.ts';
 import { goOn, type StillContainer } from './backup-still.ts';
+import { readJournalFile } from './journal-file.ts';
 import { readLock } from './stack-lock.ts';
 
 const limitBytes = 64 * 1024;
@@ -66,7 +67,7 @@ async function readAll(
   for (const name of ((await host.files.list(folderOf(stackFolder), signal)) ?? []).sort()) {
     if (!name.endsWith('.json')) continue;
     const path = posix.join(folderOf(stackFolder), name);
-    const content = await host.files.read(path, { signal, limitBytes });
+    const content = await readJournalFile(host, path, { signal, limitBytes });
     const record = content && recordIn(content);
     // One that is gone by now was settled meanwhile.
     if (content) all.push({ path, record: record && name === `${record.run}.json` ? record : undefined });

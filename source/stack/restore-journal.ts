@@ -2,9 +2,10 @@ import { posix } from 'node:path';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
-import { parseJson } from '../text/json-value.ts';
+import { objectOf, parseJson } from '../text/json-value.ts';
 import { type BackupFolder, removeFolder } from './backup-files.ts';
 import type { StillContainer } from './backup-still.ts';
+import { readJournalFile } from './journal-file.ts';
 import type { RestoredVolume } from './restore-volume.ts';
 import { readLock } from './stack-lock.ts';
 
@@ -79,9 +80,14 @@ export async function listRestores(host: Host, stackFolder: string, signal: Abor
   return (await readAll(host, stackFolder, signal)).flatMap(({ record }) => record ?? []);
 }
 
-/** Folders of restores with a record that cannot be read. The data from before are in them and beside the volumes. */
-export async function findDamagedRestores(host: Host, stackFolder: string, signal: AbortSignal): Promise<string[]> {
-  return (await readAll(host, stackFolder, signal)).flatMap(({ folder, record }) => (record ? [] : folder));
+/**
+ * Folders of restores with a record that cannot be read. The data from before are in them and beside the volumes.
+ * @param component only those of one
+ */
+export async function findDamagedRestores(host: Host, stackFolder: string, signal: AbortSignal, component?: string): Promise<string[]> {
+  return (await readAll(host, stackFolder, signal)).flatMap(({ folder, record }) =>
+    record || (component !== undefined && posix.basename(folder).replace(/^[^-]*-/, '') !== component) ? [] : folder,
+  );
 }
 
 async function readAll(
@@ -93,7 +99,7 @@ async function readAll(
   const all: { folder: string; record: RestoreRecord | undefined }[] = [];
   for (const run of runs.sort()) {
     const folder = posix.join(restoresFolder(stackFolder), run);
-    const content = await host.files.read(posix.join(folder, file), { signal, limitBytes });
+    const content = await readJournalFile(host, posix.join(folder, file), { signal, limitBytes });
     const record = content && recordIn(content);
     // Without a record it had not begun, or is being cleared.
     if (content) all.push({ folder, record: record?.run === run ? record : undefined });
@@ -105,13 +111,34 @@ function recordIn(content: Uint8Array): RestoreRecord | undefined {
   try {
     const read = parseJson(Buffer.from(content).toString('utf8')) as RestoreRecord | null;
     if (read?.schema !== 1 || (read.state !== 'replacing' && read.state !== 'replaced')) return undefined;
-    if (![read.volumes, read.dumps, read.halted].every(Array.isArray)) return undefined;
+    const { volumes, dumps, halted } = read;
+    if (![volumes, dumps, halted].every(Array.isArray)) return undefined;
+    if (!volumes.every(isVolume) || !dumps.every(isDump) || !halted.every(isContainer)) return undefined;
     if (![read.run, read.component, read.project, read.backup, read.where, read.by, read.startedAt].every((one) => typeof one === 'string'))
       return undefined;
     return { ...read, by: cleanLine(read.by), where: cleanLine(read.where), startedAt: cleanLine(read.startedAt) };
   } catch {
     return undefined;
   }
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
+
+function isVolume(read: unknown): boolean {
+  const { volume, source, isFile, kept, images } = objectOf(read) ?? {};
+  return isText(volume) && isText(source) && typeof isFile === 'boolean' && isTexts(kept) && isTexts(images);
+}
+
+function isDump(read: unknown): boolean {
+  const { id, container, restore, copy, begun } = objectOf(read) ?? {};
+  const { id: containerId, name } = objectOf(container) ?? {};
+  return [id, containerId, name, copy].every(isText) && isTexts(restore) && typeof begun === 'boolean';
+}
+
+function isContainer(read: unknown): boolean {
+  const { id, name, how } = objectOf(read) ?? {};
+  return isText(id) && isText(name) && (how === 'stopped' || how === 'paused');
 }
 
 /** `The restore of the backup 20261121T031500Z was interrupted; …` */

@@ -3,6 +3,7 @@ import { cleanLine, cleanLines } from '../text/clean.ts';
 import { parseJson } from '../text/json-value.ts';
 import { runFolder } from './apply-script.ts';
 import { afterPrograms } from './apply-script-steps.ts';
+import { readJournalFile } from './journal-file.ts';
 import type { Plan } from './model.ts';
 import { readLock } from './stack-lock.ts';
 import type { JournalEntry, LockHolder, RunBackup, RunOnHost, RunState, Transaction } from './transaction.ts';
@@ -41,7 +42,7 @@ export async function findDamagedRuns(host: Host, stackFolder: string, signal: A
   const found = await Promise.all(
     names.map(async (run) => {
       if (lock?.run === run && lock.alive) return undefined;
-      const bytes = await host.files.read(`${runFolder(stackFolder, run)}/transaction.json`, { signal });
+      const bytes = await readJournalFile(host, `${runFolder(stackFolder, run)}/transaction.json`, { signal });
       const transaction = bytes && transactionIn(Buffer.from(bytes).toString(), stackFolder);
       const { entries, lines } = await readJournal(host, stackFolder, run, signal);
       const state = stateOf(entries, false);
@@ -71,7 +72,7 @@ async function readOne(
   wanted: (state: RunState) => boolean = () => true,
 ): Promise<RunOnHost | undefined> {
   const folder = runFolder(stackFolder, run);
-  const bytes = await host.files.read(`${folder}/transaction.json`, { signal });
+  const bytes = await readJournalFile(host, `${folder}/transaction.json`, { signal });
   const transaction = bytes && transactionIn(Buffer.from(bytes).toString(), stackFolder);
   if (!transaction || transaction.run !== run) return undefined;
   const { entries } = await readJournal(host, stackFolder, run, signal);
@@ -87,7 +88,7 @@ async function readOne(
 }
 
 export async function readJournal(host: Host, stackFolder: string, run: string, signal: AbortSignal): Promise<Journal> {
-  const bytes = await host.files.read(`${runFolder(stackFolder, run)}/journal`, { signal });
+  const bytes = await readJournalFile(host, `${runFolder(stackFolder, run)}/journal`, { signal });
   const text = bytes ? Buffer.from(bytes).toString() : '';
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
