@@ -6,7 +6,7 @@ import type { BackupFacts } from '../stack/backup-model.ts';
 import { missingSecretsText } from '../stack/backup-model.ts';
 import { planBackup } from '../stack/backup-plan.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
-import { verifyBackup } from '../stack/backup-verify.ts';
+import { identityProblem, verifyBackup } from '../stack/backup-verify.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
 import { backupListAbout, backupVerifyAbout } from './about-backups.ts';
@@ -25,20 +25,20 @@ export const backupList: Flow = {
     const interrupted = await store.interrupted(session.signal);
     for (const { component, stamp } of interrupted)
       session.show({ kind: 'text', text: `Running or interrupted: ${stamp} of ${component}. The next backup clears it.` });
+    const now = Date.now();
     const data = {
       backups: backups.map(({ component, stamp, sizeBytes, manifest, unauthenticated, where }) => ({
         component,
         stamp,
         sizeBytes,
         where,
-        good: manifest !== undefined,
+        good: manifest !== undefined && identityProblem({ component, stamp, manifest }, now) === undefined,
         authentic: manifest !== undefined && unauthenticated === undefined,
         ...(unauthenticated !== undefined && { unauthenticated }),
         manifest,
       })),
     };
     if (backups.length === 0) return { message: `There is no backup in ${store.where}.`, data };
-    const now = Date.now();
     session.show({
       kind: 'table',
       title: 'Backups',
@@ -56,8 +56,11 @@ export const backupList: Flow = {
   },
 };
 
-export function contentText({ manifest, unauthenticated }: BackupFacts): string {
+export function contentText(backup: BackupFacts): string {
+  const { manifest, unauthenticated } = backup;
   if (!manifest) return 'damaged: its manifest is missing or was changed';
+  const problem = identityProblem(backup, Date.now());
+  if (problem !== undefined) return `damaged: ${problem}`;
   const parts = [
     ...manifest.items.map(({ id }) => cleanLine(id)),
     ...(manifest.files.some(({ file }) => file === 'project.tar') ? ['files'] : []),

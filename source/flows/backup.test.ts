@@ -19,9 +19,10 @@ import { planBackup } from '../stack/backup-plan.ts';
 import { cronLine, unitTexts } from '../stack/backup-schedule.ts';
 import { backup } from './backup.ts';
 import { backupList, backupVerify } from './backup-list.ts';
-import { backupTarget } from './backup-target.ts';
+import { backupTarget, openStore } from './backup-target.ts';
 import type { Flow, FlowWorld } from './flow.ts';
 import { restore } from './restore.ts';
+import { restoreData } from './restore-data.ts';
 
 const hasTools = (() => {
   try {
@@ -510,6 +511,46 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       await plant('20200101T000000Z', { project: 'other', place: 'nas' });
       await stage.run(restore, view(), { options: { to, unsigned: true }, words: ['20200101T000000Z'] });
       expect(stage.operator.confirmations.at(-1)?.consequences[0]).toBe('The backup is of another instance: the project other on nas.');
+    });
+
+    it('for a whole snapshot, one with an item that has no place is refused before anything is stopped', async () => {
+      const [own = ''] = await readdir(join(to, 'notes'));
+      const { items } = JSON.parse(await readFile(join(to, 'notes', own, 'manifest.json'), 'utf8'));
+      await plant('20200101T000000Z', { items: [{ ...items[0], volume: 'elsewhere' }] });
+      stage.engine.requests.length = 0;
+      const whole: Flow = {
+        ...restore,
+        run: async (session, input, context) => {
+          const store = await openStore(session, input, context);
+          const backup = (await store.list(session.signal, 'notes')).find(({ stamp }) => stamp === '20200101T000000Z');
+          if (!backup || !input.component) throw new Error('no backup');
+          await restoreData(session, context, { component: input.component, store, backup, whole: true });
+          return { message: 'restored' };
+        },
+      };
+      await expect(stage.run(whole, view(), { options: { to } })).rejects.toMatchObject({
+        code: 'refused.nothingToRestore',
+        message: expect.stringContaining('elsewhere: no container here has this volume.'),
+      });
+      expect(stage.engine.requests).toEqual([]);
+    });
+
+    it.each(['manifest.json', 'SHA256SUMS'])('one with a named pipe as %s is damaged, and does not hide the others', async (file) => {
+      const { folder } = await plant('20200101T000000Z', {});
+      await rm(join(folder, file));
+      execFileSync('mkfifo', [join(folder, file)]);
+      const { data } = await stage.run(backupList, undefined, { options: { to } });
+      expect(data).toMatchObject({ backups: [{ good: true }, { stamp: '20200101T000000Z', good: false }] });
+    });
+
+    it('one with an impossible date is listed as damaged, and is not the newest', async () => {
+      await plant('20990101T000000Z', {});
+      const { data } = await stage.run(backupList, undefined, { options: { to } });
+      expect(data).toMatchObject({ backups: [{ stamp: '20990101T000000Z', good: false }, { good: true }] });
+      expect(JSON.stringify(stage.operator.shown)).toContain('damaged: its date is impossible');
+      stage.operator = new OperatorDouble('unattended');
+      stage.operator.confirms = true;
+      expect((await stage.run(restore, view(), { options: { to } })).message).not.toContain('2099');
     });
 
     it('one with two items for one volume is refused before anything is stopped', async () => {

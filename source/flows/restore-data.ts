@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Session } from '../session/session.ts';
@@ -18,11 +19,12 @@ const limitMs = 24 * 3_600_000;
 /**
  * Puts the data of a backup into the volumes and databases of a component that is there; what ran before runs again afterwards. Answers what went where: one
  * without items had nothing to do. In a rehearsal it only says what it would do.
+ * @param whole every item of the backup must have a place
  */
 export async function restoreData(
   session: Session,
   world: FlowWorld,
-  { component, store, backup }: { component: ComponentView; store: BackupStore; backup: BackupFacts },
+  { component, store, backup, whole = false }: { component: ComponentView; store: BackupStore; backup: BackupFacts; whole?: boolean },
 ): Promise<RestorePlan> {
   const { id, host: place } = component;
   const engine = world.engineOf(place);
@@ -38,6 +40,13 @@ export async function restoreData(
     signal: session.signal,
   });
   const plan = planRestore(backup, now);
+  if (whole && plan.homeless.length > 0) {
+    throw new Fault({
+      code: 'refused.nothingToRestore',
+      message: `The data of ${id} were not restored. ${plan.homeless.join(' ')}`,
+      remedy: `Its files and images are those of the backup already. Roll back: quarterdeck rollback ${id}`,
+    });
+  }
   if (plan.items.length === 0) return plan;
   const by = await operatorOf(world, place, session.signal);
   const run: RestoreRun = {

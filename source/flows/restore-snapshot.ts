@@ -53,7 +53,7 @@ export async function restoreSnapshot(
   const { run } = await applyPlans(session, world, [ready], {
     meanwhile: async () => {
       const component = await seenNow(session, world, input.place, id);
-      await restoreData(session, world, { component, store, backup });
+      await restoreData(session, world, { component, store, backup, whole: true });
       await start.run(session, { ...input, component, words: [], options: {} }, world);
     },
   });

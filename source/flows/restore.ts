@@ -5,7 +5,7 @@ import type { BackupFacts } from '../stack/backup-model.ts';
 import { missingSecretsText, stampOf } from '../stack/backup-model.ts';
 import { restoreProject, restoreSecrets } from '../stack/backup-project.ts';
 import type { BackupStore } from '../stack/backup-store.ts';
-import { verifyBackup } from '../stack/backup-verify.ts';
+import { identityProblem, verifyBackup } from '../stack/backup-verify.ts';
 import { holdStackLock } from '../stack/hold-stack-lock.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, bytesText, countText } from '../text/quantities.ts';
@@ -49,7 +49,8 @@ async function choose(session: Session, input: FlowInput, world: FlowWorld, stor
     ? await listBackupsOf(store, input.component, world.fleet.snapshot().components, session.signal)
     : await store.list(session.signal, id);
   const [wanted] = input.words;
-  const [newest] = backups.filter(({ manifest }) => manifest !== undefined);
+  const now = Date.now();
+  const newest = backups.find((backup) => backup.manifest !== undefined && identityProblem(backup, now) === undefined);
   if (wanted !== undefined) {
     const found = backups.find(({ stamp }) => stamp === wanted);
     if (!found) throw noBackup(id, store.where, wanted);
@@ -57,7 +58,6 @@ async function choose(session: Session, input: FlowInput, world: FlowWorld, stor
   }
   if (!newest) throw noBackup(id, store.where);
   if (!session.attended || backups.length === 1) return newest;
-  const now = Date.now();
   const answer = await session.ask.choice({
     id: 'backup',
     label: `Which backup of ${id}?`,

@@ -10,6 +10,7 @@ import { keepOf, type RetentionPolicy } from './backup-retention.ts';
 import { type ReadManifest, readManifest } from './backup-signature.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
 import { identityProblem } from './backup-verify.ts';
+import { readJournalFile } from './journal-file.ts';
 
 const partial = '.partial';
 /** A year of backups is a few dozen. */
@@ -60,7 +61,7 @@ export class FolderStore implements BackupStore {
 
   /** As it was written: undefined where it is missing, or differs from its checksum or signature. The data itself is read by `verify` alone. */
   async #manifest(folder: string, signal: AbortSignal): Promise<ReadManifest> {
-    const read = (file: string) => this.#host.files.read(posix.join(folder, file), { signal, limitBytes: manifestLimitBytes });
+    const read = (file: string) => readJournalFile(this.#host, posix.join(folder, file), { signal, limitBytes: manifestLimitBytes });
     const [content, sums] = await Promise.all([read('manifest.json'), read(sumsFile)]);
     if (!content || !sums) return { manifest: undefined };
     return await readManifest(content, Buffer.from(sums).toString('utf8'), this.keys);

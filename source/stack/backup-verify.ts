@@ -33,7 +33,10 @@ export async function verifyBackup(store: BackupStore, backup: BackupFacts, sign
 }
 
 /** Why a manifest cannot be that of the backup it is in; undefined where it can. */
-export function identityProblem({ component, stamp, manifest }: BackupFacts, nowMs: number): string | undefined {
+export function identityProblem(
+  { component, stamp, manifest }: Pick<BackupFacts, 'component' | 'stamp' | 'manifest'>,
+  nowMs: number,
+): string | undefined {
   if (!manifest) return undefined;
   if (manifest.component !== component) return `its manifest is of ${cleanLine(manifest.component)}`;
   if (manifest.stamp !== stamp) return `its manifest is of the backup ${cleanLine(manifest.stamp)}`;

@@ -4,8 +4,8 @@ import type { Host } from '../hosts/host.ts';
 const damaged = Buffer.from('\0\n\0\n');
 
 /**
- * A file of a journal on the host, undefined where there is none. A named pipe, a socket or a folder in its place is one that is damaged: it must not keep the other
- * journals from being read.
+ * A file of a journal or a backup on the host, undefined where there is none. A named pipe, a socket or a folder in its place is one that is damaged: it must not keep
+ * the others from being read.
  */
 export async function readJournalFile(
   host: Host,
