@@ -59,6 +59,31 @@ describe('secrets in what an inspect answers (R2)', () => {
     });
   });
 
+  test('so are the password of curl, and headers that authenticate, in a line for the shell and as words', () => {
+    const masked = maskInspect(
+      {
+        Healthcheck: {
+          Test: ['CMD-SHELL', `curl -fu ada:sesame http://x -H "Authorization: Bearer sesame" -H 'X-Api-Key: sesame' || exit 1`],
+        },
+        Cmd: [
+          'curl',
+          '--user',
+          'ada:sesame',
+          '--user=ada:sesame',
+          '-uada:sesame',
+          '-H',
+          'Authorization: Basic sesame',
+          '--user',
+          '1000:1000',
+        ],
+      },
+      open,
+    );
+    expect(JSON.stringify(masked)).not.toContain('sesame');
+    for (const shown of ['ada:********', '1000:1000', 'http://x', 'Bearer ********', '|| exit 1'])
+      expect(JSON.stringify(masked)).toContain(shown);
+  });
+
   test('a read-only session sees no argument and no output of a health check, as it sees no variable (R32)', () => {
     const masked = maskInspect(
       {

@@ -32,11 +32,27 @@ function maskVariable(entry: string, options: MaskOptions): string {
   return `${name}=${hidden ? mask : maskAddresses(entry.slice(equals + 1))}`;
 }
 
+/** `curl -u NAME:PASSWORD`, in each spelling; `--user 1000:1000` of other programs is no secret. */
+const userOption = /^(?:-[a-z]*u|--user|--proxy-user)$/i;
+const attachedUser = /^(?:--user=|--proxy-user=|-u(?=[^-]))[^:]+:/;
+const userPassword = /^((?:--[a-z-]+=|-u)?["']?[^:]+):(?!\d+["']?$)(.*?)(["']?)$/;
+
+const scheme = /^(?:Bearer|Basic|Token|Digest)$/i;
+const isSecretHeader = (word: string) => /^["']?[\w-]+:$/.test(word) && isSecretName(word.replaceAll(/["':]/g, '').replaceAll('-', '_'));
+
 /** The words of a command: what follows an option named like a secret goes, in either spelling, also within a line for the shell. */
 function maskArguments(argv: readonly unknown[]): unknown[] {
   let hideNext = false;
+  let userNext = false;
   return argv.map((word) => {
     if (typeof word !== 'string') return word;
+    if (userNext || attachedUser.test(word)) {
+      userNext = false;
+      return word.replace(userPassword, `$1:${mask}$3`);
+    }
+    userNext = userOption.test(word);
+    // How a header authenticates is no secret; what follows is.
+    if (hideNext && scheme.test(word)) return word;
     if (/\s/.test(word) && !hideNext) return maskLine(word);
     if (hideNext) {
       hideNext = false;
@@ -46,7 +62,9 @@ function maskArguments(argv: readonly unknown[]): unknown[] {
     if (option) return `${option[1]}=${mask}`;
     const variable = /^([A-Za-z_][A-Za-z0-9_]*)=/.exec(word);
     if (variable && isSecretName(variable[1] ?? '')) return `${variable[1]}=${mask}`;
-    hideNext = /^--?[a-z]/i.test(word) && !word.includes('=') && isSecretName(word.replace(/^-+/, '').replaceAll('-', '_'));
+    hideNext =
+      isSecretHeader(word) ||
+      (/^--?[a-z]/i.test(word) && !word.includes('=') && isSecretName(word.replace(/^-+/, '').replaceAll('-', '_')));
     return maskAddresses(word);
   });
 }
