@@ -97,7 +97,10 @@ describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (vers
     expect(stage.operator.asked[0]?.label).toContain('203.0.113.0/24');
     expect(own.message).toMatch(/still shut out: 203\.0\.113\.0\/24/);
     const both = await stage.run('unban', ['203.0.113.7'], { operator: person() });
-    expect(both.message).toBe('203.0.113.7 is free again.');
+    expect(both.message).toBe('203.0.113.7 is free again. The ban of 203.0.113.0/24 was lifted with it.');
+    for (const target of ['203.0.113.7', '203.0.113.0/24']) await stage.run('ban', [target], { operator: person() });
+    const unattended = await stage.run('unban', ['203.0.113.7'], { operator: new Nobody() });
+    expect(unattended.message).toContain('The ban of 203.0.113.0/24 was lifted with it.');
   });
 
   test('a country is confirmed, with what nobody can see from here', async () => {
@@ -282,6 +285,13 @@ describe('what is refused', () => {
     await stage.run('ban', ['198.51.100.11'], { operator: person() });
     expect(stage.operator.confirmations).toEqual([]);
     expect(stage.operator.texts().join(' ')).not.toContain('Cannot tell where');
+    // In tmux it is that of an earlier login, which has no connection by now.
+    stage.around = { ...stage.around, ssh: '192.0.2.44 50000 203.0.113.80 22' };
+    await stage.run('ban', ['198.51.100.9'], { operator: person({ duration: '2d' }) });
+    expect(stage.operator.confirmations[0]?.consequences.join(' ')).toContain('198.51.100.9 has an SSH connection to local open');
+    stage.around = { ...stage.around, ssh: '198.51.100.10 50000 203.0.113.80 22' };
+    await stage.run('ban', ['198.51.100.9'], { operator: person({ duration: '4d' }) });
+    expect(stage.operator.confirmations).toEqual([]);
   });
 
   test('where nothing tells where the operator comes from, that is said', async () => {

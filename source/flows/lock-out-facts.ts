@@ -7,7 +7,7 @@ import { parseIpv6Routes, parseRoutes, type Route } from '../hosts/route-tables.
 import { addressesOfName, sshWays } from '../hosts/ssh/ssh-ways.ts';
 import type { Crowdsec } from '../products/crowdsec.ts';
 import { bouncersOf, machinesOf } from '../products/crowdsec-lists.ts';
-import { addressesIn, isPrivate, spanOf } from '../text/address-span.ts';
+import { addressesIn, isPrivate, overlap, spanOf } from '../text/address-span.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { FlowWorld } from './flow.ts';
 import { type Guarded, guarded } from './lock-out.ts';
@@ -30,8 +30,8 @@ exit 0`;
 const meshNetworks = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
 
 /**
- * Everybody who must still come in to the machine of this place after a ban (design.md, "Guard rails"): the operator, as that machine sees them (without
- * SSH_CONNECTION and logins each open SSH connection may be theirs); the machine itself, its gateways and the private networks that it is in, those of containers and
+ * Everybody who must still come in to the machine of this place after a ban (design.md, "Guard rails"): the operator, as that machine sees them (where
+ * neither SSH_CONNECTION nor a login has a connection that is open, each SSH connection may be theirs); the machine itself, its gateways and the private networks that it is in, those of containers and
  * of a mesh among them; every listed host and what ssh jumps over; bouncers and other machines of this CrowdSec. Throws `refused.unseen` where a machine over ssh
  * does not tell where the operator comes from.
  */
@@ -66,9 +66,12 @@ async function ownMachine(world: FlowWorld, place: string, signal: AbortSignal):
   const sessions = (said.get('who') ?? [])
     .flatMap((line) => addressesIn(line))
     .flatMap(({ text }) => guarded(text, `where somebody is logged in to ${name} from`, { operator: true }) ?? []);
-  const isKnown = comes.length + sessions.length > 0;
-  const peers = isKnown ? [] : parsePeers(lines(said, 'tcp'));
-  const connections = peers.flatMap((text) => guarded(text, `has an SSH connection to ${name} open`, { maybe: true }) ?? []);
+  const peers = parsePeers(lines(said, 'tcp')).flatMap(
+    (text) => guarded(text, `has an SSH connection to ${name} open`, { maybe: true }) ?? [],
+  );
+  // In tmux SSH_CONNECTION is of an earlier login: only with a connection that is open does it tell which of the peers is the operator.
+  const isSeen = [...comes, ...sessions].some(({ operator, span }) => operator && peers.some((peer) => overlap(peer.span, span)));
+  const connections = isSeen ? [] : peers;
   if (host.link && comes.length + connections.length === 0) {
     throw new Fault({
       code: 'refused.unseen',

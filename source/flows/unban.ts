@@ -52,9 +52,15 @@ export const unban: Flow = {
         ? ` A shared list has it: it comes back with the next pull, unless an allowlist has it (quarterdeck allowlists add).`
         : '';
     const remains = left.filter((decision) => !isShared(decision));
+    const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
+    const lifted =
+      ranges.length > 0
+        ? ` The ${ranges.length > 1 ? 'bans' : 'ban'} of ${ranges.map(cleanLine).join(', ')} ${ranges.length > 1 ? 'were' : 'was'} lifted with it.`
+        : '';
     const data = dataOf(target, before, left);
-    if (remains.length > 0) return { message: `${target.shown} is still shut out: ${remains.map(spoken).join('; ')}.${back}`, data };
-    return { message: `${target.shown} is free again.${back}`, data };
+    if (remains.length > 0)
+      return { message: `${target.shown} is still shut out: ${remains.map(spoken).join('; ')}.${lifted}${back}`, data };
+    return { message: `${target.shown} is free again.${lifted}${back}`, data };
   },
 };
 
