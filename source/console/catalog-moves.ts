@@ -5,13 +5,14 @@ import type { Flow } from '../flows/flow.ts';
 import type { Deck } from '../terminal/deck.ts';
 import { catalogRows, chosenEntry } from './catalog-rows.ts';
 import type { InterfaceStore } from './interface-store.ts';
-import type { CommandId } from './keymap.ts';
+import type { CommandId, Keymap } from './keymap.ts';
 import type { Measured } from './measured.ts';
 import { flowOf, placeFor } from './offers.ts';
 
 interface Options {
   deck: Deck;
   store: InterfaceStore;
+  keymap: Keymap;
   measured: Measured;
   say: (tone: 'good' | 'idle' | 'warn', text: string) => void;
   copy: (text: string) => void;
@@ -28,7 +29,7 @@ export interface CatalogMoves {
 }
 
 /** What keys do in the catalog. */
-export function createCatalogMoves({ deck, store, measured, say, copy, start, component }: Options): CatalogMoves {
+export function createCatalogMoves({ deck, store, keymap, measured, say, copy, start, component }: Options): CatalogMoves {
   const look = () => store.get().catalog;
   const rows = () => catalogRows(deck.catalog.entries, store.get().filters.catalog);
   const chosen = () => chosenEntry(rows(), look().selected);
@@ -43,8 +44,9 @@ export function createCatalogMoves({ deck, store, measured, say, copy, start, co
   function deploy(entry: CatalogEntry): void {
     const flow = flowOf(deck, 'deploy');
     const place = placeFor(deck, component());
-    if (isMadeHere(entry)) say('idle', `${entry.id} is a file: "config make" makes it, which : finds.`);
-    else if (entry.deploy !== 'compose') say('idle', `${entry.id} is not deployed from here: Enter says where it runs.`);
+    if (isMadeHere(entry)) say('idle', `${entry.id} is a file: "config make" makes it, which ${keymap.keyOf('palette')} finds.`);
+    else if (entry.deploy !== 'compose')
+      say('idle', `${entry.id} is not deployed from here: ${keymap.keyOf('read-entry')} says where it runs.`);
     else if (!place) say('warn', 'No engine is connected.');
     else if (flow) start(flow, entry, place);
     else say('warn', 'This session is read-only: nothing is deployed.');

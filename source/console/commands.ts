@@ -78,6 +78,7 @@ export function createCommands(options: Options): Commands {
   const logMoves = createLogMoves({
     deck,
     store,
+    keymap,
     hub: logs,
     measured,
     keeper: options.keeper,
@@ -106,7 +107,7 @@ export function createCommands(options: Options): Commands {
     start: (flow, place, words, given = {}) => startOn(flow, place, words, given),
   });
   const catalogMoves = createCatalogMoves({
-    ...{ deck, store, measured, say, copy: options.copy },
+    ...{ deck, store, keymap, measured, say, copy: options.copy },
     start: (flow, entry, place) => startWith(flow, entry, place),
     component: () => target().component,
   });

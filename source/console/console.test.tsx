@@ -741,6 +741,14 @@ describe('keys', () => {
     expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['stop']);
   });
 
+  test('are the changed ones in sentences too', async () => {
+    const screen = await openRig({ keys: { filter: '|', zoom: '%' } });
+    await screen.press('4', 'n');
+    await screen.sees('Nothing is searched for: | asks what.');
+    await screen.send('%');
+    await screen.sees('% shows all panes');
+  });
+
   test('q and Ctrl-C leave', async () => {
     const one = await openRig();
     await one.press('q');

@@ -9,6 +9,7 @@ import { useMotion, useNow } from './hooks/use-now.ts';
 import { useSelected } from './hooks/use-selected.ts';
 import { type PaneId, paneIds, paneTitles, type RunView } from './interface-store.ts';
 import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
+import type { Keymap } from './keymap.ts';
 import { fits, type Layout, layoutFor, leastFormSize, type Rectangle } from './layout.ts';
 import { logWhose } from './log-look.ts';
 import { ComponentsPane } from './panes/components.tsx';
@@ -50,13 +51,13 @@ function Line({ theme, text }: { theme: Theme; text: string }) {
   return <Text wrap="truncate">{theme.finish(text)}</Text>;
 }
 
-function paneTabs(theme: Theme, focus: PaneId, columns: number, zoomed: boolean): string {
+function paneTabs(theme: Theme, keymap: Keymap, focus: PaneId, columns: number, zoomed: boolean): string {
   const tabs = paneIds.map((pane, index) => {
     if (pane !== focus) return ` ${theme.paint('key', String(index + 1))} ${theme.paint('faint', paneTitles[pane])} `;
     return theme.depth === 'none' ? `[${index + 1} ${paneTitles[pane]}]` : theme.paint('badge', ` ${index + 1} ${paneTitles[pane]} `);
   });
   const line = ` ${tabs.join(' ')}`;
-  const hint = zoomed ? theme.paint('faint', '   z shows all panes') : '';
+  const hint = zoomed ? theme.paint('faint', `   ${keymap.keyOf('zoom')} shows all panes`) : '';
   return padStyled(styledWidth(line + hint) <= columns ? line + hint : line, columns);
 }
 
@@ -195,7 +196,7 @@ function Screen() {
         <Chain rectangle={body} />
       ) : (
         <>
-          {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, state.focus, columns, layout.zoomed)} />}
+          {layout.kind === 'tabs' && <Line theme={theme} text={paneTabs(theme, keymap, state.focus, columns, layout.zoomed)} />}
           <Panes layout={layout} focus={focus} />
         </>
       )}

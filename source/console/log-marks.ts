@@ -17,7 +17,7 @@ export interface LogMarks {
   save(): void;
 }
 
-interface Options extends Pick<LogMovesOptions, 'store' | 'measured' | 'selected' | 'say' | 'copy' | 'startFlow' | 'now'> {
+interface Options extends Pick<LogMovesOptions, 'store' | 'keymap' | 'measured' | 'selected' | 'say' | 'copy' | 'startFlow' | 'now'> {
   entries: () => Entries<LogEntry>;
   cursorEntry: () => LogEntry | undefined;
   /** Where the log stands; it stands still from now on. */
@@ -27,7 +27,7 @@ interface Options extends Pick<LogMovesOptions, 'store' | 'measured' | 'selected
 }
 
 export function createLogMarks(options: Options): LogMarks {
-  const { store, measured, selected, say, copy, startFlow, now, entries, cursorEntry, standing, whose, change } = options;
+  const { store, keymap, measured, selected, say, copy, startFlow, now, entries, cursorEntry, standing, whose, change } = options;
 
   return {
     mark() {
@@ -56,7 +56,7 @@ export function createLogMarks(options: Options): LogMarks {
       const next = all.findIndex((entry, position) => position > at && isMarked(entry));
       const target = next >= 0 ? next : all.findIndex(isMarked);
       if (target < 0) {
-        say('idle', marks.size === 0 ? 'No line is marked: m marks one.' : 'The marked lines are not among these.');
+        say('idle', marks.size === 0 ? `No line is marked: ${keymap.keyOf('mark')} marks one.` : 'The marked lines are not among these.');
         return;
       }
       change(() => ({ at: withCursor(all, place, target, measured.logs) }));

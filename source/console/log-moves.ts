@@ -5,6 +5,7 @@ import type { Deck } from '../terminal/deck.ts';
 import { parseTimeWords } from '../text/time-words.ts';
 import type { FilterKeeper } from './filter-keeper.ts';
 import { type InterfaceState, type InterfaceStore, logTimes } from './interface-store.ts';
+import type { Keymap } from './keymap.ts';
 import type { LogHub } from './log-hub.ts';
 import { type LogWhose, logWhose, nextScope } from './log-look.ts';
 import { createLogMarks, type LogMarks } from './log-marks.ts';
@@ -21,6 +22,7 @@ const shiftColumns = 16;
 export interface LogMovesOptions {
   deck: Deck;
   store: InterfaceStore;
+  keymap: Keymap;
   hub: LogHub;
   measured: Measured;
   keeper: FilterKeeper;
@@ -71,7 +73,7 @@ export interface LogMoves extends LogMarks {
 }
 
 export function createLogMoves(options: LogMovesOptions): LogMoves {
-  const { deck, store, hub, measured, keeper, selected, target, select, say } = options;
+  const { deck, store, keymap, hub, measured, keeper, selected, target, select, say } = options;
   /** The line at which the log stood still when a filter began to be typed. */
   let anchor: LogEntry | undefined;
 
@@ -220,7 +222,7 @@ export function createLogMoves(options: LogMovesOptions): LogMoves {
     toMatch(step) {
       const { filters, logs } = store.get();
       if (filters.logs === '') {
-        say('idle', 'Nothing is searched for: / asks what.');
+        say('idle', `Nothing is searched for: ${keymap.keyOf('filter')} asks what.`);
         return;
       }
       if (hub.problem() !== undefined) return;

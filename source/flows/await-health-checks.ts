@@ -44,7 +44,7 @@ export async function awaitHealthChecks(
       throw new Fault({
         code: 'failed.unhealthy',
         message: `The health check of ${name} fails${output ? `: ${output}` : '.'}`,
-        remedy: 'Its log tells why: l on its row in the console opens it.',
+        remedy: `Its log says why: quarterdeck logs ${name}`,
       });
     }
     if (isAwaited(detail)) silent.push(name);

@@ -115,7 +115,7 @@ export function endedAtOnce({ name }: ServiceTarget, detail: ContainerDetail | u
   return new Fault({
     code: 'failed.start',
     message: `${name} ${how}${error ? `: ${error}` : '.'}`,
-    remedy: 'Its log tells why: l on its row in the console opens it.',
+    remedy: `Its log says why: quarterdeck logs ${name}`,
   });
 }
 

@@ -226,6 +226,8 @@ describe('exit codes', () => {
     [['frobnicate'], 2, 'usage.verb'],
     [['status', '--frob'], 2, 'usage.commandLine'],
     [['help', 'frob'], 2, 'usage.verb'],
+    [['--practice', 'help', 'frob'], 2, 'usage.verb'],
+    [['--host', 'nas', 'help', 'secrets', 'frob'], 2, 'usage.verb'],
     [['help', 'secrets', 'frob'], 2, 'usage.verb'],
     [['stop'], 2, 'usage.component'],
     [['stop', 'nope'], 2, 'usage.component'],

@@ -208,7 +208,8 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode === 0) return { text: printed };
-    throw argv[0] === 'help' && argv[1] !== undefined ? unknownVerb(argv[1], program) : usageFault(thrown, argv);
+    const [first, second] = wordsIn(argv);
+    throw first === 'help' && second !== undefined ? unknownVerb(second, program) : usageFault(thrown, argv);
   }
   const options = program.opts<{
     host?: string;
@@ -243,7 +244,7 @@ export async function parseCommandLine(argv: readonly string[], { flows, version
 
 /** `help secrets reveal` is what `secrets reveal --help` is: commander's own help knows one word. */
 function asked(argv: readonly string[], program: Command): readonly string[] {
-  const [help, first, second] = argv.filter((word) => !word.startsWith('-'));
+  const [help, first, second] = wordsIn(argv);
   const group = help === 'help' && second !== undefined ? program.commands.find((command) => command.name() === first) : undefined;
   if (!group || group.commands.length === 0) return argv;
   if (!group.commands.some((command) => command.name() === second)) throw unknownVerb(`${first} ${second}`, group, first);
