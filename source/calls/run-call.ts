@@ -32,7 +32,7 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
     throw new Fault({
       code: 'refused.grant',
       message: `"${call.title}" changes something and may only run inside an act.`,
-      remedy: `Run it as an operation of ${target.entry.id}.`,
+      remedy: 'Ask for a grant first.',
     });
   }
   const checked = await Inputs.check(call, inputs);

@@ -95,7 +95,7 @@ export const collectionsInstall: Flow = {
     if (was && !isOld && !(await reloadIsDue(world, input.place, prevention, items, session.signal)))
       return { message: `${name} is installed already.`, data: { name, reloaded: false } };
     const reloaded = await reload(session, input, world, prevention);
-    const kept = component ? ' For a new container, COLLECTIONS has to name it too: quarterdeck edit.' : '';
+    const kept = component ? ` For a new container, COLLECTIONS has to name it too: quarterdeck edit ${component.id}.` : '';
     return { message: `${name} is installed.${reloadText(reloaded)}${kept}`, data: { name, reloaded } };
   },
 };

@@ -176,7 +176,7 @@ async function askBindPassword(
   throw new Fault({
     code: 'usage.answer',
     message: `No password of ${cleanLine(dn)} is kept.`,
-    remedy: 'Type it, or take it over from the container: quarterdeck secrets import',
+    remedy: `Type it, or keep it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
   });
 }
 

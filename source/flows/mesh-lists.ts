@@ -31,12 +31,12 @@ export const meshNodes: Flow = {
         ]),
       });
     }
-    return { message: nodesSentence(nodes, now), data: { nodes: nodes.map((node) => nodeData(node, now)) } };
+    return { message: nodesSentence(target.component.id, nodes, now), data: { nodes: nodes.map((node) => nodeData(node, now)) } };
   },
 };
 
-function nodesSentence(nodes: readonly MeshNode[], now: number): string {
-  if (nodes.length === 0) return 'The mesh has no nodes yet. A key lets the first one in: quarterdeck key';
+function nodesSentence(id: string, nodes: readonly MeshNode[], now: number): string {
+  if (nodes.length === 0) return `The mesh has no nodes yet. A key lets the first one in: quarterdeck key ${id}`;
   const online = nodes.filter(({ online: isOnline }) => isOnline).length;
   const expired = nodes.filter(({ expiryMs }) => isPast(expiryMs, now)).length;
   const waiting = nodes.filter((node) => waitingRoutes(node).length > 0).length;
@@ -100,7 +100,9 @@ export const meshUsers: Flow = {
     }
     return {
       message:
-        users.length === 0 ? 'There are no users yet. Create the first one: quarterdeck mesh user' : `${countText(users.length, 'user')}.`,
+        users.length === 0
+          ? `There are no users yet. Create the first one: quarterdeck mesh user ${target.component.id} create NAME`
+          : `${countText(users.length, 'user')}.`,
       data: {
         users: told.map(({ user: { createdMs, ...user }, nodes: own, keys: open }) => ({
           ...user,

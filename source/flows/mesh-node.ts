@@ -71,7 +71,7 @@ export const meshNode: Flow = {
         throw new Fault({ code: 'usage.node', message: `${name} has left the mesh meanwhile.`, remedy: 'There is nothing to go on with.' });
       }
       if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));
-      const { does } = namedAction(action, node, access.client.version.minor);
+      const { does } = namedAction(access, action, node);
       const message = await does({ session, access, node, time: 1, value: values.length > 0 ? values.join(',') : undefined });
       return { message, data: { id: node.id, name: node.name, action } };
     }
@@ -118,7 +118,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
     );
     if (action === undefined) continue;
     try {
-      const message = await namedAction(action, node, client.version.minor).does({ session, access, node, time, value: undefined });
+      const message = await namedAction(access, action, node).does({ session, access, node, time, value: undefined });
       done.push(message);
       session.show({ kind: 'item', id: `done${step}`, title: message.replace(/\.$/, ''), state: session.rehearsing ? 'skipped' : 'ok' });
     } catch (thrown) {
@@ -216,7 +216,7 @@ function found(nodes: readonly MeshNode[], written: string): MeshNode {
   });
 }
 
-function namedAction(written: string, node: MeshNode, minor: number): NodeAction {
+function namedAction({ target, client }: MeshAccess, written: string, node: MeshNode): NodeAction {
   const action = actions.find(({ id }) => id === written);
   if (!action) {
     throw new Fault({
@@ -232,11 +232,11 @@ function namedAction(written: string, node: MeshNode, minor: number): NodeAction
       remedy: 'On the node: tailscale set --advertise-routes 192.168.1.0/24, or --advertise-exit-node.',
     });
   }
-  if (action.id === 'keep' && minor < 29) {
+  if (action.id === 'keep' && client.version.minor < 29) {
     throw new Fault({
       code: 'refused.version',
       message: 'That a node never expires can be said from Headscale 0.29 on.',
-      remedy: `Set a late day instead: quarterdeck mesh node ... ${node.name} expires 3650d`,
+      remedy: `Set a late day instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`,
     });
   }
   return action;

@@ -35,7 +35,7 @@ export const meshUser: Flow = {
         return {
           message: session.rehearsing
             ? 'Rehearsed: nobody was created.'
-            : `There is a user ${made}. A key lets their nodes in: quarterdeck key`,
+            : `There is a user ${made}. A key lets their nodes in: quarterdeck key ${access.target.component.id}`,
           data: { user: made },
         };
       }

@@ -111,7 +111,7 @@ async function change(session: Session, world: FlowWorld, wish: Change): Promise
     return { message: `${entry.id} has its own network and ports again.${rest}`, data };
   }
   await applyFreed(session, world, wish, ready);
-  return proved(await proofOf(session, world, input, wish, service), data, `${entry.id} goes through ${wish.gateway.id}.${rest}`);
+  return proved(entry.id, await proofOf(session, world, input, wish, service), data, `${entry.id} goes through ${wish.gateway.id}.${rest}`);
 }
 
 function gatewayText({ standing: { facts }, service }: LeftGateway, routed: Routed, way: 'through' | 'direct'): string {
@@ -233,15 +233,15 @@ async function again(session: Session, world: FlowWorld, wish: Wish, container: 
   const rehearsed = await reviewed(session, [ready], `Put ${id} into the network of ${gateway.id} anew`, id);
   if (rehearsed) return { ...rehearsed, data: { ...data, ...rehearsed.data } };
   await applyPlans(session, world, [ready]);
-  return proved(await proofOf(session, world, input, wish, service), data, `${id} goes through ${gateway.id}.`);
+  return proved(id, await proofOf(session, world, input, wish, service), data, `${id} goes through ${gateway.id}.`);
 }
 
-function proved(proof: Proof, data: object, message: string): FlowOutcome {
+function proved(id: string, proof: Proof, data: object, message: string): FlowOutcome {
   if (proof.problem !== undefined)
     throw new Fault({
       code: 'failed.route',
       message: `${message} But ${proof.problem}`,
-      remedy: 'Look at both: quarterdeck status. The way back: quarterdeck route --direct.',
+      remedy: `Look at both: quarterdeck status. The way back: quarterdeck route ${id} --direct`,
     });
   return {
     message: `${message} ${proof.address === undefined ? 'The address that it leaves at could not be asked for.' : `It leaves at ${proof.address}.`}`,

@@ -57,7 +57,7 @@ export async function openUsers(session: Session, input: FlowInput, world: FlowW
     throw new Fault({
       code: 'refused.directory',
       message: `The users of ${id} are in a directory (${cleanLine(config.directory ?? '')}), not in a file.`,
-      remedy: 'Change them there: quarterdeck ldap add ldap-directory',
+      remedy: 'Change them in that directory. To add one to ldap-directory: quarterdeck ldap add ldap-directory',
     });
   }
   const file = new MountedFile(running, config.usersFile);

@@ -20,9 +20,10 @@ interface Found {
 export const vaultVersions: Flow = {
   ...vaultVersionsAbout,
   async run(session, input, world) {
-    const { paths, engine, path, shown } = await find(session, input, world, 'read on its metadata');
+    const found = await find(session, input, world, 'read on its metadata');
+    const { paths, engine, path, shown } = found;
     const versions = await paths.versions(engine, path, session.signal);
-    if (versions.length === 0) throw nothingAt(shown, engine);
+    if (versions.length === 0) throw nothingAt(found);
     session.show({ kind: 'table', title: shown, columns: ['VERSION', 'WRITTEN', 'STATE'], rows: versions.map(rowOf) });
     const there = versions.filter(({ state }) => state === 'there').length;
     return {
@@ -113,14 +114,16 @@ async function find(session: Session, input: FlowInput, world: FlowWorld, may: s
   return { vault, paths, engine, path, shown: cleanLine(path) };
 }
 
-async function versionsOf(session: Session, { paths, engine, path, shown }: Found): Promise<readonly PathVersion[]> {
+async function versionsOf(session: Session, found: Found): Promise<readonly PathVersion[]> {
+  const { paths, engine, path } = found;
   const versions = await paths.versions(engine, path, session.signal);
-  if (versions.length === 0) throw nothingAt(shown, engine);
+  if (versions.length === 0) throw nothingAt(found);
   return versions;
 }
 
 /** Without versions, or with all of them: nothing of it comes back. */
-async function removeWhole(session: Session, { vault, paths, engine, path, shown }: Found) {
+async function removeWhole(session: Session, found: Found) {
+  const { vault, paths, engine, path, shown } = found;
   const isThere = async () =>
     engine.version === 1
       ? (await paths.read(engine, path, session.signal)) !== undefined
@@ -135,7 +138,7 @@ async function removeWhole(session: Session, { vault, paths, engine, path, shown
   // A run that broke off may have removed it.
   if (!(await isThere())) {
     if (session.noted(removingStep).length > 0) return { message: `${shown} is gone for good.`, data: { path } };
-    throw nothingAt(shown, engine);
+    throw nothingAt(found);
   }
   await session.note(removingStep, path);
   await session.act({
@@ -236,11 +239,11 @@ const become = ({ shown }: Found, versions: readonly number[], what: string) =>
   `${versionText(versions)} of ${shown} ${versions.length === 1 ? 'is' : 'are'} ${what}.`;
 const insideOf = ({ path, engine }: Found) => cleanLine(path.slice(engine.mount.length));
 
-function nothingAt(shown: string, { mount }: Engine): Fault {
+function nothingAt({ vault, shown, engine }: Found): Fault {
   return new Fault({
     code: 'usage.path',
     message: `There is nothing at ${shown}.`,
-    remedy: `Look what there is: quarterdeck vault list ${cleanLine(mount)}`,
+    remedy: `Look what there is: quarterdeck vault list ${vault.target.component} ${cleanLine(engine.mount)}`,
   });
 }
 

@@ -79,6 +79,20 @@ it('what ends and is started again at once fails after half a minute, though it 
   expect(afterMs).toBeLessThan(60_000);
 });
 
+it('only what was just changed can be rolled back', async () => {
+  look = () => ({ services: [serviceView('box', { state: 'failed', main: true })] });
+  const remedies: string[] = [];
+  for (const change of [true, false]) {
+    const end = waitUntilHealthy(session, world, 'local', 'box', { change }).catch(({ remedy }) => remedies.push(remedy));
+    await vi.advanceTimersByTimeAsync(170_000);
+    await end;
+  }
+  expect(remedies).toEqual([
+    'Its log says why: quarterdeck logs box. What was there before can be put back: quarterdeck rollback box.',
+    'Its log says why: quarterdeck logs box.',
+  ]);
+});
+
 it('one that was restarted once and then runs is healthy', async () => {
   const beganMs = Date.now();
   look = () => ({ services: [serviceView('box', { state: 'running', restarts: 1, sinceMs: beganMs, main: true })] });

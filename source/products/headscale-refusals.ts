@@ -23,7 +23,7 @@ const meanings: readonly Meaning[] = [
     message: 'there is one of that name already',
     remedy: 'Choose another name.',
   },
-  { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete or expire the nodes first: quarterdeck mesh nodes' },
+  { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete its nodes first: quarterdeck mesh node' },
   {
     says: /cannot edit OIDC user/i,
     message: 'the user comes from the identity provider',

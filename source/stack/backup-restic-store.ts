@@ -77,7 +77,8 @@ export class ResticStore implements BackupStore {
       return new Fault({
         code: 'refused.restic',
         message: `${this.where} does not open with this password.`,
-        remedy: 'Set the right one: quarterdeck secrets set, or --password-file.',
+        remedy:
+          'Name a file with the right one: --password-file FILE. One that is kept is forgotten with quarterdeck secrets remove backup RESTIC_PASSWORD, and asked for again.',
       });
     }
     if (/no space left|disk quota exceeded/i.test(stderr)) {

@@ -208,7 +208,7 @@ function serviceOf(document: Document.Parsed, name: string, file: string): YAMLM
   throw new Fault({
     code: 'config.compose',
     message: `${file} has no service ${name}.`,
-    remedy: 'Look at it: quarterdeck edit',
+    remedy: 'Correct that file.',
     where: { file },
   });
 }
