@@ -106,7 +106,7 @@ function parsed(file: string, text: string): Record<string, unknown> {
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0].line;
-    throw broken(file, `it is no YAML: ${(error.message.split('\n', 1)[0] ?? '').replace(/:$/, '')}`, line);
+    throw broken(file, `it is no YAML: ${(error.message.split('\n', 1)[0] ?? '').replace(/[.:]$/, '')}`, line);
   }
   const value: unknown = document.toJS();
   if (!isRecord(value) || (value['kind'] !== undefined && value['kind'] !== 'Config')) throw broken(file, 'it is no kubeconfig');

@@ -11,6 +11,7 @@ import { selfSigned } from '../../test/doubles/self-signed.ts';
 import { json, serve } from '../../test/engine/recorded-engine.ts';
 import { docker20, docker29, podman4 } from '../../test/engine/recordings.ts';
 import { Fault } from '../faults/fault.ts';
+import { mintGrant } from '../grants/mint.ts';
 import type { DialAddress, HostLink } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { openEngine } from './dockerode-engine.ts';
@@ -346,5 +347,29 @@ describe('TCP and TLS', () => {
     await expect(openEngine({ url: `tcp://127.0.0.1:${port}`, origin: 'DOCKER_HOST' }, host).connect(signal())).rejects.toMatchObject({
       message: expect.stringContaining('connection was refused'),
     });
+  });
+});
+
+describe('an error of an engine with a body that nobody expects', () => {
+  const deep = `${'['.repeat(300_000)}${']'.repeat(300_000)}`;
+  const bodies: [string, string][] = [
+    ['nested without end', `{"message": ${deep}}`],
+    ['nested without end, and no object', deep],
+    ['of null', 'null'],
+    ['of no JSON', '<html>'],
+    ['without an end', `{"message": "${'x'.repeat(3_000_000)}`],
+  ];
+  test.each(bodies)('%s is a fault, of what is read and of what is changed', async (_, body) => {
+    const failing = json(500, body);
+    await using recorded = await serve(docker20({ 'GET /containers/json': failing, 'POST /containers/x/stop': failing }));
+    const engine = openEngine(recorded.address, host);
+    await engine.connect(signal());
+    const changes = engine.writer(mintGrant('test', 'operate', signal()));
+    for (const asked of [engine.list(signal()), changes.stop('x')]) {
+      const thrown = await asked.catch((reason: unknown) => reason);
+      expect(thrown).toBeInstanceOf(Fault);
+      expect((thrown as Fault).message.length).toBeLessThan(1_000);
+    }
+    engine.close();
   });
 });

@@ -7,6 +7,7 @@ import type { DialAddress, Host } from '../hosts/host.ts';
 import { parseJson } from '../text/json-value.ts';
 import type { EngineAddress } from './engine.ts';
 import { brokenFault, hangingFault, requestFault, senselessFault } from './engine-faults.ts';
+import { guardErrorBodies } from './error-bodies.ts';
 
 /** For answers that an engine puts together from what it knows. */
 const answerLimitMs = 20_000;
@@ -78,7 +79,7 @@ export class EngineLink {
       version: apiVersion === undefined ? undefined : `v${apiVersion}`,
       headers: this.address.url.startsWith('unix://') ? {} : { Host: new URL(this.address.url).host },
     };
-    return withoutEngineEnvironment(() => new Dockerode(options as unknown as Docker.DockerOptions));
+    return guardErrorBodies(withoutEngineEnvironment(() => new Dockerode(options as unknown as Docker.DockerOptions)));
   }
 
   get docker(): Docker {

@@ -5,11 +5,14 @@ import { readConfigText } from '../products/config-text.ts';
 import { parseMachineLogin } from '../products/machine-login.ts';
 import { PolicyText } from '../products/mesh-policy-text.ts';
 import { readPortalConfig } from '../products/sso-config.ts';
+import { inspectToken } from '../products/token-inspector.ts';
+import { readReport } from '../products/vulnerabilities/read-report.ts';
 import { manifestOf } from '../stack/backup-manifest.ts';
 import { composeDocument } from '../stack/compose-document.ts';
 import { readAnswers } from '../terminal/answers.ts';
 import { structuredLine } from '../text/structured-line.ts';
 
+const base64url = (text: string) => Buffer.from(text).toString('base64url');
 const brackets = '['.repeat(300_000);
 const closed = `${brackets}${']'.repeat(300_000)}`;
 const maps = '{"a": '.repeat(300_000);
@@ -28,6 +31,27 @@ const readers: [string, (text: string) => unknown][] = [
   ['the login of a machine', (text) => parseMachineLogin(text)],
   ['the configuration of a portal', (text) => readPortalConfig(text)],
   ['a line of a log', (text) => structuredLine(text)],
+  ['a report of a scanner', (text) => readReport(Buffer.from(text), 'scan.json')],
+  [
+    'the claims of a token',
+    (text) =>
+      inspectToken(`${base64url('{"alg":"none"}')}.${base64url(`{"a": ${text}}`)}.`, {
+        keys: undefined,
+        issuer: undefined,
+        audience: undefined,
+        nowMs: 0,
+      }),
+  ],
+  [
+    'the header of a token',
+    (text) =>
+      inspectToken(`${base64url(`{"alg": ${text}}`)}.${base64url('{}')}.`, {
+        keys: undefined,
+        issuer: undefined,
+        audience: undefined,
+        nowMs: 0,
+      }),
+  ],
   ['answers', (text) => readAnswers('-', async () => Buffer.from(text), AbortSignal.timeout(10_000))],
 ];
 

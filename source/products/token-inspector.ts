@@ -1,6 +1,7 @@
 import type { JSONWebKeySet, JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { isTooDeep, nestingProblem } from '../text/nesting.ts';
 import { durationText } from '../text/quantities.ts';
 import type { CheckedItem } from './checked-item.ts';
 
@@ -34,6 +35,8 @@ export async function readToken(token: string): Promise<{ header: ProtectedHeade
   const parts = token.split('.').length;
   if (parts === 5) throw notToken('It is encrypted (five parts): only whom it is for can read it.');
   if (parts !== 3) throw notToken('A JSON web token has three parts with dots between them.');
+  const texts = token.split('.').map((one) => Buffer.from(one, 'base64url').toString('utf8'));
+  if (texts.some(isTooDeep)) throw notToken(nestingProblem);
   try {
     return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
   } catch {

@@ -6,9 +6,14 @@ export const deepestNesting = 200;
 
 export const nestingProblem = `Nested more than ${deepestNesting} levels deep.`;
 
-/** Whether JSON, or JSON with comments, has more levels open at once than it may. Brackets in strings and comments do not count. */
+/** Whether JSON, or JSON with comments, has more levels open at once than it may. */
 export function isTooDeep(json: string): boolean {
-  if (json.length <= deepestNesting) return false;
+  return tooDeepAt(json) !== undefined;
+}
+
+/** Where it has. Brackets in strings and comments do not count. */
+export function tooDeepAt(json: string): number | undefined {
+  if (json.length <= deepestNesting) return undefined;
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
     const char = json[at];
@@ -17,10 +22,10 @@ export function isTooDeep(json: string): boolean {
     else if (char === '/' && json[at + 1] === '*') at = endOr(json.indexOf('*/', at + 2), json);
     else if (char === '[' || char === '{') {
       depth += 1;
-      if (depth > deepestNesting) return true;
+      if (depth > deepestNesting) return at;
     } else if (char === ']' || char === '}') depth = Math.max(0, depth - 1);
   }
-  return false;
+  return undefined;
 }
 
 /** Where the string that begins here ends; one that is not closed ends with its line. */

@@ -1,8 +1,11 @@
 import { findNodeAtLocation, type JSONPath, type ParseError, parseTree } from 'jsonc-parser';
+import { tooDeepAt } from '../../text/nesting.ts';
 import { placeAt, type TextPlace } from '../../text/text-place.ts';
 
 /** Where a JSON text that does not parse goes wrong. The parser's own words tell no place in a short text. */
 export function placeOfJsonError(text: string): TextPlace {
+  const deep = tooDeepAt(text);
+  if (deep !== undefined) return placeAt(text, deep);
   const errors: ParseError[] = [];
   parseTree(text, errors);
   return placeAt(text, errors[0]?.offset ?? text.trimEnd().length);

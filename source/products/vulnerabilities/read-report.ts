@@ -1,6 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { listOf, objectOf, parseJson, textOf } from '../../text/json-value.ts';
+import { isTooDeep } from '../../text/nesting.ts';
 import { subjectOfFile } from './csv-report.ts';
 import { isGrype, readGrype } from './grype-report.ts';
 import { JsonPlaces, placeOfJsonError } from './json-place.ts';
@@ -29,7 +30,7 @@ export async function readReport(bytes: Uint8Array, file: string): Promise<ScanR
   try {
     json = parseJson(whole);
   } catch {
-    throw refused(file, 'its JSON is broken here', placeOfJsonError(whole));
+    throw refused(file, isTooDeep(whole) ? 'its JSON is nested too deep here' : 'its JSON is broken here', placeOfJsonError(whole));
   }
   const places = new JsonPlaces(whole);
   if (isSarif(json)) return builder.report(readSarif(json, builder, places));
