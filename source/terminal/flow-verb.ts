@@ -10,6 +10,7 @@ import { findComponent } from './find-component.ts';
 import { deployedAs, findEntry } from './find-entry.ts';
 import { speakerOf, subjectOf } from './flow-subject.ts';
 import { JsonSink, TextSink } from './shown-text.ts';
+import { whileWaiting } from './slow-waits.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import { TerminalOperator } from './terminal-operator.ts';
 import { todoLines } from './todo-text.ts';
@@ -18,6 +19,9 @@ import type { VerbContext } from './verb.ts';
 import { leftOutOf } from './way-text.ts';
 
 const stdinLimitBytes = 64 * 1024 * 1024;
+
+/** Run a program whose output is passed on. */
+const passesOn: ReadonlySet<string> = new Set(['exec', 'shell', 'compose']);
 
 /** Runs a flow of the registry as a plain command. */
 export async function runFlowVerb(
@@ -33,7 +37,11 @@ export async function runFlowVerb(
   // One that may be left away is looked for among what is there.
   const written = flow.about === 'host' || flow.speaks !== undefined ? undefined : subjectOf(flow, words);
   const deck = await context.deck();
-  const snapshot = await deck.fleet.settle(signal);
+  const snapshot = await whileWaiting(
+    output,
+    () => 'Waiting for the engine',
+    () => deck.fleet.settle(signal),
+  );
   if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.places.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
   const subject = flow.speaks === undefined ? written : speakerOf(flow, flow.speaks, words, snapshot, options.host);
@@ -61,10 +69,16 @@ export async function runFlowVerb(
   const leftOut = inputs.length > 0 && !flow.offline && !subject ? leftOutOf(snapshot) : [];
   const several = inputs.length > 1;
   const sink = options.json ? new JsonSink() : new TextSink(output);
-  const operator = operatorOf(context, flow, sink, answers);
+  const present = whoIsThere(context, flow, sink);
+  const operator = answers ? withAnswers(present, answers) : present;
   const outcomes: FlowOutcome[] = [];
   for (const input of inputs) {
-    const outcome = await deck.run(flow, input, operator, signal, resume);
+    const run = () => deck.run(flow, input, operator, signal, resume);
+    // A terminal sees progress; what a program inside writes, or does not, is its own affair.
+    const outcome =
+      present instanceof UnattendedOperator && !passesOn.has(flow.id)
+        ? await whileWaiting(output, () => present.doing ?? flow.title, run)
+        : await run();
     outcomes.push(outcome);
     if (outcome.lasts) return keep(context, flow, outcome, outcome.lasts);
     if (sink instanceof TextSink && sink.valueAlone) output.note(outcome.message);
@@ -192,11 +206,6 @@ async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boole
     });
   }
   return readAnswers(options.answers, () => readAll(stdin, signal, '--answers -'), signal);
-}
-
-function operatorOf(context: VerbContext, flow: Flow, sink: JsonSink | TextSink, written: Answers | undefined): Operator {
-  const operator = whoIsThere(context, flow, sink);
-  return written ? withAnswers(operator, written) : operator;
 }
 
 function whoIsThere({ output, options, stdin, stdout }: VerbContext, { flags }: Flow, sink: JsonSink | TextSink): Operator {

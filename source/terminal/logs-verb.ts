@@ -8,6 +8,7 @@ import { countText } from '../text/quantities.ts';
 import { parseTimeWords } from '../text/time-words.ts';
 import { findComponent } from './find-component.ts';
 import { LogText } from './log-text.ts';
+import { whileWaiting } from './slow-waits.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import type { VerbContext } from './verb.ts';
 
@@ -46,7 +47,11 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   if (names.length > 0 && flags.all) throw usage('all', '--all is every component, and some are named too.', 'Leave out either.');
 
   const { fleet, logs } = await context.deck();
-  const snapshot = await fleet.settle(signal);
+  const snapshot = await whileWaiting(
+    output,
+    () => 'Waiting for the engine',
+    () => fleet.settle(signal),
+  );
   throwIfNothingAnswers(snapshot);
   const { components, services } = chosen(names, flags, snapshot, options.host === 'all');
   const follow = flags.follow === true;
@@ -84,16 +89,21 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
       signal: ending,
       onNotice: noteLoss,
     });
-    for await (const batch of stream) {
-      for (const { cut } of batch) if (cut) cutLines++;
-      waiting += text.write(batch);
-      // Who follows sees each line at once; a dump goes in large pieces.
-      if (waiting === '' || (!follow && waiting.length < writeCharacters)) continue;
-      const taken = output.text(waiting, ending);
-      waiting = '';
-      if (taken) await taken;
-      if (ending.aborted) break;
-    }
+    const read = async () => {
+      for await (const batch of stream) {
+        for (const { cut } of batch) if (cut) cutLines++;
+        waiting += text.write(batch);
+        // Who follows sees each line at once; a dump goes in large pieces.
+        if (waiting === '' || (!follow && waiting.length < writeCharacters)) continue;
+        const taken = output.text(waiting, ending);
+        waiting = '';
+        if (taken) await taken;
+        if (ending.aborted) break;
+      }
+    };
+    // A log that is followed may have nothing to say.
+    if (follow) await read();
+    else await whileWaiting(output, () => `Reading the logs of ${readable.map(({ id }) => id).join(', ')}`, read);
   } catch (thrown) {
     if (!ending.aborted || !(isAbort(thrown) || thrown === ending.reason)) throw thrown;
   } finally {

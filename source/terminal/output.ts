@@ -50,6 +50,7 @@ export class Output {
   #failure: Error | undefined;
   /** A progress line that is on the screen now. */
   #progress = '';
+  #lastWrittenMs = Number.NEGATIVE_INFINITY;
 
   constructor({ stdout, stderr, env }: { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; env: Environment }) {
     this.#stdout = stdout;
@@ -193,9 +194,18 @@ export class Output {
     this.#stderr.write(`${this.plainEnough(text)}\n`);
   }
 
+  /** When something was last written that stays, by `performance.now()`. */
+  get lastWrittenMs(): number {
+    return this.#lastWrittenMs;
+  }
+
+  get showsProgress(): boolean {
+    return this.#stderr.isTTY === true && this.#env.TERM !== 'dumb';
+  }
+
   /** One line that changes in place. Only a terminal sees it. */
   progress(text: string): void {
-    if (this.#stderr.isTTY !== true || this.#env.TERM === 'dumb') return;
+    if (!this.showsProgress) return;
     if (text === this.#progress) return;
     this.#stderr.write(`\r\x1b[K${this.plainEnough(text)}`);
     this.#progress = text;
@@ -211,6 +221,7 @@ export class Output {
   }
 
   #clearProgress(): void {
+    this.#lastWrittenMs = performance.now();
     if (this.#progress === '') return;
     this.#stderr.write('\r\x1b[K');
     this.#progress = '';

@@ -2,6 +2,7 @@ import type { PortView, Tone } from '../fleet/model.ts';
 import { cleanLine } from '../text/clean.ts';
 import { wrap } from '../text/width.ts';
 import type { Output } from './output.ts';
+import { whileWaiting } from './slow-waits.ts';
 import { portsJson } from './status-json.ts';
 import { throwIfNothingAnswers } from './status-verb.ts';
 import { type TableColumn, tableLines } from './table.ts';
@@ -13,7 +14,11 @@ const tones: Record<PortView['exposure'], Tone> = { loopback: 'good', lan: 'warn
 /** `ports`: every listening socket and every published port, also of what is no container. */
 export async function runPortsVerb({ output, options, signal, deck }: VerbContext): Promise<number> {
   const { fleet } = await deck();
-  const snapshot = await fleet.settle(signal, { complete: true });
+  const snapshot = await whileWaiting(
+    output,
+    () => 'Waiting for the engine',
+    () => fleet.settle(signal, { complete: true }),
+  );
   if (options.json) output.json(portsJson(snapshot));
   else if (snapshot.ports.length > 0 || snapshot.places.some(({ engine }) => engine.reachable)) {
     for (const [index, place] of snapshot.places.entries()) {

@@ -1,6 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
 import { findComponent } from './find-component.ts';
+import { whileWaiting } from './slow-waits.ts';
 import { statusJson } from './status-json.ts';
 import { componentLines, statusLines } from './status-text.ts';
 import type { VerbContext } from './verb.ts';
@@ -23,7 +24,11 @@ export function throwIfNothingAnswers({ places }: FleetSnapshot): void {
 export async function runStatusVerb({ output, options, signal, deck }: VerbContext, name?: string): Promise<number> {
   const opened = await deck();
   const { fleet } = opened;
-  const [snapshot, unfinished] = await Promise.all([fleet.settle(signal, { complete: true }), opened.unfinished(signal)]);
+  const [snapshot, unfinished] = await whileWaiting(
+    output,
+    () => 'Waiting for the engine',
+    () => Promise.all([fleet.settle(signal, { complete: true }), opened.unfinished(signal)]),
+  );
   if (name !== undefined) {
     throwIfNothingAnswers(snapshot);
     const { component } = findComponent(name, snapshot, options.host);

@@ -117,7 +117,12 @@ export class UnattendedOperator implements Operator {
     this.#options.sink.show(shown);
   }
 
-  progress(_: Progress): void {}
+  /** What is going on, as far as it says so. */
+  doing: string | undefined;
+
+  progress({ label, done }: Progress): void {
+    this.doing = done || label === '' ? undefined : label;
+  }
 
   async lend<T>(_: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
     throw noTerminal();
