@@ -70,6 +70,16 @@ test('while it is stopped the ports are those that it will ask for', () => {
   );
 });
 
+test('what was running when its host went down is no new container, and its exit code is not known (R5)', () => {
+  const run = (State: object) => detail({ State: { ExitCode: 0, ...State } as InspectedContainer['State'] });
+  const startedAt = '2026-11-25T22:17:07.007Z';
+  const never = '0001-01-01T00:00:00Z';
+  expect(run({ Status: 'created', StartedAt: startedAt, FinishedAt: never })).toMatchObject({ state: 'exited', exitCode: undefined });
+  expect(run({ Status: 'created', StartedAt: startedAt, FinishedAt: '2026-11-25T22:00:00Z' })).toMatchObject({ exitCode: undefined });
+  expect(run({ Status: 'created', StartedAt: never, FinishedAt: never })).toMatchObject({ state: 'created', exitCode: undefined });
+  expect(run({ Status: 'exited', StartedAt: startedAt, FinishedAt: '2026-11-25T22:18:00Z' })).toMatchObject({ exitCode: 0 });
+});
+
 test('environment, mounts, devices and capabilities', () => {
   const read = detail({
     Config: { Env: ['A=1', 'B=x=y', 'C'], Tty: true, Image: 'busybox' },

@@ -59,7 +59,12 @@ export interface LibpodInspected {
 
 export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected | undefined): ContainerDetail {
   const { State: state = {}, Config: config, HostConfig: host, NetworkSettings: network } = raw;
-  const runState = runStateOf(state.Status);
+  const startedMs = momentOf(state.StartedAt);
+  const finishedMs = momentOf(state.FinishedAt);
+  const runState = runStateOf(state.Status, startedMs !== undefined);
+  // What Podman calls created after its host went down: no code was recorded, or that of an earlier run.
+  const isReset = runState === 'exited' && runStateOf(state.Status, false) === 'created';
+  const isEndLost = isReset && (finishedMs === undefined || finishedMs < (startedMs ?? 0));
   const running = runState === 'running' || runState === 'paused';
   const error = state.Error ?? '';
   const networks = network?.Networks ?? {};
@@ -81,9 +86,9 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     networkMode: host?.NetworkMode ?? '',
     networkAddresses: addressesOf(Object.values(networks)),
     // Docker says 0 of a container that never ended; of one that could not be started it says why, and 127 or the like.
-    exitCode: running || runState === 'removing' || (runState === 'created' && !error) ? undefined : state.ExitCode,
-    startedMs: momentOf(state.StartedAt),
-    finishedMs: momentOf(state.FinishedAt),
+    exitCode: running || isEndLost || runState === 'removing' || (runState === 'created' && !error) ? undefined : state.ExitCode,
+    startedMs,
+    finishedMs,
     restartCount: raw.RestartCount ?? 0,
     restartPolicy: restartPolicyOf(host?.RestartPolicy?.Name),
     outOfMemory: state.OOMKilled === true,

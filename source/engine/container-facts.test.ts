@@ -11,8 +11,15 @@ test.each([
 ])('health stands in the status text: %s is %s (R5)', (status, health) => expect(healthInStatus(status)).toBe(health));
 
 test("Podman's further words for states", () => {
-  expect(['configured', 'initialized', 'stopped', 'stopping'].map(runStateOf)).toEqual(['created', 'created', 'exited', 'running']);
-  expect(runStateOf(undefined)).toBe('dead');
+  const words = ['configured', 'initialized', 'stopped', 'stopping'];
+  expect(words.map((word) => runStateOf(word, false))).toEqual(['created', 'created', 'exited', 'running']);
+  expect(runStateOf(undefined, false)).toBe('dead');
+});
+
+test('what Podman calls created after its host went down has run (R5)', () => {
+  const listed = (StartedAt: number) => listedFacts({ Id: 'a', State: 'created' }, { Id: 'a', StartedAt }).state;
+  // Go's year 1.
+  expect([listed(1_795_645_238), listed(-62_135_596_800)]).toEqual(['exited', 'created']);
 });
 
 test('a list without names, labels, ports, networks and command is a container all the same', () => {

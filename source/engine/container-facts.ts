@@ -32,6 +32,8 @@ export interface LibpodContainer {
   Ports?: { host_ip?: string; container_port: number; host_port?: number; range?: number; protocol?: string }[] | null;
   /** Of its own: empty for one in the network of another container. */
   Networks?: string[] | null;
+  /** Unix seconds, far below 0 for never. */
+  StartedAt?: number;
 }
 
 const runStates: Record<string, ContainerRunState> = {
@@ -50,8 +52,10 @@ const runStates: Record<string, ContainerRunState> = {
   unknown: 'dead',
 };
 
-export function runStateOf(word: string | undefined): ContainerRunState {
-  return runStates[(word ?? '').toLowerCase()] ?? 'dead';
+/** @param hasRun whether it was ever started: Podman says `created` of all that was running when its host went down */
+export function runStateOf(word: string | undefined, hasRun: boolean): ContainerRunState {
+  const state = runStates[(word ?? '').toLowerCase()] ?? 'dead';
+  return state === 'created' && hasRun ? 'exited' : state;
 }
 
 export function healthOf(word: string | undefined | null): ContainerHealth {
@@ -68,7 +72,7 @@ export function healthInStatus(status: string): ContainerHealth {
 export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | undefined): ContainerFacts {
   const statusText = listed.Status ?? '';
   const listHealth = listed.Health ? healthOf(listed.Health.Status) : healthInStatus(statusText);
-  const state = runStateOf(listed.State);
+  const state = runStateOf(listed.State, (libpod?.StartedAt ?? 0) > 0);
   const endpoints = Object.values(listed.NetworkSettings?.Networks ?? {});
   return {
     id: listed.Id,
