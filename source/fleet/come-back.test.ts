@@ -30,10 +30,11 @@ test('what was removed, created only in part, or is to be created by an interrup
     one('gone', { state: 'missing' }),
     one('killed', { state: 'killed', kept: true }),
     one('stopped', { state: 'stopped', kept: true }),
+    one('with-its-host', { state: 'stopped', kept: true, causeUnknown: true, mayBeMissed: true }),
   ];
   const ids = (list: readonly ComponentView[]) => list.map(({ id }) => id);
-  expect(ids(notBack(all, [{ place: 'local', components: ['changing'] }]))).toEqual(['gone', 'killed']);
-  expect(ids(toBringUp(all))).toEqual(['removed', 'partly', 'changing', 'gone', 'killed']);
+  expect(ids(notBack(all, [{ place: 'local', components: ['changing'] }]))).toEqual(['gone', 'killed', 'with-its-host']);
+  expect(ids(toBringUp(all))).toEqual(['removed', 'partly', 'changing', 'gone', 'killed', 'with-its-host']);
 });
 
 test('what runs in a network that is gone did not come back; what waits for its gateway is not counted', () => {

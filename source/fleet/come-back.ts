@@ -5,8 +5,10 @@ import type { ComponentView, ServiceView } from './model.ts';
  * Should it run, and does not? Something that the engine is told to keep running and that nobody stopped: it went down with its host or engine, or could not be
  * started again. What has no container at all counts too.
  */
-export function isMissed({ state, kept }: Pick<ServiceView, 'state' | 'kept'>): boolean {
-  return state === 'missing' || (kept === true && (state === 'failed' || state === 'killed' || state === 'created'));
+export function isMissed({ state, kept, mayBeMissed }: Pick<ServiceView, 'state' | 'kept' | 'mayBeMissed'>): boolean {
+  return (
+    state === 'missing' || mayBeMissed === true || (kept === true && (state === 'failed' || state === 'killed' || state === 'created'))
+  );
 }
 
 /** Components that were deployed from here, and did not come back: also those that run in a network that is gone. What was removed is not waited for, nor what `recover` is to create. */

@@ -113,6 +113,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
       ports: distinctPorts(detail && container.ports.length === 0 ? detail.ports : container.ports),
       tty: detail?.tty ?? false,
       ...(state.causeUnknown && !halted && context.engineReachable && { causeUnknown: true }),
+      ...(state.mayBeMissed && !halted && context.engineReachable && { mayBeMissed: true }),
       ...(detail && { kept: (detail.restartPolicy === 'always' || detail.restartPolicy === 'unless-stopped') && !known?.oneShot }),
       ...(verdictMs !== undefined && { verdictMs }),
       ...(cutOff && { cutOff }),
@@ -126,21 +127,22 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     const known = entry?.services.find((service) => service.name === name);
     const removedMs = context.removedMs?.(name);
     const absence = removedMs !== undefined ? 'removed' : context.isPartlyCreated ? 'not created' : undefined;
+    const detail =
+      removedMs !== undefined
+        ? `its container was removed, ${agoText(context.nowMs - removedMs)}`
+        : absence
+          ? 'not created yet: its project was created only in part, and never started'
+          : 'its compose file declares it, but there is no container';
+    const shown: Pick<ServiceView, 'state' | 'tone' | 'detail' | 'absence'> = context.engineReachable
+      ? { state: 'missing', tone: absence === 'removed' ? 'idle' : toneOfState('missing'), detail, ...(absence && { absence }) }
+      : { ...unknown, detail: `the engine is away; ${removedMs === undefined ? 'its compose file declares it' : detail}` };
     services.push({
       key: serviceKey(context.host, group, name),
       name: cleanLine(name),
       containerId: undefined,
       containerName: '',
       image: known?.image ?? '',
-      state: 'missing',
-      tone: absence === 'removed' ? 'idle' : toneOfState('missing'),
-      detail:
-        removedMs !== undefined
-          ? `its container was removed, ${agoText(context.nowMs - removedMs)}`
-          : absence
-            ? 'not created yet: its project was created only in part, and never started'
-            : 'its compose file declares it, but there is no container',
-      ...(absence && { absence }),
+      ...shown,
       health: 'none',
       sinceMs: removedMs,
       exitCode: undefined,
@@ -253,8 +255,10 @@ function dependenciesIn(container: ContainerFacts, known: CatalogService | undef
   return (labelled.length > 0 ? labelled : (known?.dependsOn ?? [])).filter((name) => names.has(name));
 }
 
+const unknown = { state: 'unknown', tone: toneOfState('unknown') } as const;
+
 function away(state: StateName, detail: string) {
-  return { state: 'unknown' as const, tone: toneOfState('unknown'), detail: `the engine is away; seen last: ${state}, ${detail}` };
+  return { ...unknown, detail: `the engine is away; seen last: ${state}, ${detail}` };
 }
 
 interface Summary {

@@ -24,6 +24,7 @@ export interface CompletedGroup {
 type ProjectState = 'there' | 'created' | 'gone';
 
 const readEveryMs = 30_000;
+const soonMs = 300;
 const fileLimitBytes = 1 << 20;
 
 /**
@@ -39,15 +40,17 @@ export class DeclaredServices {
   readonly #files = new Map<string, DeclaredFile>();
   /** Files that labels name, by place and project. */
   readonly #labelled = new Map<PlaceWatch, ReadonlyMap<string, string>>();
+  /** Those of `#labelled` that were read, or could not be. */
+  readonly #tried = new Set<string>();
   #reading: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #isSoon = false;
 
   constructor(watches: readonly PlaceWatch[], stackFolder: string, changed: () => void) {
     this.#watches = watches;
     this.#stackFolder = stackFolder;
     this.#changed = changed;
-    // Not on the way to the first frame.
-    this.#timer = setTimeout(() => void this.read(), 300);
+    this.#readSoon();
   }
 
   /** The groups of one place with what is missing in them, and one more group for each project of which nothing is there. */
@@ -59,6 +62,7 @@ export class DeclaredServices {
     }));
     const labelled = labelledFiles(groups);
     this.#labelled.set(watch, labelled);
+    if ([...labelled.values()].some((file) => !this.#tried.has(fileKey(watch, file)))) this.#readSoon();
     for (const [key, { project, ours, services }] of this.#files) {
       if (!key.startsWith(`${watch.name}\0`)) continue;
       const named = labelled.get(project);
@@ -103,9 +107,18 @@ export class DeclaredServices {
     clearTimeout(this.#timer);
   }
 
+  /** Not on the way to the first frame. */
+  #readSoon(): void {
+    if (this.#isSoon || this.#closing.signal.aborted) return;
+    clearTimeout(this.#timer);
+    this.#isSoon = true;
+    this.#timer = setTimeout(() => void this.read(), soonMs);
+  }
+
   /** Reads everything anew, and goes on doing so from time to time. Never rejects. */
   read(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#isSoon = false;
     // Not beside a reading that began before all projects were known.
     this.#reading = this.#reading.then(() => this.#readAll());
     return this.#reading;
@@ -123,6 +136,7 @@ export class DeclaredServices {
     }
     if (this.#closing.signal.aborted) return;
     if (changed) this.#changed();
+    if (this.#isSoon) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.read(), readEveryMs);
   }
@@ -141,6 +155,7 @@ export class DeclaredServices {
   async #readFile(watch: PlaceWatch, project: string, file: string, ours: boolean): Promise<boolean> {
     const { signal } = this.#closing;
     const key = fileKey(watch, file);
+    this.#tried.add(key);
     const known = this.#files.get(key);
     const facts = await watch.host.files.facts(file, signal).catch(() => undefined);
     if (facts?.kind !== 'file') return this.#files.delete(key);

@@ -51,6 +51,8 @@ export interface ServiceView {
   verdictMs?: number;
   /** It ended, and there is no record of why. */
   causeUnknown?: true;
+  /** With that: its host went down about then, and may be why. */
+  mayBeMissed?: true;
   /** Its restart policy keeps it running unless somebody stops it. Undefined while that is not known. */
   kept?: boolean;
   /** Why it has no network though it runs: the container whose network it is in (R15) is gone, down, or was started after it. */

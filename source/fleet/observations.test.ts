@@ -33,14 +33,14 @@ test('what one process saw is known to the next, and nothing is lost between two
   first.host('nas').noteOwnStop('a', stop(1_000));
   await first.flush();
   second.host('nas').noteOwnStop('b', stop(2_000));
-  second.host('nas').noteOutage({ kind: 'start', fromMs: 100, untilMs: 200 });
+  second.host('nas').noteOutage({ fromMs: 100, untilMs: 200 });
   second.host('nas').noteRemoved('news', 'db', 3_000);
   second.host('other').take(event('die', 4_000), 'docker', undefined);
   await second.flush();
   const third = await opened();
   const nas = third.host('nas');
   expect([nas.of('a').ownStop?.atMs, nas.of('b').ownStop?.atMs, nas.of('c').ownStop]).toEqual([1_000, 2_000, undefined]);
-  expect([nas.outages, [...nas.removed]]).toEqual([[{ kind: 'start', fromMs: 100, untilMs: 200 }], [['news/db', 3_000]]]);
+  expect([nas.outages, [...nas.removed]]).toEqual([[{ fromMs: 100, untilMs: 200 }], [['news/db', 3_000]]]);
   expect([third.host('other').of('a').diedMs, nas.of('a').diedMs]).toEqual([[4_000], []]);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   // One that was open all the time reads it when it looks again.
@@ -65,12 +65,17 @@ test('what an engine does to leftovers of a crash before it accepts requests is 
   expect(host.of('a').stopAskedMs).toBeUndefined();
   host.take(event('stop', 1_001), 'docker', 1_000);
   expect(host.of('a').stopAskedMs).toBe(1_001);
+  // Of the life of the engine before, it reports nothing.
+  expect(host.of('a').tidiedMs).toBeUndefined();
+  host.take(event('die', 995), 'docker', 1_000);
+  host.take(event('die', 1_002), 'docker', 1_000);
+  expect(host.of('a').tidiedMs).toBe(995);
 });
 
 test('the file is bounded, and the newest stay', async () => {
   const first = await opened();
   for (let at = 1; at <= 700; at++) first.host('nas').noteOwnStop(`c${at}`, stop(at));
-  for (let at = 1; at <= 60; at++) first.host('nas').noteOutage({ kind: 'start', fromMs: at * 10_000, untilMs: at * 10_000 + 5_000 });
+  for (let at = 1; at <= 60; at++) first.host('nas').noteOutage({ fromMs: at * 10_000, untilMs: at * 10_000 + 5_000 });
   await first.flush();
   const nas = (await opened()).host('nas');
   expect([nas.containers.size, nas.outages.length]).toEqual([500, 20]);
@@ -81,7 +86,7 @@ test.each([
   ['cut off', '{"hosts": {"nas": '],
   ['of another shape', '{"hosts": {"nas": {"containers": {"a": {"stopMs": "x", "ownStop": 3}}, "outages": {}, "removed": [1]}}}'],
   ['a list', '[]'],
-  ['no numbers', '{"hosts": {"nas": {"outages": [{"kind": "start", "fromMs": null, "untilMs": 1}], "containers": []}}}'],
+  ['no numbers', '{"hosts": {"nas": {"outages": [{"fromMs": null, "untilMs": 1}], "containers": []}}}'],
 ])('a damaged file is no reason not to stop: %s', async (_what, text) => {
   await writeFile(path, text);
   const first = await opened();

@@ -8,9 +8,8 @@ const writeDelayMs = 1_000;
 /** In the file, newest first: containers of one engine, removed services and outages of one engine, engines. */
 const limits = { containers: 500, removed: 200, outages: 20, hosts: 50 };
 
-/** When containers went down with their engine, by the machine's clock: it did not answer (`away`), or tidied up while it started (`start`). */
+/** When an engine that was started again since did not answer, by the machine's clock. */
 export interface Outage {
-  kind: 'away' | 'start';
   fromMs: number;
   untilMs: number;
 }
@@ -28,6 +27,8 @@ interface Observed {
   /** The last request to stop it, or a signal that ends programs, sent through the engine. */
   stopMs?: number;
   diedMs?: number;
+  /** When the engine itself ended it, while it started: it ends what a crash left running. */
+  tidiedMs?: number;
   oomMs?: number;
 }
 
@@ -50,18 +51,20 @@ export class HostObservations {
     this.#changed = changed;
   }
 
-  of(id: string): Pick<ContainerHistory, 'diedMs' | 'stopAskedMs' | 'ownStop' | 'oomMs'> {
-    const { ownStop, stopMs, diedMs, oomMs } = this.containers.get(id) ?? {};
+  of(id: string): Pick<ContainerHistory, 'diedMs' | 'stopAskedMs' | 'ownStop' | 'oomMs' | 'tidiedMs'> {
+    const { ownStop, stopMs, diedMs, tidiedMs, oomMs } = this.containers.get(id) ?? {};
     return {
       diedMs: this.#recent.get(id)?.diedMs ?? (diedMs === undefined ? [] : [diedMs]),
       stopAskedMs: stopMs,
       ...(ownStop && ownStop.atMs > 0 && { ownStop }),
+      ...(tidiedMs !== undefined && { tidiedMs }),
       ...(oomMs !== undefined && { oomMs }),
     };
   }
 
   /**
-   * @param engineStartedMs requests before that were made by the engine itself: it ends what a crash left running before it accepts requests
+   * @param engineStartedMs what is reported of the time before was done by the engine itself: it ends what a crash left running before it accepts
+   * requests, and keeps no events from before it was started
    */
   take({ id, action, timeMs, signal }: EngineEvent, engine: EngineKind | undefined, engineStartedMs: number | undefined): void {
     const recent = this.#recent.get(id) ?? { diedMs: [], ended: false };
@@ -69,7 +72,7 @@ export class HostObservations {
       // After a reconnect those of the last moment come again.
       const diedMs = recent.diedMs.includes(timeMs) ? recent.diedMs : [...recent.diedMs.filter((at) => timeMs - at < loopMemoryMs), timeMs];
       this.#recent.set(id, { diedMs, ended: true });
-      this.#note(id, { diedMs: timeMs });
+      this.#note(id, { diedMs: timeMs, ...(engineStartedMs !== undefined && timeMs < engineStartedMs && { tidiedMs: timeMs }) });
     } else if (action === 'start') {
       this.#recent.set(id, { ...recent, ended: false });
       // Podman reports a restart when it begins, Docker when the new run is there already. One that follows an end is the restart policy's.
@@ -88,7 +91,7 @@ export class HostObservations {
   }
 
   noteOutage(outage: Outage): void {
-    const isKnown = this.outages.some(({ kind, untilMs }) => kind === outage.kind && Math.abs(untilMs - outage.untilMs) < 1_000);
+    const isKnown = this.outages.some(({ untilMs }) => Math.abs(untilMs - outage.untilMs) < 1_000);
     if (isKnown) return;
     this.outages = [...this.outages, outage].slice(-limits.outages);
     this.#changed();
@@ -113,13 +116,14 @@ export class HostObservations {
     for (const id of [...this.containers.keys(), ...this.#recent.keys()]) if (!ids.has(id)) this.forget(id);
   }
 
-  #note(id: string, { stopMs = 0, diedMs = 0, oomMs = 0 }: Omit<Observed, 'ownStop'>): void {
+  #note(id: string, { stopMs = 0, diedMs = 0, tidiedMs = 0, oomMs = 0 }: Omit<Observed, 'ownStop'>): void {
     const before = this.containers.get(id) ?? {};
     const later = (one: number | undefined, other: number) => Math.max(one ?? 0, other);
     const now = withoutZeros({
       ...before,
       stopMs: later(before.stopMs, stopMs),
       diedMs: later(before.diedMs, diedMs),
+      tidiedMs: later(before.tidiedMs, tidiedMs),
       oomMs: later(before.oomMs, oomMs),
     });
     if (JSON.stringify(now) === JSON.stringify(before)) return;
@@ -139,6 +143,7 @@ export class HostObservations {
         ...withoutZeros({
           stopMs: Math.max(ours.stopMs ?? 0, theirs.stopMs ?? 0),
           diedMs: Math.max(ours.diedMs ?? 0, theirs.diedMs ?? 0),
+          tidiedMs: Math.max(ours.tidiedMs ?? 0, theirs.tidiedMs ?? 0),
           oomMs: Math.max(ours.oomMs ?? 0, theirs.oomMs ?? 0),
         }),
       });
@@ -147,8 +152,7 @@ export class HostObservations {
       if (isMoment(atMs) && atMs > (this.removed.get(name) ?? 0)) this.removed.set(name, atMs);
     for (const one of Array.isArray(stored['outages']) ? stored['outages'] : []) {
       if (!isRecord(one) || !isMoment(one['fromMs']) || !isMoment(one['untilMs'])) continue;
-      if (one['kind'] === 'away' || one['kind'] === 'start')
-        this.noteOutage({ kind: one['kind'], fromMs: one['fromMs'], untilMs: one['untilMs'] });
+      this.noteOutage({ fromMs: one['fromMs'], untilMs: one['untilMs'] });
     }
   }
 
@@ -268,7 +272,7 @@ function lastOf({ ownStop, stopMs = 0, diedMs = 0, oomMs = 0 }: Observed): numbe
 
 function observedIn(stored: unknown): Observed {
   if (!isRecord(stored)) return {};
-  const { ownStop, stopMs, diedMs, oomMs } = stored;
+  const { ownStop, stopMs, diedMs, tidiedMs, oomMs } = stored;
   return {
     ...(isRecord(ownStop) &&
       isMoment(ownStop['notedMs']) &&
@@ -281,6 +285,7 @@ function observedIn(stored: unknown): Observed {
       }),
     ...(isMoment(stopMs) && { stopMs }),
     ...(isMoment(diedMs) && { diedMs }),
+    ...(isMoment(tidiedMs) && { tidiedMs }),
     ...(isMoment(oomMs) && { oomMs }),
   };
 }

@@ -177,6 +177,20 @@ describe('the fleet', () => {
     await sees(fleet, 'rss-reader', { word: 'cache missing', tone: 'warn' });
   });
 
+  test('also where the engine takes its time to list', async () => {
+    class SlowLists extends LiveEngine {
+      override async list() {
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        return super.list();
+      }
+    }
+    const engine = new SlowLists();
+    engine.add('news-reader-1', { image: 'miniflux/miniflux:2', labels: composeLabels('news', 'reader') });
+    const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [cache]}\n  cache: {image: redis}\n';
+    const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
+    await sees(fleet, 'rss-reader', { word: 'cache missing', tone: 'warn' });
+  });
+
   test('a component of our stack folder with no container at all is a row that says missing', async () => {
     const host = hostDouble({ files: { '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n' } });
     const fleet = await fleetOn(engineWithReader(), { host });
@@ -219,12 +233,40 @@ describe('the fleet', () => {
     });
     const fleet = await fleetOn(engine, { host });
     await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    const said = () => fleet.snapshot().components.map(({ id, state }) => `${id}: ${state}`);
+    // What was removed from a project of others is no longer wanted, also beside what is left of it.
     engine.happen('news-reader-1', 'remove');
-    await sees(fleet, 'rss-reader', { state: 'missing' });
+    await vi.waitFor(() => expect(said()).toEqual(['reverse-proxy: missing', 'db: running']));
     engine.happen('news-db-1', 'remove');
-    await vi.waitFor(() =>
-      expect(fleet.snapshot().components.map(({ id, state }) => `${id}: ${state}`)).toEqual(['reverse-proxy: missing']),
-    );
+    await vi.waitFor(() => expect(said()).toEqual(['reverse-proxy: missing']));
+  });
+
+  test('what served a component of others and was removed does not trouble it', async () => {
+    const engine = engineWithReader();
+    engine.add('news-cache-1', { image: 'redis', labels: composeLabels('news', 'cache') });
+    const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [cache]}\n  cache: {image: redis}\n  db: {image: postgres}\n';
+    const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
+    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    await sees(fleet, 'rss-reader', { word: 'healthy' });
+    engine.happen('news-cache-1', 'remove');
+    const services = () => fleet.snapshot().components.flatMap((component) => component.services.map(({ name }) => name));
+    await vi.waitFor(() => expect(services()).toEqual(['reader', 'db']));
+    await sees(fleet, 'rss-reader', { word: 'healthy', tone: 'good' });
+  });
+
+  test('nothing is said to be missing while the engine is away (R58)', async () => {
+    const engine = new LiveEngine();
+    engine.crash();
+    const files = {
+      '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n',
+      '/home/op/stack/.quarterdeck/components/reverse-proxy.json': '{}',
+    };
+    const fleet = await fleetOn(engine, { host: hostDouble({ files }) });
+    const { components } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    expect(components).toMatchObject([
+      { id: 'reverse-proxy', state: 'unknown', word: 'unknown', detail: 'the engine is away; its compose file declares it' },
+    ]);
+    expect([notBack(components), toBringUp(components)]).toEqual([[], []]);
   });
 
   test('a project that was created only in part says so, and is not waited for (R5)', async () => {

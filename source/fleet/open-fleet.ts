@@ -4,8 +4,8 @@ import { gatewaysOf } from '../engine/network-owners.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { buildComponentView, type ContainerKnowledge, compareComponents, type NetworkOwner, serviceKey } from './component-view.ts';
-import { DeclaredServices } from './declared-services.ts';
-import { DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
+import { type CompletedGroup, DeclaredServices } from './declared-services.ts';
+import { type Deployed, DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
 import { CatalogIndex, type ContainerGroup, componentIds, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
 import { Observations } from './observations.ts';
@@ -116,16 +116,22 @@ export function openFleet({
 
     for (const watch of watches) {
       const reachable = watch.link.state === 'connected';
-      const groups = declared.complete(watch, groupContainers([...watch.containers.values()], index), index);
+      const groups = declared
+        .complete(watch, groupContainers([...watch.containers.values()], index), index)
+        .flatMap((completed): (CompletedGroup & { ours: Deployed | undefined })[] => {
+          const { group, missing } = completed;
+          // A project of another name is somebody else's, whatever it is made of.
+          const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
+          if (ours) return [{ ...completed, ours }];
+          // What others removed is no longer wanted, whatever their files still declare.
+          const wanted = missing.filter((service) => watch.removedMs(group.project, service) === undefined);
+          return group.members.length + wanted.length === 0 ? [] : [{ ...completed, missing: wanted, ours: undefined }];
+        });
       const ids = componentIds(groups.map(({ group }) => group));
       const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
-      for (const { group, missing, project } of groups) {
+      for (const { group, missing, project, ours } of groups) {
         const key = `${watch.name}/${group.project}/${group.name}`;
-        // A project of another name is somebody else's, whatever it is made of.
-        const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
         const removedMs = (service: string) => watch.removedMs(group.project, service);
-        // Files that stay behind after a removal declare nothing that should run.
-        if (!ours && project === 'gone' && missing.every((service) => removedMs(service) !== undefined)) continue;
         const built = buildComponentView(group, {
           host: watch.name,
           id: ids.get(group) ?? group.name,

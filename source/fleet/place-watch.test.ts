@@ -4,6 +4,7 @@ import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { Fault } from '../faults/fault.ts';
 import type { HostLink, HostLinkView } from '../hosts/host.ts';
 import { PlaceWatch, placeLimits } from './place-watch.ts';
+import { serviceState } from './service-state.ts';
 
 const watches: PlaceWatch[] = [];
 afterEach(() => {
@@ -85,6 +86,55 @@ describe('following an engine', () => {
     await new Promise(setImmediate);
     expect(names(watch)).toEqual(['stays']);
     expect(watch.detail(idOf('brief'))).toBeUndefined();
+  });
+
+  test('what an engine ends when it is stopped went down with it, and was stopped by no operator (R5)', async () => {
+    let startedMs = Date.now() - 3_600_000;
+    class Restarted extends LiveEngine {
+      override async connect() {
+        return { ...(await super.connect()), kind: 'docker' as const, startedMs };
+      }
+    }
+    const engine = new Restarted();
+    engine.add('box', { restartPolicy: 'no', startedMs });
+    engine.add('before', { restartPolicy: 'no', startedMs });
+    const watch = await follow(engine);
+    const state = (name: string) => {
+      const container = watch.detail(idOf(name));
+      return container && serviceState(container, watch.history(container.id), Date.now());
+    };
+    const end = (name: string) => {
+      engine.happen(name, 'kill', {}, { signal: '15' });
+      engine.happen(name, 'die', { state: 'exited', exitCode: 0, finishedMs: Date.now() });
+      engine.happen(name, 'stop');
+    };
+    end('before');
+    await vi.waitFor(() => expect(state('before')).toMatchObject({ detail: 'stopped by an operator, just now' }), { interval: 5 });
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    // It accepts no requests any more, and then ends its containers.
+    const asked = engine.asked.inspect;
+    engine.reachable = false;
+    end('box');
+    await vi.waitFor(() => expect(engine.asked.inspect).toBeGreaterThan(asked), { interval: 5 });
+    engine.crash();
+    await vi.waitFor(() => expect(watch.link.state).toBe('away'), { interval: 5 });
+    startedMs = Date.now();
+    engine.reachable = true;
+    await vi.waitFor(() => expect(watch.link.state).toBe('connected'), { interval: 5 });
+    await vi.waitFor(() =>
+      expect(state('box')).toMatchObject({ state: 'failed', detail: expect.stringMatching(/^went down with the engine/) }),
+    );
+    expect(state('before')).toMatchObject({ state: 'stopped', detail: 'stopped by an operator, just now' });
+  });
+
+  test('a removal that failed is noticed, though Docker does not report it', async () => {
+    const engine = new LiveEngine();
+    engine.add('box');
+    const watch = await follow(engine);
+    engine.happen('box', 'die', { state: 'removing' });
+    await vi.waitFor(() => expect(watch.detail(idOf('box'))?.state).toBe('removing'), { interval: 5 });
+    engine.change('box', { state: 'dead' });
+    await vi.waitFor(() => expect(watch.detail(idOf('box'))?.state).toBe('dead'), { timeout: 3_000 });
   });
 
   test('a container that joins a network is looked at again: its address there is new', async () => {

@@ -43,14 +43,14 @@ export const placeLimits: PlaceLimits = {
 
 /** Events from before we came tell who stopped what, and what is in a loop. Docker keeps the last 256. */
 const lookBackMs = 60 * 60_000;
-/** Docker gives what a crash left running ten seconds to end, before it accepts requests. */
-const tidyingUpMs = 10_000;
 const quietMs = 50;
 const catchUpLimitMs = 1_000;
 const inspectsAtOnce = 6;
 /** Names that every engine gives to networks behind the host, or to none. */
 const plainNetworks: ReadonlySet<string> = new Set(['bridge', 'host', 'none', 'podman', 'slirp4netns', 'pasta']);
 const touchDelayMs = 30;
+/** Docker reports no removal that failed. */
+const removingMs = 1_000;
 /** What an engine is beyond its containers can be known a moment later than they are; an engine that is slow to list them is asked beside it. */
 const factsLaterMs = 500;
 /** Enough for the screen to begin its first frame, which may wait for a file until then. */
@@ -89,6 +89,9 @@ export class PlaceWatch {
   readonly #removed = new Set<string>();
   #networksSeen: ReadonlySet<string> = new Set();
   readonly #touched = new Set<string>();
+  /** The earliest event behind what is touched, and behind what could not be read since the engine accepts no requests; by the machine's clock. */
+  #touchedFromMs = Number.POSITIVE_INFINITY;
+  #refusedFromMs = Number.POSITIVE_INFINITY;
   #touchTimer: NodeJS.Timeout | undefined;
   readonly #lookFromMs = Date.now() - lookBackMs;
   /** By the machine's clock. */
@@ -222,12 +225,13 @@ export class PlaceWatch {
       await listing;
       await clock;
       connected();
-      const awaySinceMs = this.link.state === 'away' ? this.link.sinceMs : undefined;
+      const awayFromMs = this.link.state === 'away' ? Math.min(this.link.sinceMs + this.clockAheadMs, this.#refusedFromMs) : undefined;
+      this.#refusedFromMs = Number.POSITIVE_INFINITY;
       this.link = { state: 'connected', sinceMs: startedMs, message: undefined, remedy: undefined, retryAtMs: undefined };
       this.#changed();
       void shownFirst(factsAfterMs).then(shown.resolve);
       this.facts = await connecting;
-      this.#noteEngineStart(this.facts, awaySinceMs);
+      this.#noteEngineStart(this.facts, awayFromMs);
       // Events from before we came too: none between the list and this is missed.
       this.#lastNewsMs = Date.now();
       const eventsEnd = this.#consume(engine, signal);
@@ -247,14 +251,17 @@ export class PlaceWatch {
     }
   }
 
-  /** Containers went down with the engine if that was started anew. Podman's run without one, and a connection can break by itself. */
-  #noteEngineStart({ kind, startedMs }: EngineFacts, awaySinceMs: number | undefined): void {
+  /**
+   * Containers went down with the engine if that was started anew. Podman's run without one, and a connection can break by itself. An engine that is stopped
+   * accepts no requests from then on, and ends its containers before it closes the connection.
+   */
+  #noteEngineStart({ kind, startedMs }: EngineFacts, awayMs: number | undefined): void {
     if (kind === 'podman') return;
     this.#engineStartedMs = startedMs;
-    const awayMs = awaySinceMs === undefined ? undefined : awaySinceMs + this.clockAheadMs;
-    if (startedMs !== undefined) this.#seen.noteOutage({ kind: 'start', fromMs: startedMs - tidyingUpMs, untilMs: startedMs });
     if (awayMs !== undefined && (startedMs === undefined || startedMs > awayMs))
-      this.#seen.noteOutage({ kind: 'away', fromMs: awayMs, untilMs: Date.now() + this.clockAheadMs });
+      this.#seen.noteOutage({ fromMs: awayMs, untilMs: Date.now() + this.clockAheadMs });
+    // A command that is run next has to know, and cannot see it.
+    void this.#observations.flush();
   }
 
   #goAway(thrown: unknown, attempt: number): void {
@@ -401,6 +408,11 @@ export class PlaceWatch {
       this.#details.set(id, detail);
       this.#noteCreated(detail);
       containers.set(id, detail);
+      if (detail.state === 'removing')
+        void pauseFor(removingMs, signal).then(
+          () => this.#touch(id),
+          () => undefined,
+        );
     } else {
       this.#forget(id);
       containers.delete(id);
@@ -472,12 +484,13 @@ export class PlaceWatch {
     this.#seen.take(event, this.facts?.kind, this.#engineStartedMs);
     // Who stopped it may be another process of ours.
     if (event.action === 'die') void this.#observations.reload().then(this.#changed);
-    this.#touch(event.id);
+    this.#touch(event.id, event.timeMs);
   }
 
   /** Events come in bursts: a restart is five of them. One inspect answers all. */
-  #touch(id: string): void {
+  #touch(id: string, eventMs = Number.POSITIVE_INFINITY): void {
     this.#touched.add(id);
+    this.#touchedFromMs = Math.min(this.#touchedFromMs, eventMs);
     this.#touchTimer ??= setTimeout(() => {
       this.#touchTimer = undefined;
       void this.#readTouched();
@@ -487,13 +500,17 @@ export class PlaceWatch {
   async #readTouched(): Promise<void> {
     const { engine } = this;
     const ids = [...this.#touched].filter((id) => !this.#removed.has(id));
+    const fromMs = this.#touchedFromMs;
     this.#touched.clear();
+    this.#touchedFromMs = Number.POSITIVE_INFINITY;
     if (!engine) return;
     try {
       for (const id of ids) await this.#tryInspect(engine, id, this.#closing.signal);
+      if (ids.length > 0 && this.link.state === 'connected') this.#refusedFromMs = Number.POSITIVE_INFINITY;
       await this.#readNetworks(engine, this.#closing.signal);
     } catch {
       // The event stream tells when the engine is away; the next list repairs what was missed here.
+      this.#refusedFromMs = Math.min(this.#refusedFromMs, fromMs);
     }
     this.#changed();
     void this.#readListeners();

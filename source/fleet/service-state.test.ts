@@ -14,13 +14,28 @@ function stateOf(
   return serviceState(containerDetail(container), { ...quiet, ...history }, nowMs, { oneShot });
 }
 
+test('255, which Docker says of what it did not see end, is no exit code', () => {
+  const history = { engineStartedMs: nowMs - 115_000 } as object;
+  const at = (exitCode: number) => stateOf({ ...ended, exitCode, startedMs: nowMs - 900_000, restartPolicy: 'no' }, history);
+  expect([at(255), at(137)]).toMatchObject([
+    { state: 'failed', detail: 'went down with the engine, 2 minutes ago, and was not started again', exitCode: undefined },
+    { state: 'stopped', exitCode: 137, detail: 'ended by SIGKILL (exit code 137), 2 minutes ago; no record of what sent it' },
+  ]);
+});
+
 describe('after the host was restarted', () => {
   const kept = { ...ended, exitCode: 143, restartPolicy: 'unless-stopped' as const, startedMs: nowMs - 900_000 };
   const bootedMs = nowMs - 60_000;
 
-  test('what Podman was to keep and nobody stopped went down with it', () => {
-    const { state, detail } = stateOf(kept, { bootedMs } as object);
+  test('what Podman was to keep went down with it where a stop would be known, and may have where not (R5)', () => {
+    const { state, detail } = stateOf(kept, { bootedMs, reportsStops: true } as object);
     expect([state, detail]).toEqual(['failed', 'went down with the host, and was not started again']);
+    expect(stateOf(kept, { bootedMs } as object)).toMatchObject({
+      state: 'stopped',
+      tone: 'warn',
+      detail: 'ended with exit code 143, 2 minutes ago; no record of whether it was stopped or went down with the host',
+      mayBeMissed: true,
+    });
   });
 
   test('what an operator stopped, and what started since, is told as before (R5)', () => {
@@ -103,7 +118,7 @@ describe('a container that ended (R5)', () => {
   });
 
   test('went down with the engine when it ended while that was away: Docker 20.10 does not start it again after a crash', () => {
-    const history = { ...quiet, outages: [{ kind: 'away' as const, fromMs: nowMs - 130_000, untilMs: nowMs - 121_000 }] };
+    const history = { ...quiet, outages: [{ fromMs: nowMs - 130_000, untilMs: nowMs - 121_000 }] };
     expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), history, nowMs)).toMatchObject({
       state: 'failed',
       detail: 'went down with the engine, 2 minutes ago, and was not started again',

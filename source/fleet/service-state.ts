@@ -15,7 +15,9 @@ export interface ContainerHistory {
   ownStop?: { atMs: number; startedMs?: number };
   /** When the engine last reported that memory ran out in it. */
   oomMs?: number;
-  /** When containers went down with the engine. */
+  /** When the engine itself last ended it, while it started. */
+  tidiedMs?: number;
+  /** When the engine was away, and was started again since. */
   outages?: readonly Outage[];
   /** When the engine started, where it tells (Docker). What it is to keep running is started again from then on. */
   engineStartedMs?: number;
@@ -36,6 +38,8 @@ export interface ServiceState {
   reconsiderMs: number | undefined;
   /** It ended, and there is no record of why. */
   causeUnknown?: true;
+  /** With that: its host went down about then, and may be why. */
+  mayBeMissed?: true;
 }
 
 const tones: Record<StateName, Tone> = {
@@ -87,6 +91,8 @@ const shutdownMs = 180_000;
 /** Around an outage of the engine: containers end a little before it is noticed, and leftovers are ended when it comes back. */
 const outageBeforeMs = 5_000;
 const outageAfterMs = 3_000;
+/** Docker looks for what it left running when it starts, and gives it ten seconds to end, before it accepts requests. */
+const startMs = 15_000;
 
 const signalNames: Record<number, string> = {
   129: 'SIGHUP',
@@ -134,6 +140,10 @@ export function startProblem(error: string): string {
   const taken = takenPortIn(text);
   if (taken) return `port ${taken.address}${taken.protocol === undefined ? '' : `/${taken.protocol}`} is taken already`;
   return cut(text.replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1'), 300);
+}
+
+function isNearStart(atMs: number | undefined, engineStartedMs: number): boolean {
+  return atMs !== undefined && atMs > engineStartedMs - startMs && atMs < engineStartedMs + outageAfterMs;
 }
 
 function isDetail(container: ContainerFacts | ContainerDetail): container is ContainerDetail {
@@ -239,8 +249,8 @@ export function serviceState(
       (ownStop.startedMs !== undefined && startedMs !== undefined
         ? ownStop.startedMs === startedMs
         : isOfThisRun(ownStop.atMs) && isNearEnd(ownStop.atMs));
-    // An engine that is away receives no requests: what it signals before it answers again is its own tidying up.
-    const isTidyingUp = (atMs: number) => outages.some(({ kind, fromMs, untilMs }) => kind === 'away' && atMs > fromMs && atMs < untilMs);
+    // An engine that is away receives no requests: what it signals when it is stopped, and before it answers again, is its own tidying up.
+    const isTidyingUp = (atMs: number) => outages.some(({ fromMs, untilMs }) => atMs >= fromMs && atMs < untilMs);
     const asked =
       detail?.stoppedByUser ||
       stoppedFromHere ||
@@ -251,18 +261,27 @@ export function serviceState(
     if (asked) return say('stopped', `stopped by an operator${when}`, more);
 
     const kept = (detail?.restartPolicy === 'always' || detail?.restartPolicy === 'unless-stopped') && !oneShot;
+    // Docker's code for an end that it did not see: it found nothing of the container when it started.
+    const isUnseenEnd = exitCode === 255 && engineStartedMs !== undefined && isNearStart(sinceMs, engineStartedMs);
     const wentDownWithEngine =
       sinceMs !== undefined &&
-      outages.some(
-        ({ kind, fromMs, untilMs }) => sinceMs > fromMs - outageBeforeMs && sinceMs < untilMs + (kind === 'away' ? outageAfterMs : 0),
-      );
+      (isUnseenEnd ||
+        (history.tidiedMs !== undefined && Math.abs(sinceMs - history.tidiedMs) < eventDelayMs) ||
+        outages.some(({ fromMs, untilMs }) => sinceMs > fromMs - outageBeforeMs && sinceMs < untilMs + outageAfterMs));
     // Docker 20.10 takes its own ending of leftovers after a crash for a stop on request, and leaves `unless-stopped` containers down.
-    if (wentDownWithEngine) return say('failed', `went down with the engine${when}, and was not started again`, more);
+    if (wentDownWithEngine)
+      return say('failed', `went down with the engine${when}, and was not started again`, isUnseenEnd ? { sinceMs } : more);
     if (bootedMs !== undefined && startedMs !== undefined && startedMs < bootedMs) {
       // The end of what a power cut ended is not recorded: then the end that is known is of an earlier run.
       const isEndRecorded = sinceMs !== undefined && sinceMs >= startedMs - eventDelayMs;
-      if (!isEndRecorded || (kept && sinceMs > bootedMs - shutdownMs))
-        return say('failed', 'went down with the host, and was not started again', isEndRecorded ? more : { ...more, sinceMs: bootedMs });
+      const isNearBoot = kept && (sinceMs ?? 0) > bootedMs - shutdownMs;
+      if (!isEndRecorded || (isNearBoot && history.reportsStops))
+        return say('failed', 'went down with the host, and was not started again', isEndRecorded ? more : { sinceMs: bootedMs });
+      if (isNearBoot) {
+        const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
+        const text = `ended${code}${when}; no record of whether it was stopped or went down with the host`;
+        return say('stopped', text, { ...more, tone: 'warn', causeUnknown: true, mayBeMissed: true });
+      }
     }
     const ends = Math.max(detail?.restartCount ?? 0, history.diedMs.filter((at) => nowMs - at < loopWindowMs).length);
     const isRecent = sinceMs !== undefined && nowMs - sinceMs < restartGapMs;

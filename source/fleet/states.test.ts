@@ -163,6 +163,7 @@ const table: readonly Row[] = [
     container: exited(137, kept),
     events: [['kill', 68, { signal: '15' }], ['kill', 60, { signal: '9' }], die, ['stop', 60]],
     seen: ['failed', 'bad', 'went down with the engine, AGO, and was not started again'],
+    lost: ['stopped', 'warn', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
   },
   {
     name: 'engine crashed and back, of one that was stopped before',
@@ -180,11 +181,18 @@ const table: readonly Row[] = [
     seen: ['failed', 'bad', 'went down with the host, and was not started again'],
   },
   {
-    name: 'host rebooted, Podman: its services ended it before',
-    engine: podman,
+    name: 'host rebooted, Podman 5: its services ended it before',
+    engine: { ...podman, version: '5.8.0' },
     container: exited(143, kept),
     bootedSecondsAgo: 30,
     seen: ['failed', 'bad', 'went down with the host, and was not started again'],
+  },
+  {
+    name: 'host rebooted, Podman before 5: its services ended it before, or an operator did',
+    engine: podman,
+    container: exited(143, kept),
+    bootedSecondsAgo: 30,
+    seen: ['stopped', 'warn', 'ended with exit code 143, AGO; no record of whether it was stopped or went down with the host'],
   },
   {
     name: 'host rebooted, Podman: stopped long before',
