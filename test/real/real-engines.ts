@@ -95,6 +95,10 @@ function describeWith(kind: RealEngineKind, name: string, tests: (engine: RealEn
 export interface PrivateEngine extends RealEngine {
   /** Ends the daemon as a crash does; containers are left as they would be. */
   kill(): Promise<void>;
+  /** Ends the daemon as its service does. */
+  stop(): Promise<void>;
+  /** As a power cut and a start of the machine do: its containers are gone with it. */
+  reboot(): Promise<void>;
   /** Brings a killed one back, on the same socket with the same containers. */
   start(): Promise<void>;
   /** Ends it for good, with everything in it. */
@@ -118,6 +122,8 @@ export async function startPrivateEngine(kind: RealEngineKind, options: { busybo
     ...engine,
     kill: async () => void (await runOrThrow([enginesScript, 'kill', folder, kind])),
     start: async () => void (await runOrThrow([enginesScript, 'start', folder, kind])),
+    stop: async () => void (await runOrThrow([enginesScript, 'stop', folder, kind])),
+    reboot: async () => void (await runOrThrow([enginesScript, 'reboot', folder, kind])),
     down: async () => {
       await runOrThrow([enginesScript, 'down', folder]);
       await rm(folder, { recursive: true, force: true });
