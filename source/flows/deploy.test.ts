@@ -223,7 +223,9 @@ test('one that does not become healthy is told with the end of its log', async (
     audit: undefined as never,
     signal: AbortSignal.timeout(15_000),
   });
-  await expect(waitUntilHealthy(session, stage.deck.world, 'practice', 'password-vault', { limitMs: 1_500 })).rejects.toMatchObject({
+  await expect(
+    waitUntilHealthy(session, stage.deck.world, 'practice', 'password-vault', { limitMs: 1_500, changed: true }),
+  ).rejects.toMatchObject({
     code: 'failed.unhealthy',
     message: expect.stringMatching(/^password-vault was not healthy within/),
     remedy: expect.stringContaining('quarterdeck rollback password-vault'),

@@ -83,7 +83,7 @@ it('only what was just changed can be rolled back', async () => {
   look = () => ({ services: [serviceView('box', { state: 'failed', main: true })] });
   const remedies: string[] = [];
   for (const change of [true, false]) {
-    const end = waitUntilHealthy(session, world, 'local', 'box', { change }).catch(({ remedy }) => remedies.push(remedy));
+    const end = waitUntilHealthy(session, world, 'local', 'box', { changed: change }).catch(({ remedy }) => remedies.push(remedy));
     await vi.advanceTimersByTimeAsync(170_000);
     await end;
   }
