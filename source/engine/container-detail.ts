@@ -55,6 +55,8 @@ export interface InspectedContainer {
 /** What only Podman's own inspect tells. */
 export interface LibpodInspected {
   State?: { StoppedByUser?: boolean };
+  /** Seconds. */
+  Config?: { StopTimeout?: number };
 }
 
 export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected | undefined): ContainerDetail {

@@ -1,4 +1,3 @@
-import { Fault } from '../faults/fault.ts';
 import { pauseFor } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
@@ -23,7 +22,7 @@ import type {
   StatsSample,
   VolumeFacts,
 } from './engine.ts';
-import { brokenFault, refusalFault, senselessFault } from './engine-faults.ts';
+import { brokenFault, refusalFault, senselessFault, unlessMissing } from './engine-faults.ts';
 import { EngineLink } from './engine-link.ts';
 import { engineEvent } from './events.ts';
 import { execIn } from './exec.ts';
@@ -378,16 +377,6 @@ class DockerodeEngine implements Engine {
     this.#link.close();
     this.#greeting = undefined;
     this.#traits = undefined;
-  }
-}
-
-/** Undefined for what is gone. */
-async function unlessMissing<T>(asking: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asking;
-  } catch (thrown) {
-    if (thrown instanceof Fault && (thrown.code === 'engine.noContainer' || thrown.code === 'engine.missing')) return undefined;
-    throw thrown;
   }
 }
 

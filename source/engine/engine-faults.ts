@@ -223,3 +223,13 @@ export function requestFault(address: EngineAddress, thrown: unknown): Fault {
 export function senselessFault(address: EngineAddress, what: string, { cause }: { cause?: unknown } = {}): Fault {
   return rubbishFault(address, `${what} is not what an engine says`, cause);
 }
+
+/** Undefined for what is gone. */
+export async function unlessMissing<T>(asking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking;
+  } catch (thrown) {
+    if (thrown instanceof Fault && (thrown.code === 'engine.noContainer' || thrown.code === 'engine.missing')) return undefined;
+    throw thrown;
+  }
+}

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
 import { openBesideIn } from './beside.ts';
+import type { LibpodInspected } from './container-detail.ts';
 import type { EngineWriter } from './engine.ts';
-import { acknowledged, refusalOf } from './engine-faults.ts';
+import { acknowledged, refusalOf, unlessMissing } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 import { execIn } from './exec.ts';
 import { execStreamIn } from './exec-stream.ts';
@@ -13,6 +14,9 @@ import { openTerminalIn } from './terminal-session.ts';
 
 /** Deleting many gigabytes takes its time; the act's own limit is usually the shorter one. */
 const pruneLimitMs = 30 * 60_000;
+
+/** What Docker gives a container for which nothing else was said. */
+const dockerGraceSeconds = 10;
 
 /**
  * What changes something at the engine. Every request is made under the grant's signal, which carries the act's limit: a grant whose act
@@ -39,11 +43,26 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
       }
     });
 
+  /** Podman 4 keeps 0 for a container that was created through Docker's API without a grace period, and would kill it at once. */
+  const missingGrace = async (id: string, abortSignal: AbortSignal): Promise<number | undefined> => {
+    const { libpodVersion } = await ready(abortSignal);
+    if (!libpodVersion) return undefined;
+    const inspected = await unlessMissing(
+      link.get<LibpodInspected>(`/libpod/containers/${encodeURIComponent(id)}/json`, { signal: abortSignal, libpodVersion }),
+    );
+    return inspected?.Config?.StopTimeout === 0 ? dockerGraceSeconds : undefined;
+  };
+
   return {
     start: (id) => unlessSo((abortSignal) => container(id).start({ abortSignal })),
-    stop: (id, { graceSeconds } = {}) => unlessSo((abortSignal) => container(id).stop({ ...seconds(graceSeconds), abortSignal })),
+    stop: (id, { graceSeconds } = {}) =>
+      unlessSo(async (abortSignal) =>
+        container(id).stop({ ...seconds(graceSeconds ?? (await missingGrace(id, abortSignal))), abortSignal }),
+      ),
     restart: (id, { graceSeconds } = {}) =>
-      act((abortSignal) => acknowledged(container(id).restart({ ...seconds(graceSeconds), abortSignal }))),
+      act(async (abortSignal) =>
+        acknowledged(container(id).restart({ ...seconds(graceSeconds ?? (await missingGrace(id, abortSignal))), abortSignal })),
+      ),
     pause: (id) => act((abortSignal) => acknowledged(container(id).pause({ abortSignal }))),
     unpause: (id) => act((abortSignal) => acknowledged(container(id).unpause({ abortSignal }))),
     remove: (id, { force, volumes }) => act((abortSignal) => acknowledged(container(id).remove({ force, v: volumes, abortSignal }))),

@@ -230,6 +230,13 @@ export function engineContract(kind: string, real: { url: string; socket: string
     expect(await engine.inspect(deaf, signal())).toMatchObject({ state: 'exited', exitCode: 137 });
   });
 
+  test('a program has time to end where the request names no grace period', async () => {
+    const id = await run('ends-by-itself', count);
+    await expect.poll(async () => (await log(id)).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await writer.stop(id);
+    expect(await engine.inspect(id, signal())).toMatchObject({ state: 'exited', exitCode: 3 });
+  });
+
   test('who waits for an end is told the exit code', async () => {
     const id = await run('waited', 'sleep 1; exit 6');
     expect(JSON.parse((await api('POST', `/containers/${id}/wait`)).body)).toMatchObject({ StatusCode: 6 });

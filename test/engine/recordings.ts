@@ -308,6 +308,11 @@ export function podman4(answers: Recording['answers'] = {}, upgrades: Recording[
         message: 'no container with name or ID "nope" found: no such container',
         response: 404,
       }),
+      'GET /libpod/containers/nope/json': json(404, {
+        cause: 'no such container',
+        message: 'no container with name or ID "nope" found: no such container',
+        response: 404,
+      }),
       'POST /containers/nope/stop': json(404, {
         cause: 'no such container',
         message: 'no container with name or ID "nope" found: no such container',
