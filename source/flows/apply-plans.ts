@@ -14,11 +14,12 @@ import { networkLabels } from '../stack/networks.ts';
 import { markVerified } from '../stack/recover.ts';
 import type { ApplyEvent, Transaction } from '../stack/transaction.ts';
 import { variablesOf } from '../stack/variables.ts';
+import { namesText } from '../text/words.ts';
 import type { FlowWorld } from './flow.ts';
 import type { ReadyPlan } from './plan-component.ts';
 import { secretValues } from './secret-values.ts';
 import { noCompose, type StackFacts, secretName, usable } from './stack-facts.ts';
-import { waitUntilHealthy } from './wait-until-healthy.ts';
+import { namesWithoutVerdict, waitUntilHealthy } from './wait-until-healthy.ts';
 
 export interface Applied {
   run: string;
@@ -93,24 +94,38 @@ export async function seeThrough(
   const sinceMs = Date.now();
   const { plans } = transaction;
   let first: ComponentView | undefined;
+  const unchecked: string[] = [];
   for (const { component, joins, kind } of plans) {
     if (joins?.starts === false) continue;
     const seen = await waitUntilHealthy(session, world, place, component, { sinceMs, changed: kind !== 'rejoin' });
     first ??= seen;
+    unchecked.push(...namesWithoutVerdict(seen));
   }
   const [only, ...others] = plans;
   const target = { host: place, ...(only && others.length === 0 && { component: only.component }) };
-  await noteVerified(session, world.hostOf(place), transaction, target);
+  await noteVerified(session, world.hostOf(place), transaction, target, unchecked);
   return first;
 }
 
-/** Writes down on the host that all of a transaction was seen healthy. */
-export async function noteVerified(session: Session, host: Host, transaction: Transaction, target: Act<void>['target']): Promise<void> {
+/**
+ * Records on the host that all components of a transaction were seen healthy.
+ * @param unchecked containers whose health check the engine did not run
+ */
+export async function noteVerified(
+  session: Session,
+  host: Host,
+  transaction: Transaction,
+  target: Act<void>['target'],
+  unchecked: readonly string[] = [],
+): Promise<void> {
   const { run } = transaction;
   await session.act({
     id: `verified ${run}`,
     right: 'operate',
-    request: `note that run ${run} was seen healthy`,
+    request:
+      unchecked.length === 0
+        ? `note that run ${run} was seen healthy`
+        : `note that run ${run} was seen running, with no health check of ${namesText(unchecked)}`,
     target,
     run: (grant) => markVerified(grant, host, transaction),
   });

@@ -19,7 +19,7 @@ import { recoverRestore } from './recover-restore.ts';
 import { makeNewest, type RotatedSecret, rotatedIn, tellRotated, tryRotated, whatChoicesMean } from './rotated-secrets.ts';
 import { secretValues } from './secret-values.ts';
 import { neededComposeTool } from './stack-facts.ts';
-import { waitUntilHealthy } from './wait-until-healthy.ts';
+import { namesWithoutVerdict, waitUntilHealthy } from './wait-until-healthy.ts';
 
 export const recover: Flow = {
   ...recoverAbout,
@@ -166,8 +166,12 @@ export async function goOn(session: Session, world: FlowWorld, place: string, ru
     const compose = files.find(({ path }) => path === `${component}/compose.yaml`);
     return how === 'finish' || compose === undefined || compose.before !== undefined;
   });
-  for (const { component } of there) await waitUntilHealthy(session, world, place, component, { sinceMs, changed: how === 'finish' });
+  const unchecked: string[] = [];
+  for (const { component } of there) {
+    const seen = await waitUntilHealthy(session, world, place, component, { sinceMs, changed: how === 'finish' });
+    unchecked.push(...namesWithoutVerdict(seen));
+  }
   if (how === 'undo') return;
   await tryRotated(session, world, place, rotated);
-  await noteVerified(session, host, transaction, target);
+  await noteVerified(session, host, transaction, target, unchecked);
 }

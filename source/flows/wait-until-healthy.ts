@@ -84,9 +84,12 @@ export async function waitUntilHealthy(
   session.progress({ id: `healthy ${id}`, label: `${id}: ${found?.word ?? 'not healthy'}`, done: true });
   session.show({ ...waiting, state: found ? 'ok' : 'blocked' });
   if (found) {
-    const silent = found.services.filter(({ state }) => state === 'starting').map(({ containerName }) => containerName);
+    const silent = namesWithoutVerdict(found);
     if (silent.length > 0)
-      session.show({ kind: 'text', text: `Not checked: the engine has not run the health check of ${namesText(silent)} in its time.` });
+      session.show({
+        kind: 'text',
+        text: `Not checked: the engine did not run the health check of ${namesText(silent)}. Podman needs systemd to run health checks.`,
+      });
     return found;
   }
   await showEvidence(session, world, place, last);
@@ -97,6 +100,11 @@ export async function waitUntilHealthy(
       : `${id} was started, and none of its containers is there.`,
     remedy: `Its log says why: quarterdeck logs ${id}.${changed ? ` What was there before can be put back: quarterdeck rollback ${id}.` : ''}`,
   });
+}
+
+/** Containers whose health check has not answered, of a component that {@link waitUntilHealthy} returned: their engine runs no health checks. */
+export function namesWithoutVerdict({ services }: ComponentView): string[] {
+  return services.filter(({ state }) => state === 'starting').map(({ containerName }) => containerName);
 }
 
 /** When the last of its health checks has answered; undefined where none is awaited. */

@@ -189,7 +189,7 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
     case 'applied':
       return 'Everything is applied; nobody has seen yet whether it is healthy.';
     case 'verified':
-      return 'Applied, and seen healthy.';
+      return 'Applied, and seen to work.';
     case 'undone':
       return 'Was taken back.';
   }
