@@ -19,7 +19,7 @@ async function told(from: string, to: string, component = soundComponent): Promi
 }
 
 const deps = '    depends_on: [db]\n';
-const secret = '      APP_SECRET: "${APP_SECRET:?kept in the keychain}"';
+const secret = '      APP_SECRET: "${APP_SECRET:?kept by Quarterdeck}"';
 const map = `    environment:\n${secret}\n      SIGNUP: "\${SIGNUP:-true}"\n`;
 
 describe('a compose file of the right form', () => {
@@ -28,7 +28,7 @@ describe('a compose file of the right form', () => {
       'a secret that nobody hands over',
       secret,
       '      APP_SECRET:',
-      /^error 9:7 APP_SECRET alone takes its value from where compose runs, .* Write APP_SECRET: \$\{APP_SECRET:\?kept in the keychain, use/,
+      /^error 9:7 APP_SECRET alone takes its value from where compose runs, .* Write APP_SECRET: \$\{APP_SECRET:\?kept by Quarterdeck, use/,
     ],
     [
       'a setting that nobody is asked for',

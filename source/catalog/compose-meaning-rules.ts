@@ -89,7 +89,7 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
         ...inCompose(
           path,
           `${name} alone takes its value from where compose runs, and nobody puts it there.`,
-          `Write ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept in the keychain, use quarterdeck compose' : ''}}.`,
+          `Write ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept by Quarterdeck, use quarterdeck compose' : ''}}.`,
           'key',
         ),
         level: field.secret ? 'error' : 'warning',

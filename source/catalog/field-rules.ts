@@ -36,7 +36,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
         yield inCompose(
           path,
           `The secret ${name} has a default that everybody knows.`,
-          `Write \${${name}:?kept in the keychain, use quarterdeck compose}.`,
+          `Write \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`,
         );
     }
     for (const service of compose?.services.values() ?? []) {
@@ -45,7 +45,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
         yield inCompose(
           written.path,
           `The secret ${name} stands in the file.`,
-          `Write \${${name}:?kept in the keychain, use quarterdeck compose}.`,
+          `Write \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`,
         );
     }
   }

@@ -10,7 +10,7 @@ describe('interpolate', () => {
     ['${A:-x}', { A: 'y' }, 'y'],
     ['${A}', {}, ''],
     ['$A/$B', { A: '1', B: '2' }, '1/2'],
-    ['${A:?kept in the keychain}', {}, ''],
+    ['${A:?kept by Quarterdeck}', {}, ''],
     ['${A:+set}', { A: 'y' }, 'set'],
     ['${A:+set}', {}, ''],
     ['${A:-${B:-deep}}', {}, 'deep'],

@@ -94,12 +94,12 @@ describe('the lint', () => {
     ['a secret with a default (R2)', { component: [['generator: "hex:16"', 'default: changeme']] }, 'R2 fields[0].default'],
     [
       'a secret with a default in compose.yaml (R2)',
-      { compose: [['${APP_SECRET:?kept in the keychain}', '${APP_SECRET:-changeme}']] },
+      { compose: [['${APP_SECRET:?kept by Quarterdeck}', '${APP_SECRET:-changeme}']] },
       'R2 services.app.environment.APP_SECRET',
     ],
     [
       'a secret written into compose.yaml (R2)',
-      { compose: [['"${APP_SECRET:?kept in the keychain}"', 'changeme']] },
+      { compose: [['"${APP_SECRET:?kept by Quarterdeck}"', 'changeme']] },
       'R2 services.app.environment.APP_SECRET',
     ],
     ['an unusual key at the top (R3)', { compose: [['volumes:\n  data: {}', 'volumes:\n  data: {}\nnetworks: {x: {}}']] }, 'R3 networks'],
@@ -311,7 +311,7 @@ describe('the lint', () => {
     ],
     ['a secret of an exact length (R19)', { component: [['generator: "hex:16"', 'generator: "hex:16", length: 32']] }],
     ['minor versions of a pinned image (R82)', { compose: [['postgres:16-alpine', 'postgres:16.4']] }],
-    ['a secret without a value until it is set (R2)', { compose: [['${APP_SECRET:?kept in the keychain}', '${APP_SECRET:-}']] }],
+    ['a secret without a value until it is set (R2)', { compose: [['${APP_SECRET:?kept by Quarterdeck}', '${APP_SECRET:-}']] }],
   ];
   it.each(allowed)('allows %s', async (_, breach) => {
     expect(await lint(breach)).toEqual([]);

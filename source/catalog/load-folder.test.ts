@@ -70,9 +70,9 @@ describe('loadFolder', () => {
       ],
     });
     expect(entries[0]?.services[0]?.environment).toEqual({
-      APP_SECRET: '${APP_SECRET:?kept in the keychain}',
+      APP_SECRET: '${APP_SECRET:?kept by Quarterdeck}',
       SIGNUP: '${SIGNUP:-true}',
-      DATABASE_URL: '${DATABASE_URL:?kept in the keychain}',
+      DATABASE_URL: '${DATABASE_URL:?kept by Quarterdeck}',
     });
   });
 

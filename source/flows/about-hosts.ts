@@ -45,7 +45,7 @@ export const hostsRemoveAbout: FlowAbout = {
   id: 'hosts-remove',
   verb: 'hosts remove',
   title: 'Remove a host',
-  summary: 'Takes a host out of the configuration. What runs there goes on; its secrets stay in the keychain.',
+  summary: 'Takes a host out of the configuration. What runs there keeps running, and its secrets stay where they are kept.',
   right: 'operate',
   about: 'host',
   offline: true,

@@ -82,7 +82,7 @@ export async function forgetRotation(session: Session, world: FlowWorld, place: 
   await session.act({
     id: `forget ${record.run}`,
     right: 'operate',
-    request: `note that the data, the containers and the keychain have the same ${secretsText(record.secrets ?? [])}`,
+    request: `note that the data, the containers and the stored secrets have the same ${secretsText(record.secrets ?? [])}`,
     target: { host: place, component: cleanLine(record.component) },
     run: (grant) => removeHalted(grant, host, stackFolder, record.run),
   });
@@ -111,5 +111,5 @@ async function settleSecrets(
   }
   await forgetRotation(session, world, place, record);
   if (session.rehearsing) return;
-  session.show({ kind: 'text', text: `Settled: the data, the containers and the keychain have the same ${secretsText(secrets)}.` });
+  session.show({ kind: 'text', text: `Settled: the data, the containers and the stored secrets have the same ${secretsText(secrets)}.` });
 }

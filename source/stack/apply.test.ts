@@ -19,7 +19,7 @@ import type { ApplyEvent } from './transaction.ts';
 const signal = AbortSignal.timeout(600_000);
 const grant = mintGrant('apply', 'operate', signal);
 const compose = (image: string) =>
-  `services:\n  main:\n    image: ${image}\n    ports: ["\${WEB_PORT:-8180}:80"]\n    environment:\n      ADMIN_TOKEN: "\${ADMIN_TOKEN:?kept in the keychain, use quarterdeck compose}"\n`;
+  `services:\n  main:\n    image: ${image}\n    ports: ["\${WEB_PORT:-8180}:80"]\n    environment:\n      ADMIN_TOKEN: "\${ADMIN_TOKEN:?kept by Quarterdeck, use quarterdeck compose}"\n`;
 const marked = 'marked-secret-7f3a';
 
 const worlds: { base: string; world: ComposeWorld }[] = [];

@@ -6,7 +6,7 @@ const shared = `# Two that share much.
 x-common: &common
   restart: unless-stopped
 x-env: &env
-  DB_PASSWORD: "\${DB_PASSWORD:?kept in the keychain}"
+  DB_PASSWORD: "\${DB_PASSWORD:?kept by Quarterdeck}"
   GATEWAY: "\${GATEWAY:-host.containers.internal}"
 services:
   app: # the page
@@ -18,7 +18,7 @@ services:
     image: team/app:1
     environment:
       <<: *env
-      QUEUE: "\${DB_PASSWORD:?kept in the keychain}"
+      QUEUE: "\${DB_PASSWORD:?kept by Quarterdeck}"
 `;
 
 interface Compose {
@@ -63,7 +63,7 @@ describe('a compose file with anchors', () => {
       app: { DB_PASSWORD: '${DB_PASSWORD}' },
       worker: { DB_PASSWORD: '${DB_PASSWORD}', QUEUE: '${DB_PASSWORD}' },
     });
-    expect(text).not.toContain('kept in the keychain}"');
+    expect(text).not.toContain('kept by Quarterdeck}"');
     const { services } = parse(text) as Compose;
     expect(services['app']?.environment).toEqual({ GATEWAY: '${GATEWAY:-host.containers.internal}' });
     expect(services['worker']?.env_file).toHaveLength(1);

@@ -7,7 +7,7 @@ import { environmentOf, mountsOf } from './compose-service.ts';
 import { type NetworkUse, networkOf } from './networks.ts';
 
 /** Where podman-compose finds secrets while it runs: a folder in memory, one file for each service. */
-const secretsFolder = '${QUARTERDECK_SECRETS:?kept in the keychain, use quarterdeck compose}';
+const secretsFolder = '${QUARTERDECK_SECRETS:?kept by Quarterdeck, use quarterdeck compose}';
 const secretsFileOf = (service: string): string => `${secretsFolder}/${service}.env`;
 const secretsKey = 'x-quarterdeck-secrets';
 /** By service: its profiles, or where none of them is asked for the service itself. */

@@ -143,8 +143,8 @@ function portLine({ address, host, container, protocol, service, name, fixed }: 
 
 const origins: Readonly<Record<PlannedSecret['what'], string>> = {
   keep: 'stays as it is',
-  generate: 'is made up now and kept in the keychain',
-  given: 'as it was given, kept in the keychain',
+  generate: 'is generated now and kept by Quarterdeck',
+  given: 'as entered, kept by Quarterdeck',
   none: 'stays empty',
   missing: 'is missing',
 };

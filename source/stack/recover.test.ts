@@ -23,7 +23,7 @@ const grant = mintGrant('apply', 'operate', signal);
 const oldToken = 'marked-secret-old';
 const newToken = 'marked-secret-new';
 const compose = (image: string) =>
-  `services:\n  main:\n    image: ${image}\n    environment:\n      ADMIN_TOKEN: "\${ADMIN_TOKEN:?kept in the keychain, use quarterdeck compose}"\n`;
+  `services:\n  main:\n    image: ${image}\n    environment:\n      ADMIN_TOKEN: "\${ADMIN_TOKEN:?kept by Quarterdeck, use quarterdeck compose}"\n`;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A stack with a proxy and a vault; the change brings the vault to another version, with another secret, and adds a chat. */

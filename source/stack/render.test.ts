@@ -97,7 +97,7 @@ describe.each(ids)('%s', (id) => {
     const { entry, source } = take(id);
     expect(variablesOf(entry, source).filter(({ kind, required }) => kind === 'secret' && !required)).toEqual([]);
     if (Object.keys(secretsOf({ entry, source })).length === 0) return;
-    expect(refused.get(id)).toMatchObject({ code: 1, stderr: expect.stringMatching(/kept in the keychain, use quarterdeck compose/) });
+    expect(refused.get(id)).toMatchObject({ code: 1, stderr: expect.stringMatching(/kept by Quarterdeck, use quarterdeck compose/) });
   });
 
   it('gives podman-compose no secret that would stand in its arguments', () => {
@@ -110,7 +110,7 @@ describe.each(ids)('%s', (id) => {
     const files = secretFilesOf(compose);
     for (const [service, templates] of Object.entries(files)) {
       expect(read.services[service]?.env_file).toEqual([
-        `\${QUARTERDECK_SECRETS:?kept in the keychain, use quarterdeck compose}/${service}.env`,
+        `\${QUARTERDECK_SECRETS:?kept by Quarterdeck, use quarterdeck compose}/${service}.env`,
       ]);
       expect(
         Object.values(templates)

@@ -133,7 +133,7 @@ function renderEnv(
 
 function header(entry: CatalogEntry): string[] {
   return [
-    `${entry.id}: what differs from the defaults in compose.yaml. Secrets are not here, they are kept in the keychain:`,
+    `${entry.id}: what differs from the defaults in compose.yaml. Secrets are not here, they are kept by Quarterdeck:`,
     `quarterdeck compose ${entry.id} -- up -d`,
   ];
 }

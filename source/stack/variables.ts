@@ -32,8 +32,8 @@ export interface ComponentVariable {
   profiles: readonly string[];
 }
 
-/** How compose.yaml marks a variable that belongs into the keychain. */
-const secretMark = 'kept in the keychain';
+/** How compose.yaml marks a secret: a keychain, or a sealed file, has its value. */
+const secretMark = 'kept by Quarterdeck';
 
 /** compose.yaml of the catalog, read. Throws `catalog.compose` with file and line. */
 export function composeOf(text: string, file: string): { document: YamlDocument; compose: ComposeFile } {

@@ -72,9 +72,9 @@ export const soundCompose = `services:
     ports:
       - "\${WEB_BIND:-127.0.0.1}:\${WEB_PORT:-8300}:80"
     environment:
-      APP_SECRET: "\${APP_SECRET:?kept in the keychain}"
+      APP_SECRET: "\${APP_SECRET:?kept by Quarterdeck}"
       SIGNUP: "\${SIGNUP:-true}"
-      DATABASE_URL: "\${DATABASE_URL:?kept in the keychain}"
+      DATABASE_URL: "\${DATABASE_URL:?kept by Quarterdeck}"
     volumes:
       - data:/data
   db:

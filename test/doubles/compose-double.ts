@@ -22,7 +22,7 @@ shift 3
 [ -f compose.yaml ] || { echo 'no configuration file provided: not found'; exit 14; }
 for name in $(tr '$' '\\n' <compose.yaml | sed -n 's/^{\\([A-Z_]*\\):?.*/\\1/p'); do
   eval "value=\\\${$name:-}"
-  [ -n "$value" ] || { echo "error while interpolating: required variable $name is missing a value: kept in the keychain"; exit 15; }
+  [ -n "$value" ] || { echo "error while interpolating: required variable $name is missing a value: kept by Quarterdeck"; exit 15; }
 done
 case $command in
   up)

@@ -71,7 +71,7 @@ const composeText = (project: string) => `services:
     command: ["sh", "-c", "trap 'exit 0' TERM; echo started; sleep 600 & wait"]
     environment:
       WORD: "\${WORD:-none}"
-      TOKEN: "\${TOKEN:?kept in the keychain, use quarterdeck compose}"
+      TOKEN: "\${TOKEN:?kept by Quarterdeck, use quarterdeck compose}"
     volumes:
       - data:/data
 volumes:

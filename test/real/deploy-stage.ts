@@ -77,7 +77,7 @@ export function webFiles(id: string, { image = 'busybox:latest', port = 18600, m
     command: ["sh", "-c", "mkdir -p /data /www; [ -f /data/first ] || hostname >/data/first; echo \\"$$GREETING\\" >/www/index.html; trap 'exit 0' TERM; httpd -f -p 80 -h /www & wait"]
     environment:
       GREETING: "\${GREETING:-good morning}"
-      TOKEN: "\${TOKEN:?kept in the keychain, use quarterdeck compose}"
+      TOKEN: "\${TOKEN:?kept by Quarterdeck, use quarterdeck compose}"
     ports:
       - "\${WEB_BIND:-127.0.0.1}:\${WEB_PORT:-${port}}:80/tcp"
     volumes:

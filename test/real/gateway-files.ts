@@ -10,7 +10,7 @@ export function gatewayFiles(id: string, port: number): Record<string, string> {
     restart: unless-stopped
     command: ["sh", "-c", "mkdir -p /www/v1/publicip; echo '{\\"public_ip\\":\\"198.51.100.7\\",\\"country\\":\\"Sweden\\"}' >/www/v1/publicip/ip; trap 'exit 0' TERM; httpd -f -p 8000 -h /www & wait"]
     environment:
-      CONTROL_API_KEY: "\${CONTROL_API_KEY:?kept in the keychain, use quarterdeck compose}"
+      CONTROL_API_KEY: "\${CONTROL_API_KEY:?kept by Quarterdeck, use quarterdeck compose}"
       COUNTRY: "\${COUNTRY:-Sweden}"
     ports:
       - "\${CONTROL_BIND:-127.0.0.1}:\${CONTROL_PORT:-${port}}:8000/tcp"

@@ -38,8 +38,8 @@ for (const { kind, composer } of ways) {
     restart: unless-stopped
     command: ["sh", "-c", "trap 'exit 0' TERM; mkdir /www; httpd -f -p 80 -h /www & wait"]
     environment:
-      TYPED: "\${TYPED:?kept in the keychain, use quarterdeck compose}"
-      MADE_URL: "postgres://me:\${MADE:?kept in the keychain, use quarterdeck compose}@db/it"
+      TYPED: "\${TYPED:?kept by Quarterdeck, use quarterdeck compose}"
+      MADE_URL: "postgres://me:\${MADE:?kept by Quarterdeck, use quarterdeck compose}@db/it"
     ports:
       - "\${WEB_BIND:-127.0.0.1}:\${WEB_PORT:-${port}}:80/tcp"
 `,

@@ -82,7 +82,7 @@ const webServer = (id: string, port: number) => `services:
     restart: unless-stopped
     command: ["sh", "-c", "mkdir -p /www; echo ${id} >/www/index.html; trap 'exit 0' TERM; httpd -f -p 80 -h /www & wait"]
     environment:
-      TOKEN: "\${TOKEN:?kept in the keychain, use quarterdeck compose}"
+      TOKEN: "\${TOKEN:?kept by Quarterdeck, use quarterdeck compose}"
 ${id === 'back-asker' ? `      RUNTIME_URL: "\${RUNTIME_URL:-http://back-runtime:80}"\n` : ''}    ports:
       - "\${WEB_BIND:-127.0.0.1}:\${WEB_PORT:-${port}}:80/tcp"
 `;

@@ -41,7 +41,7 @@ const compose = (repository: string) => `services:
       db:
         condition: service_healthy
     environment:
-      KEEPER_PASSWORD: "\${KEEPER_PASSWORD:?kept in the keychain, use quarterdeck compose}"
+      KEEPER_PASSWORD: "\${KEEPER_PASSWORD:?kept by Quarterdeck, use quarterdeck compose}"
     volumes:
       - data:/data
   db:
@@ -50,7 +50,7 @@ const compose = (repository: string) => `services:
     environment:
       POSTGRES_DB: keeper
       POSTGRES_USER: keeper
-      POSTGRES_PASSWORD: "\${KEEPER_PASSWORD:?kept in the keychain, use quarterdeck compose}"
+      POSTGRES_PASSWORD: "\${KEEPER_PASSWORD:?kept by Quarterdeck, use quarterdeck compose}"
     volumes:
       - db:/var/lib/postgresql/data
     healthcheck:

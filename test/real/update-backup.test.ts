@@ -23,7 +23,7 @@ const compose = `services:
       - 'echo "$$RELEASE" >>/data/releases; [ "$$RELEASE" != broken ] || { echo the new format is unreadable; exit 3; }; trap "exit 0" TERM; sleep 3600 & wait'
     environment:
       GREETING: "\${GREETING:-good morning}"
-      TOKEN: "\${TOKEN:?kept in the keychain, use quarterdeck compose}"
+      TOKEN: "\${TOKEN:?kept by Quarterdeck, use quarterdeck compose}"
     volumes:
       - data:/data
 volumes:

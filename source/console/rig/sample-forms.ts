@@ -102,7 +102,7 @@ const composeLines = [
   '    image: vaultwarden/server:latest',
   '    restart: unless-stopped',
   '    environment:',
-  '      ADMIN_TOKEN: ${ADMIN_TOKEN:?kept in the keychain, use quarterdeck compose}',
+  '      ADMIN_TOKEN: ${ADMIN_TOKEN:?kept by Quarterdeck, use quarterdeck compose}',
   '      SIGNUPS_ALLOWED: ${SIGNUPS_ALLOWED:-false}',
   '    ports:',
   '      - "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80"',
