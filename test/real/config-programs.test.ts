@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { toldProblems } from '../../source/products/told-problems.ts';
@@ -49,6 +49,7 @@ async function deliver(
       (changed, [inside, path]) => changed.replaceAll(inside, path.startsWith('/') ? path : join(place, path)),
       text,
     );
+  for (const path of Object.values(places)) await mkdir(resolve(place, path), { recursive: true });
   for (const [path, text] of Object.entries(catalog.files(id, settings))) {
     await mkdir(dirname(join(place, path)), { recursive: true });
     await writeFile(join(place, path), here(path === main ? change(text) : text));
@@ -190,7 +191,7 @@ const programs: readonly Program[] = [
     program: 'pdns_server',
     package: 'pdns-server pdns-backend-mysql',
     id: 'authoritative-dns',
-    places: { '/etc/powerdns/pdns.d': '/tmp', '/etc/powerdns': 'files' },
+    places: { '/etc/powerdns/pdns.d': 'pdns.d', '/etc/powerdns': 'files' },
     settings: [{}, { ALLOW_AXFR: '192.168.1.0/24, fd00::/8', PRIMARY: 'true', SECONDARY: 'true', GMYSQL_DNSSEC: 'false', API: 'false' }],
     broken: [
       { from: 'version-string=', to: 'verison-string=', says: /Trying to set unknown setting 'verison-string'/ },
