@@ -2,7 +2,7 @@ import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { ClusterApi } from './api-client.ts';
 import { isControlPlane, isReady, type KubeNode, type KubePod } from './api-shapes.ts';
-import { type Distribution, distributionOf } from './distribution.ts';
+import { type Distribution, distributionOf, isOneProgram } from './distribution.ts';
 import { compareReleases, type Release, releaseOf } from './release.ts';
 
 export interface ClusterNode {
@@ -24,6 +24,8 @@ export interface ClusterFacts {
   apiServer: Release;
   /** All that could be seen: several where the control plane is. */
   apiServers: readonly Release[];
+  /** Of those: the one of each node of the control plane, by node, where it can be seen. */
+  planes: ReadonlyMap<string, Release>;
   distribution: Distribution;
   /** The control plane first, then by name. */
   nodes: readonly ClusterNode[];
@@ -67,21 +69,35 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal): Promise
       const release = wanted(name) ? releaseOf(tagOf(image)) : undefined;
       return release ? [{ name: pod, node, release }] : [];
     });
-  const servers = releases((name) => name === 'kube-apiserver');
-  const others = servers.map(({ release }) => release);
+  const distribution = distributionOf(
+    apiServer,
+    nodes.map(({ object }) => object),
+  );
+  const pods = releases((name) => name === 'kube-apiserver');
+  // Where all of it is one program, the kubelet tells the release: its pods, if any, have a tag of their own.
+  const planes = new Map(
+    isOneProgram(distribution)
+      ? nodes.flatMap(({ name, controlPlane, kubelet }) => (controlPlane ? [[name, kubelet] as const] : []))
+      : pods.flatMap(({ node, release }) => (node === undefined ? [] : [[node, release] as const])),
+  );
+  const seen = [...planes.values(), ...pods.map(({ release }) => release)].sort(compareReleases);
   return {
     apiServer,
-    apiServers: [...others.filter((release) => compareReleases(release, apiServer) !== 0), apiServer],
-    distribution: distributionOf(
+    apiServers: [
+      ...seen.filter(
+        (release, index) =>
+          compareReleases(release, apiServer) !== 0 && seen.findIndex((each) => compareReleases(release, each) === 0) === index,
+      ),
       apiServer,
-      nodes.map(({ object }) => object),
-    ),
+    ],
+    planes,
+    distribution,
     nodes: nodes.sort((one, other) => Number(other.controlPlane) - Number(one.controlPlane) || (one.name < other.name ? -1 : 1)),
     etcd: parts.flatMap(({ name, image }) => (name === 'etcd' ? [tagOf(image)] : []))[0],
     controllers: releases((name) => name !== 'kube-apiserver' && name !== 'etcd').map(({ name, node, release }) => ({
       name,
       release,
-      apiServer: servers.find((server) => node !== undefined && server.node === node)?.release,
+      apiServer: node === undefined ? undefined : planes.get(node),
     })),
     addons: addonsOf(system),
     unseen,
@@ -89,9 +105,12 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal): Promise
 }
 
 /** The API server that is furthest behind: while a control plane is half upgraded, no kubelet may be newer. */
-export function oldestApiServer({ apiServer, apiServers }: ClusterFacts): Release {
-  return apiServers.reduce((oldest, release) => (release.minor < oldest.minor ? release : oldest), apiServer);
-}
+export const oldestApiServer = ({ apiServer, apiServers }: ClusterFacts): Release =>
+  apiServers.reduce((oldest, release) => (compareReleases(release, oldest) < 0 ? release : oldest), apiServer);
+
+/** The API server that is furthest ahead: there is no way back from its release. */
+export const newestApiServer = ({ apiServer, apiServers }: ClusterFacts): Release =>
+  apiServers.reduce((newest, release) => (compareReleases(release, newest) > 0 ? release : newest), apiServer);
 
 /** One node as it is now. Undefined where it is gone. */
 export async function readNode(api: ClusterApi, name: string, signal: AbortSignal): Promise<ClusterNode | undefined> {

@@ -44,6 +44,15 @@ export function vendorOf({ kind }: Pick<Distribution, 'kind'>): string {
   return kind === 'rke2' ? 'rke2r1' : '';
 }
 
+const vendors: Partial<Record<DistributionKind, RegExp>> = { k3s: /^k3s\d+$/, rke2: /^rke2r\d+$/, eks: /^eks/, gke: /^gke/ };
+
+/** Is it what a release of this cluster is called behind its number? One without a name of its own is completed. */
+export function isVendorOf({ kind }: Pick<Distribution, 'kind'>, running: Release, vendor: string): boolean {
+  if (vendor === '') return true;
+  // Whoever builds Kubernetes otherwise names it as they like.
+  return vendors[kind]?.test(vendor) ?? running.vendor !== '';
+}
+
 /** Where a node says why it does not come back. */
 export function whereItLogs({ kind }: Distribution, controlPlane: boolean): string {
   if (kind === 'k3s') return `journalctl -u ${controlPlane ? 'k3s' : 'k3s-agent'}`;

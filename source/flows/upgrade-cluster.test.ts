@@ -111,12 +111,76 @@ describe('looking (R73)', () => {
     expect(stage.ran.filter((line) => !/plan|version/.test(line))).toEqual([]);
   });
 
-  test('the release that a refusal suggests is accepted (R73)', async () => {
-    for (const wanted of ['1.35.1', 'garbage']) {
-      const fault = await stage.run(['practice'], { to: wanted, check: true }).catch((thrown: unknown) => thrown);
-      const suggested = /--to (\S+)\./.exec((fault as Fault).remedy)?.[1] ?? '';
-      expect((await stage.run(['practice'], { to: suggested, check: true })).data).toMatchObject({ to: `v${suggested}` });
-    }
+  test.each(
+    (['kubeadm', 'k3s', 'rke2', 'talos'] as const).flatMap((maker) =>
+      ['1.35.1', 'garbage', '', '1.30.9', '1.31', '1.31.2', '1.32.4-garbage', 'v1.32.4+foo1', '1.32.0-rc.1', '1.32.0-dev', '2.0.0'].map(
+        (wanted) => ({
+          maker,
+          wanted,
+        }),
+      ),
+    ),
+  )('on $maker --to "$wanted" is refused, and what is suggested is accepted (R73)', async ({ maker, wanted }) => {
+    await stage.close();
+    stage = await ClusterStage.open({ maker });
+    // A minor alone is known to who can plan.
+    stage.reached = false;
+    const fault = await stage.run(['practice'], { to: wanted, check: true }).catch((thrown: unknown) => thrown);
+    expect(fault).toBeInstanceOf(Fault);
+    const { message, remedy } = fault as Fault;
+    const suggested = [...`${message} ${remedy}`.matchAll(/(?:such as|--to) (?:--to )?v?(1\.\d+\.\d[^\s]*?)\.(?:\s|$)/g)].map(
+      ([, found = '']) => found,
+    );
+    expect(suggested.length).toBeGreaterThan(0);
+    for (const each of suggested)
+      expect((await stage.run(['practice'], { to: each, check: true })).data).toMatchObject({ to: expect.stringMatching(/^v1\.3[12]\./) });
+  });
+
+  describe('--via', () => {
+    test.each([
+      ['1.31.9', /^--via 1\.31\.9 is not on the path: nodes go from 1\.29 to 1\.31 through 1\.30\.$/],
+      ['1.29.9', /^--via 1\.29\.9 is not on the path/],
+      ['1.32.0', /^--via 1\.32\.0 is not on the path/],
+      ['2.30.1', /^--via 2\.30\.1 is not on the path/],
+      ['1.30', /^--via 1\.30 is not a final release of Kubernetes\.$/],
+      ['latest', /^--via latest is not a final release of Kubernetes\.$/],
+      ['1.30.1-rc.1', /^--via 1\.30\.1-rc\.1 is not a final release of Kubernetes\.$/],
+      ['1.30.1+k3s1', /^--via 1\.30\.1\+k3s1 is not a release for this cluster \(kubeadm\)\.$/],
+    ])('%s is refused, and what is suggested is accepted (R73)', async (via, message) => {
+      const fault = await stage.run(['practice'], { to: '1.31.8', via: [via], check: true }).catch((thrown: unknown) => thrown);
+      expect(fault).toMatchObject({ code: 'usage.release', message: expect.stringMatching(message) });
+      const suggested = /--via (\S+)\./.exec((fault as Fault).remedy)?.[1] ?? '';
+      await expect(stage.run(['practice'], { to: '1.31.8', via: [suggested], check: true })).resolves.toMatchObject({ exitCode: 1 });
+    });
+
+    test('where nodes go through no other release is refused, as are two of one minor (R73)', async () => {
+      await expect(stage.run(['practice'], { to: '1.31.8', via: ['1.30.1', '1.30.2'], check: true })).rejects.toMatchObject({
+        code: 'usage.release',
+        message: '--via is given two releases of 1.30: 1.30.1 and 1.30.2.',
+      });
+      for (const name of ['worker-2', 'worker-3']) stage.setKubelet(name, 'v1.31.6');
+      await expect(stage.run(['practice'], { to: '1.32.1', via: ['1.31.9'], check: true })).rejects.toMatchObject({
+        code: 'usage.release',
+        message: '--via 1.31.9 is not on the path: nodes go from 1.31 to 1.32 directly.',
+        remedy: 'Omit --via.',
+      });
+    });
+
+    test('that a node has passed meanwhile is no mistake of who resumes with the same words (R73)', async () => {
+      await makeRoom();
+      const words = { to: '1.31.8', via: ['1.30.12'], skip: skips };
+      stage.operator = somebody({}, 'unattended');
+      const ending = new AbortController();
+      stage.before = (node, argv) => {
+        if (node === 'worker-3' && argv.join(' ') === 'apt-get install -y kubeadm=1.31.8-*')
+          ending.abort(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Go on.' }));
+      };
+      await expect(stage.run(['practice'], words, ending.signal)).rejects.toMatchObject({ kind: 'interrupted' });
+      expect((await stage.nodes())['worker-3']).toEqual({ kubelet: 'v1.30.12', cordoned: true });
+      stage.before = undefined;
+      stage.operator = somebody({}, 'unattended');
+      expect((await stage.run(['practice'], words)).message).toMatch(/^practice is at v1\.31\.8/);
+    });
   });
 
   describe('kubectl on this host', () => {

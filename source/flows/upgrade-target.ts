@@ -1,5 +1,5 @@
-import type { ClusterFacts } from '../cluster/cluster-facts.ts';
-import { vendorOf } from '../cluster/distribution.ts';
+import { type ClusterFacts, newestApiServer, oldestApiServer } from '../cluster/cluster-facts.ts';
+import { isVendorOf, vendorOf } from '../cluster/distribution.ts';
 import type { NodeWay } from '../cluster/node-way.ts';
 import { compareReleases, isPrerelease, minorText, newestMinorAt, type Release, releaseOf, typedRelease } from '../cluster/release.ts';
 import { kubeletLag } from '../cluster/skew.ts';
@@ -13,17 +13,28 @@ import type { FlowInput } from './flow.ts';
 /** Why a cluster cannot go to a release now; undefined where it can. One minor at a time, and never back (R73). */
 export function targetProblem(facts: ClusterFacts, typed: string): string | undefined {
   const wanted = typedRelease(typed);
-  const { apiServer } = facts;
-  const example = `1.${apiServer.minor + 1}.0`;
+  // Of a control plane that is half upgraded, the oldest says how far it can go, and the newest what it cannot go back to.
+  const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
+  const example = nextRelease(facts);
   if (!wanted) return `"${cleanLine(typed)}" is not a release of Kubernetes, such as ${example}.`;
   if (isPrerelease(typed)) return `${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`;
-  if (wanted.major !== apiServer.major) return `Kubernetes ${wanted.major} is none that is known here.`;
-  if (wanted.minor > apiServer.minor + 1) {
-    return `From ${minorText(apiServer)} to ${minorText(wanted)} skips ${wanted.minor - apiServer.minor === 2 ? `1.${apiServer.minor + 1}` : `1.${apiServer.minor + 1} to 1.${wanted.minor - 1}`}, and no minor is skipped. The path: ${pathText(apiServer.minor, wanted.minor)}. Go to 1.${apiServer.minor + 1} first.`;
+  if (!isVendorOf(facts.distribution, newest, wanted.vendor))
+    return `${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}), such as ${example}.`;
+  if (wanted.major !== oldest.major) return `Kubernetes ${wanted.major} is none that is known here.`;
+  if (wanted.minor > oldest.minor + 1) {
+    return `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, and no minor is skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Go to 1.${oldest.minor + 1} first.`;
   }
-  if (wanted.minor < apiServer.minor || (wanted.patch !== undefined && wanted.minor === apiServer.minor && wanted.patch < apiServer.patch))
-    return `It is at ${apiServer.text} already, and there is no way back but restoring etcd.`;
+  if (wanted.minor < newest.minor || (wanted.patch !== undefined && wanted.minor === newest.minor && wanted.patch < newest.patch))
+    return `It is at ${newest.text} already, and there is no way back but restoring etcd.`;
   return undefined;
+}
+
+/** A release that it can go to, without the network: the one that it is halfway to, or the first of the next minor. */
+function nextRelease(facts: ClusterFacts): string {
+  const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
+  if (newest.minor > oldest.minor) return newest.text.replace(/^v/, '');
+  const vendor = vendorOf(facts.distribution);
+  return `1.${oldest.minor + 1}.0${vendor === '' ? '' : `+${vendor}`}`;
 }
 
 const newestPatches = 'The newest patch releases are listed at https://kubernetes.io/releases/patch-releases/.';
@@ -63,14 +74,17 @@ export async function chooseTarget(
   const goesOn = begun !== undefined && targetProblem(facts, begun) === undefined;
   const given = typeof input.options.to === 'string' ? input.options.to : goesOn ? begun : undefined;
   const vendor = vendorOf(facts.distribution);
-  const suggest = async () =>
-    (await planned(way, apiServer.minor + 1, session.signal))?.text ?? `v1.${apiServer.minor + 1}.0${vendor === '' ? '' : `+${vendor}`}`;
+  const oldest = oldestApiServer(facts);
+  const suggest = async () => {
+    const found = await planned(way, oldest.minor + 1, session.signal);
+    return found && targetProblem(facts, found.text) === undefined ? found.text : `v${nextRelease(facts)}`;
+  };
   const typed =
     given ??
     (await session.ask.text({
       id: 'to',
       label: 'To which release?',
-      help: `It is at ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. One minor at a time: 1.${apiServer.minor + 1}, or a newer 1.${apiServer.minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be brought to ${apiServer.text} first.` : ''}`,
+      help: `It is at ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. One minor at a time: 1.${oldest.minor + 1}, or a newer 1.${newestApiServer(facts).minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be brought to ${apiServer.text} first.` : ''}`,
       initial: await suggest(),
       check: (text) => targetProblem(facts, text),
     }));
@@ -86,11 +100,13 @@ export async function chooseTarget(
   const wanted = typedRelease(typed);
   if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor || vendor, apiServer);
   const found = await planned(way, wanted?.minor ?? 0, session.signal);
-  if (found) return found;
+  if (found && targetProblem(facts, found.text) === undefined) return found;
+  const newest = newestApiServer(facts);
+  const first = wanted?.minor === newest.minor ? newest.text : `${cleanLine(typed)}.0`;
   throw new Fault({
     code: 'usage.release',
     message: `${cleanLine(typed)} is a minor, and its newest patch release is not known here.`,
-    remedy: `Pass a whole release, such as --to ${cleanLine(typed).replace(/^v/, '')}.0. ${newestPatches}`,
+    remedy: `Pass a whole release, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
   });
 }
 
@@ -114,16 +130,7 @@ export async function releasesBetween(
   kept: Readonly<Record<string, string | number>> = {},
 ): Promise<ReadonlyMap<number, Release>> {
   const lowest = Math.min(target.minor, ...facts.nodes.map(({ kubelet }) => kubelet.minor));
-  const given = (Array.isArray(input.options.via) ? (input.options.via as readonly string[]) : []).map((text) => {
-    const release = releaseOf(`v${text.trim().replace(/^v/, '')}`);
-    if (!release || isPrerelease(text))
-      throw new Fault({
-        code: 'usage.release',
-        message: `--via ${cleanLine(text)} is not a final release of Kubernetes.`,
-        remedy: `Pass a whole one, such as --via 1.${lowest + 1}.0. ${newestPatches}`,
-      });
-    return release;
-  });
+  const given = givenBetween(input, facts, { lowest, target }, kept);
   const running = [...facts.apiServers, ...facts.nodes.map(({ kubelet }) => kubelet)].sort(compareReleases);
   const between = new Map<number, Release>();
   const missing: number[] = [];
@@ -146,6 +153,41 @@ export async function releasesBetween(
   return between;
 }
 
+/** What `--via` names, one release for each minor between. What a run that is resumed kept is on the path too, though its nodes are past it. */
+function givenBetween(
+  input: FlowInput,
+  facts: ClusterFacts,
+  { lowest, target }: { lowest: number; target: Release },
+  kept: Readonly<Record<string, string | number>>,
+): Release[] {
+  const first = lowest + 1;
+  const last = target.minor - 1;
+  const fault = (message: string) =>
+    new Fault({
+      code: 'usage.release',
+      message,
+      remedy: first > last ? 'Omit --via.' : `Pass a whole release on the path, such as --via 1.${first}.0. ${newestPatches}`,
+    });
+  const given: Release[] = [];
+  for (const typed of Array.isArray(input.options.via) ? (input.options.via as readonly string[]) : []) {
+    const text = cleanLine(typed);
+    const release = releaseOf(`v${typed.trim().replace(/^v/, '')}`);
+    if (!release || isPrerelease(typed)) throw fault(`--via ${text} is not a final release of Kubernetes.`);
+    if (!isVendorOf(facts.distribution, newestApiServer(facts), release.vendor))
+      throw fault(`--via ${text} is not a release for this cluster (${facts.distribution.name}).`);
+    if (kept[String(release.minor)] === release.text) continue;
+    if (release.major !== target.major || release.minor < first || release.minor > last) {
+      const through = first > last ? 'directly' : `through ${pathText(first, last).replaceAll(' -> ', ', ')}`;
+      throw fault(`--via ${text} is not on the path: nodes go from 1.${lowest} to ${minorText(target)} ${through}.`);
+    }
+    const other = given.find(({ minor }) => minor === release.minor);
+    if (other && other.text !== release.text)
+      throw fault(`--via is given two releases of ${minorText(release)}: ${other.text.slice(1)} and ${release.text.slice(1)}.`);
+    given.push(release);
+  }
+  return given;
+}
+
 /** Options that name a release of each of these minors. */
 export const viaText = (minors: readonly number[]): string => minors.map((minor) => `--via 1.${minor}.0`).join(' ');
 
@@ -157,7 +199,10 @@ async function askBetween(session: Session, facts: ClusterFacts, minor: number):
     help: `No minor is skipped, and no node runs that one. On the command line: --via 1.${minor}.0`,
     initial: `v1.${minor}.0`,
     check: (text) =>
-      typedRelease(text)?.minor === minor && typedRelease(text)?.patch !== undefined && !isPrerelease(text)
+      typedRelease(text)?.minor === minor &&
+      typedRelease(text)?.patch !== undefined &&
+      !isPrerelease(text) &&
+      isVendorOf(facts.distribution, newestApiServer(facts), typedRelease(text)?.vendor ?? '')
         ? undefined
         : `A release of 1.${minor}, whole: 1.${minor}.0`,
   });
