@@ -46,7 +46,7 @@ describe('the commands of a node', () => {
 
   test('on Debian: the repository of the minor, kubeadm, its part, kubelet', () => {
     expect(nodeCommands(of('kubeadm', 'Ubuntu 24.04.1 LTS'), false).text).toEqual([
-      "sed -i 's#/v1\\.31/#/v1.32/#' /etc/apt/sources.list.d/kubernetes.list",
+      "sed -i 's#/v1\\.[0-9]*/#/v1.32/#' /etc/apt/sources.list.d/kubernetes.list",
       'apt-mark unhold kubeadm',
       'apt-get update',
       'apt-get install -y kubeadm=1.32.4-*',
@@ -69,6 +69,12 @@ describe('the commands of a node', () => {
     ]);
     expect(controlPlaneCommands(of('kubeadm', 'Debian GNU/Linux 12'), false).text.at(-1)).toBe('kubeadm upgrade node');
     expect(nodeCommands(of('kubeadm', 'Debian GNU/Linux 12'), true).text).not.toContain('kubeadm upgrade node');
+  });
+  test('the repository of the minor is set whatever the file names, also on a node of the control plane that is behind', () => {
+    expect(nodeCommands(of('kubeadm', 'SUSE Linux Enterprise Server 15', 'v1.29.3', 'v1.30.14'), true).text.slice(0, 2)).toEqual([
+      "sed -i 's#/v1\\.[0-9]*/#/v1.30/#' /etc/zypp/repos.d/kubernetes.repo",
+      'zypper --non-interactive install kubelet=1.30.14 kubectl=1.30.14',
+    ]);
   });
   test.each([
     ['k3s', /its installer forgets options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],

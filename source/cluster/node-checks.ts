@@ -4,6 +4,7 @@ import type { ClusterApi } from './api-client.ts';
 import { conditionOf, isReady, type KubePod, podName } from './api-shapes.ts';
 import type { CheckResult } from './check-result.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
+import { isOneProgram } from './distribution.ts';
 import { minorText, newestMinorAt, type Release, releaseOf, supportedMinors } from './release.ts';
 import { kubectlProblem, skewProblems } from './skew.ts';
 
@@ -15,7 +16,8 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
   for (const { name, ready, cordoned, object } of nodes) {
     const { conditions } = object.status ?? {};
     const why = conditionOf(conditions, 'Ready');
-    if (!ready) blocked.push(`${name} is not ready: ${why?.message ?? why?.reason ?? 'it says nothing'}`);
+    // One that this run left while it restarted is waited for when it gets its turn.
+    if (!ready) (ours.has(name) ? warned : blocked).push(`${name} is not ready: ${why?.message ?? why?.reason ?? 'it says nothing'}`);
     for (const type of ['DiskPressure', 'MemoryPressure', 'PIDPressure']) {
       const found = conditionOf(conditions, type);
       if (found?.status === 'True') (type === 'DiskPressure' ? blocked : warned).push(`${name}: ${type}. ${found.message ?? ''}`.trim());
@@ -70,22 +72,39 @@ export function checkKubectl(kubectl: Release, { apiServers }: Pick<ClusterFacts
   return { state: 'ok', summary: kubectl.text };
 }
 
-export function checkSkew({ apiServers, apiServer, nodes, controllers }: ClusterFacts): CheckResult {
-  const problems = skewProblems({ apiServers, nodes, controllers });
+/** What goes beyond the version skew policy, a sentence each. */
+export function skewOf({ apiServers, nodes, controllers, planes, distribution }: ClusterFacts): string[] {
+  return skewProblems({
+    apiServers,
+    controllers,
+    nodes: nodes.map(({ name, kubelet, proxy }) => ({
+      name,
+      kubelet,
+      proxy,
+      ...(isOneProgram(distribution) && { apiServer: planes.get(name) }),
+    })),
+  });
+}
+
+export function checkSkew(facts: ClusterFacts): CheckResult {
+  const { apiServers, apiServer, nodes } = facts;
+  const problems = skewOf(facts);
   if (problems.length > 0)
     return {
       state: 'blocked',
       summary: problems.join(' '),
       evidence: problems,
-      advice: 'Bring those that are behind up first; what is newer than the API server must go back.',
+      advice: 'Upgrade what is behind, the control plane first. Downgrade what is newer than every API server.',
     };
   const behind = nodes.filter(({ kubelet }) => kubelet.minor < apiServer.minor);
+  const servers = [...new Set(apiServers.map(minorText))].sort();
+  const differences = [
+    ...(servers.length > 1 ? [`API servers ${servers.join(' and ')}`] : []),
+    ...(behind.length > 0 ? [`${behind.map(({ name, kubelet }) => `${name} ${minorText(kubelet)}`).join(', ')} behind`] : []),
+  ];
   return {
     state: 'ok',
-    summary:
-      behind.length === 0
-        ? 'everything is of one minor'
-        : `within the limits; ${behind.map(({ name, kubelet }) => `${name} ${minorText(kubelet)}`).join(', ')} behind`,
+    summary: differences.length === 0 ? 'all components run the same minor version' : `within the limits; ${differences.join('; ')}`,
   };
 }
 

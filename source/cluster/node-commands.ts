@@ -25,11 +25,16 @@ export function packagesOf(osImage: string): Family {
   return /suse/i.test(osImage) ? 'zypper' : 'other';
 }
 
-/** Each minor has a repository of its own. */
-function repository(family: Family, from: Release, to: Release): string[][] {
-  const file = family === 'apt' ? '/etc/apt/sources.list.d/kubernetes.list' : '/etc/yum.repos.d/kubernetes.repo';
+const repositoryFiles = {
+  apt: '/etc/apt/sources.list.d/kubernetes.list',
+  dnf: '/etc/yum.repos.d/kubernetes.repo',
+  zypper: '/etc/zypp/repos.d/kubernetes.repo',
+};
+
+/** Each minor has a repository of its own. The file may name another minor than the one that runs: that of the control plane, or of a run that was interrupted. */
+function repository(family: Exclude<Family, 'other'>, from: Release, to: Release): string[][] {
   if (from.minor === to.minor) return [];
-  return [['sed', '-i', `s#/v${minorText(from).replace('.', '\\.')}/#/v${minorText(to)}/#`, file]];
+  return [['sed', '-i', `s#/v1\\.[0-9]*/#/v${minorText(to)}/#`, repositoryFiles[family]]];
 }
 
 function install(family: Family, packages: readonly string[], { major, minor, patch }: Release): string[][] {
@@ -109,8 +114,8 @@ export function nodeCommands({ kind, from, to, osImage, address }: UpgradeTarget
           ...shown([...own, ...kubelet]),
         ]);
       // Those of the control plane have their kubeadm already.
-      const before = controlPlane ? [] : [...repository(family, from, to), ...install(family, ['kubeadm'], to)];
-      return run([...before, ...own, ...install(family, ['kubelet', 'kubectl'], to), ...kubelet]);
+      const before = controlPlane ? [] : install(family, ['kubeadm'], to);
+      return run([...repository(family, from, to), ...before, ...own, ...install(family, ['kubelet', 'kubectl'], to), ...kubelet]);
     }
     case 'k3s':
     case 'rke2':

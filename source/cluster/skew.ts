@@ -5,6 +5,8 @@ export interface NodeRelease {
   kubelet: Release;
   /** Not told by newer releases. */
   proxy?: Release | undefined;
+  /** Of a server whose kubelet and API server are one program. */
+  apiServer?: Release | undefined;
 }
 
 export interface SkewSubject {
@@ -40,12 +42,12 @@ export function skewProblems({ apiServers, nodes, controllers = [] }: SkewSubjec
         `${what} is ${release.text}, ${most.minor - release.minor} minors behind the API server (${most.text}): ${lag} are allowed.`,
       );
   };
-  for (const { name, release, apiServer } of controllers)
-    judge(name, release, controllerLag, apiServer && { least: apiServer, most: apiServer });
-  for (const { name, kubelet, proxy } of nodes) {
-    judge(`The kubelet of ${name}`, kubelet, kubeletLag(kubelet.minor));
+  const only = (apiServer: Release | undefined) => apiServer && { least: apiServer, most: apiServer };
+  for (const { name, release, apiServer } of controllers) judge(name, release, controllerLag, only(apiServer));
+  for (const { name, kubelet, proxy, apiServer } of nodes) {
+    judge(`The kubelet of ${name}`, kubelet, kubeletLag(kubelet.minor), only(apiServer));
     if (!proxy) continue;
-    if (proxy.minor !== kubelet.minor) judge(`kube-proxy on ${name}`, proxy, kubeletLag(proxy.minor));
+    if (proxy.minor !== kubelet.minor) judge(`kube-proxy on ${name}`, proxy, kubeletLag(proxy.minor), only(apiServer));
     if (Math.abs(proxy.minor - kubelet.minor) > proxyApart)
       problems.push(`kube-proxy on ${name} (${proxy.text}) and its kubelet (${kubelet.text}) are more than ${proxyApart} minors apart.`);
   }

@@ -108,7 +108,8 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.press('esc');
     await screen.sees('1 of 5 steps done.');
     await begin();
-    await screen.sees('Go on with the nodes of practice, to v1.32.4+k3s1?', /Enter go on/);
+    // The control plane is half upgraded: what is next is not only the nodes.
+    await screen.sees('Control plane on cp-2', 'Upgrade practice from v1.31.6+k3s1 to v1.32.4+k3s1?', /Enter go on/);
     await screen.press('enter');
     await screen.sees('Have they been run on cp-2?');
     await screen.press('esc');

@@ -104,6 +104,10 @@ function isNewerBuild(now: Release, target: Release): boolean {
 export const isAt = (release: Release, target: Release): boolean =>
   release.minor > target.minor || (release.minor === target.minor && release.patch >= target.patch && !isNewerBuild(release, target));
 
+/** All API servers that can be seen. */
+export const isPlaneAt = ({ apiServers }: Pick<ClusterFacts, 'apiServers'>, target: Release): boolean =>
+  apiServers.every((release) => isAt(release, target));
+
 /** `v1.31.6 to v1.32.4` */
 export const fromTo = (from: Release, to: Release): string => `${from.text} to ${to.text}`;
 

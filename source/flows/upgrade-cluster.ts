@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
-import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster } from '../cluster/cluster-facts.ts';
+import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster, readNode } from '../cluster/cluster-facts.ts';
 import { isOneProgram } from '../cluster/distribution.ts';
 import { drainPace } from '../cluster/drain.ts';
+import { skewOf } from '../cluster/node-checks.ts';
 import { minorText, newestMinorAt, type Release } from '../cluster/release.ts';
-import { skewProblems } from '../cluster/skew.ts';
 import { pathText, pathTo } from '../cluster/upgrade-path.ts';
 import { listOwnFolder } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
@@ -14,7 +14,7 @@ import { countText } from '../text/quantities.ts';
 import { announce, observe } from './cluster-items.ts';
 import { canSnapshot, lookAtSnapshot, snapshotNow, snapshotTitle } from './cluster-snapshot.ts';
 import { openCluster } from './cluster-target.ts';
-import { type ClusterWalk, fromTo, isAt, nodeItem, planeItem, roundsOf, sections, type WalkPace } from './cluster-walk.ts';
+import { type ClusterWalk, fromTo, isAt, isPlaneAt, nodeItem, planeItem, roundsOf, sections, type WalkPace } from './cluster-walk.ts';
 import type { FlowInput, FlowOutcome, FlowWorld } from './flow.ts';
 import { NodeWays } from './node-ways.ts';
 import { upgradeControlPlane } from './upgrade-control-plane.ts';
@@ -23,6 +23,9 @@ import { chooseTarget, nodesBefore, releasesBetween } from './upgrade-target.ts'
 import { askWalk, checklistData, inTheWay, skipsOf, type WalkAction, writeReport } from './walk-questions.ts';
 
 export const walkPace: WalkPace = { drain: drainPace, lookMs: 2_000, backMs: 600_000 };
+
+/** For a last look at nodes when a run ends early. */
+const lastLookMs = 2_000;
 
 const safeName = (text: string) => text.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 80);
 
@@ -111,10 +114,14 @@ export async function upgradeCluster(
     session,
     kept: input.options.check !== true,
   });
-  const between = await releasesBetween(session, input, facts, target, list.note('via')?.data);
+  const kept = list.note('via')?.data;
+  const between = await releasesBetween(session, input, facts, target, kept);
   // Tomorrow nobody may run them any more.
   if (between.size > 0)
-    await list.keep('via', { kind: 'done', data: Object.fromEntries([...between].map(([minor, { text }]) => [minor, text])) });
+    await list.keep('via', {
+      kind: 'done',
+      data: { ...kept, ...Object.fromEntries([...between].map(([minor, { text }]) => [minor, text])) },
+    });
   const hand = input.options.hand === true;
   const walk: ClusterWalk = {
     session,
@@ -138,7 +145,7 @@ export async function upgradeCluster(
   } catch (thrown) {
     await list.keepSeen().catch(() => undefined);
     const report = await writeReport(session, input, list, 'Not finished.').catch(() => undefined);
-    throw leftFault(walk, thrown, report);
+    throw await leftFault(walk, thrown, report);
   }
 }
 
@@ -157,7 +164,7 @@ async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
     const report = await writeReport(session, input, list, 'Only looked.');
     const { blocked } = list;
     return {
-      message: `${blocked.length === 0 ? `Nothing is in the way ${isAt(walk.facts.apiServer, target) ? `of the nodes to ${target.text}` : `from ${fromTo(walk.facts.apiServer, target)}`}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
+      message: `${blocked.length === 0 ? `Nothing is in the way ${isPlaneAt(walk.facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(walk.facts), target)}`}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
       data: checklistData(list),
       ...(blocked.length > 0 && { exitCode: 1 }),
     };
@@ -173,11 +180,16 @@ async function walkThrough(walk: ClusterWalk): Promise<FlowOutcome> {
 /** What is to be upgraded; `done` is the release of what needs no upgrade. */
 function steps({ facts, target, list }: ClusterWalk): { id: string; title: string; done: Release | undefined }[] {
   const planes = facts.nodes.filter(({ controlPlane }) => controlPlane);
+  // Where the API server of a node cannot be seen, all that can be seen have to be there.
+  const all = isPlaneAt(facts, target) ? oldestApiServer(facts) : undefined;
+  const doneOn = (name: string) => {
+    const release = facts.planes.get(name);
+    return release === undefined ? all : isAt(release, target) ? release : undefined;
+  };
   return [
     ...(planes.length === 0
-      ? [{ id: 'control-plane', title: 'Control plane' }]
-      : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}` }))
-    ).map((each) => ({ ...each, done: facts.apiServers.every((release) => isAt(release, target)) ? oldestApiServer(facts) : undefined })),
+      ? [{ id: 'control-plane', title: 'Control plane', done: all }]
+      : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}`, done: doneOn(name) }))),
     ...facts.nodes
       .filter((node) => !isServer(facts, node))
       .map(({ name, kubelet }) => ({
@@ -208,7 +220,7 @@ function order({ facts, list }: ClusterWalk): string[] {
 function goText({ facts, target }: ClusterWalk): string {
   if (facts.distribution.kind === 'talos') return 'Go on: all nodes together, as talosctl does it';
   const first = isOneProgram(facts.distribution) ? 'one server after the other first, then' : 'the control plane first, then';
-  return `Go on: ${isAt(facts.apiServer, target) ? '' : `${first} `}one node after the other`;
+  return `Go on: ${isPlaneAt(facts, target) ? '' : `${first} `}one node after the other`;
 }
 
 /** Asks until nothing is in the way and somebody says go. */
@@ -229,9 +241,9 @@ async function untilClear(walk: ClusterWalk): Promise<void> {
         : [];
     const answer = await askWalk(session, list, {
       id: 'walk',
-      label: isAt(walk.facts.apiServer, target)
+      label: isPlaneAt(walk.facts, target)
         ? `Go on with the nodes of ${walk.context}, to ${target.text}?`
-        : `Upgrade ${walk.context} from ${fromTo(walk.facts.apiServer, target)}?`,
+        : `Upgrade ${walk.context} from ${fromTo(oldestApiServer(walk.facts), target)}?`,
       go: goText(walk),
       actions,
     });
@@ -255,8 +267,8 @@ async function finish(walk: ClusterWalk): Promise<FlowOutcome> {
   const { session, input, list, target, context, api } = walk;
   if (session.rehearsing) return { message: `Rehearsed: ${context} is still at ${walk.facts.apiServer.text}.`, data: checklistData(list) };
   walk.facts = await readCluster(api, session.signal);
-  const { apiServers, nodes, controllers } = walk.facts;
-  const problems = skewProblems({ apiServers, nodes, controllers });
+  const { nodes } = walk.facts;
+  const problems = skewOf(walk.facts);
   const behind = nodes.filter((node) => roundsOf(walk, node).length > 0).map(({ name }) => name);
   const notReady = nodes.filter(({ ready }) => !ready).map(({ name }) => name);
   const left = [...problems, ...behind.map((name) => `${name} is behind`), ...notReady.map((name) => `${name} is not ready`)];
@@ -281,13 +293,27 @@ async function finish(walk: ClusterWalk): Promise<FlowOutcome> {
   };
 }
 
+/** Nodes that this run cordoned. They are asked once more, where they answer soon: what was under way may have happened or not. */
+async function stillCordoned({ api, list, facts }: ClusterWalk): Promise<string[]> {
+  const signal = AbortSignal.timeout(lastLookMs);
+  const noted = facts.nodes.filter(({ name }) => list.note(nodeItem(name))?.data?.['cordoned'] === 1);
+  const found = await Promise.all(
+    noted.map(async ({ name }) => {
+      const node = await readNode(api, name, signal).catch(() => ({ cordoned: true }));
+      return node?.cordoned ? [name] : [];
+    }),
+  );
+  return found.flat();
+}
+
 /** Leaving is safe at any step: what was done stays, and what remains is said. */
-function leftFault({ list, context, facts, input }: ClusterWalk, thrown: unknown, report: string | undefined): unknown {
+async function leftFault(walk: ClusterWalk, thrown: unknown, report: string | undefined): Promise<unknown> {
+  const { list, context, input } = walk;
   if (!(thrown instanceof Fault) || (thrown.kind !== 'interrupted' && thrown.kind !== 'failed' && thrown.kind !== 'unreachable'))
     return thrown;
   const steps = list.items.filter(({ section }) => section === sections.steps);
   const done = steps.filter(({ state }) => state === 'ok').length;
-  const cordoned = facts.nodes.filter(({ name }) => list.note(nodeItem(name))?.data?.['cordoned'] === 1).map(({ name }) => name);
+  const cordoned = await stillCordoned(walk);
   const begun = steps.some(({ state }) => state === 'ok' || state === 'running');
   const where = begun
     ? `${done} of ${countText(steps.length, 'step')} done${cordoned.length > 0 ? `; ${cordoned.join(', ')} ${cordoned.length === 1 ? 'is' : 'are'} still cordoned` : ''}.`

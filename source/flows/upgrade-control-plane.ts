@@ -1,4 +1,4 @@
-import { type ClusterNode, readNode } from '../cluster/cluster-facts.ts';
+import { type ClusterNode, oldestApiServer, readNode } from '../cluster/cluster-facts.ts';
 import { isOneProgram } from '../cluster/distribution.ts';
 import { controlPlaneCommands } from '../cluster/node-commands.ts';
 import { type Release, releaseOf } from '../cluster/release.ts';
@@ -38,14 +38,12 @@ export async function upgradeControlPlane(walk: ClusterWalk): Promise<void> {
     await managedControlPlane(walk);
     return;
   }
-  let first = true;
+  // kubeadm applies a release once; the other nodes follow, also where somebody began on another node.
+  let first = ![...facts.planes.values()].some((release) => isAt(release, target));
   for (const node of nodes) {
     const id = planeItem(node.name);
     const item = { section: sections.steps, title: `Control plane on ${node.name}` };
-    if (list.note(id)?.kind === 'skipped') {
-      first = false;
-      continue;
-    }
+    if (list.note(id)?.kind === 'skipped') continue;
     const at = async () => {
       const release = await planeRelease(walk, node);
       return release !== undefined && isAt(release, target);
@@ -55,9 +53,10 @@ export async function upgradeControlPlane(walk: ClusterWalk): Promise<void> {
       first = false;
       continue;
     }
-    await list.set(id, { ...item, state: 'running', summary: fromTo(facts.apiServer, target) });
+    const from = facts.planes.get(node.name) ?? oldestApiServer(facts);
+    await list.set(id, { ...item, state: 'running', summary: fromTo(from, target) });
     const commands = controlPlaneCommands(
-      { kind: facts.distribution.kind, from: facts.apiServer, to: target, osImage: node.osImage, address: planeAddress(facts) },
+      { kind: facts.distribution.kind, from, to: target, osImage: node.osImage, address: planeAddress(facts) },
       first,
     );
     const snapshot = list.note('snapshot')?.data?.['file'];

@@ -1,17 +1,31 @@
-import { type ClusterNode, readCluster, readNode } from '../cluster/cluster-facts.ts';
+import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster, readNode } from '../cluster/cluster-facts.ts';
 import { setSchedulable } from '../cluster/drain.ts';
 import { nodeCommands } from '../cluster/node-commands.ts';
 import type { Release } from '../cluster/release.ts';
 import { Fault } from '../faults/fault.ts';
+import { namesText } from '../text/words.ts';
 import { actId, type ClusterWalk, isAt, isDrained, nodeItem, planeAddress, roundsOf, sections, targetOf } from './cluster-walk.ts';
 import { drain } from './drain-node.ts';
 import { runCommands, untilSeen } from './run-on-node.ts';
 
 const patchLimitMs = 60_000;
 
+/** Throws `refused.controlPlane` where an API server is of an older minor, whatever was skipped: a kubelet must not be newer than any of them. */
+function throwIfAhead({ session }: ClusterWalk, facts: ClusterFacts, name: string, goal: Release): void {
+  // A rehearsed control plane is where it was.
+  if (session.rehearsing) return;
+  const oldest = oldestApiServer(facts);
+  if (oldest.minor >= goal.minor) return;
+  const pending = [...facts.planes].flatMap(([plane, { minor }]) => (minor < goal.minor ? [plane] : []));
+  throw new Fault({
+    code: 'refused.controlPlane',
+    message: `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} is not at ${goal.text} (${oldest.text}): ${name} is not upgraded before it.`,
+    remedy: 'Upgrade the control plane first, by hand where you skipped it: a kubelet must not be newer than any API server.',
+  });
+}
+
 /** Throws `refused.oneAtATime` where another node is cordoned (R73): two that take no pods may be one too many. */
-async function throwIfAnother({ api, session, list }: ClusterWalk, name: string): Promise<void> {
-  const { nodes } = await readCluster(api, session.signal);
+function throwIfAnother({ list }: ClusterWalk, { nodes }: ClusterFacts, name: string): void {
   // Whoever knows of one that somebody else cordoned has said so, with a reason.
   const known = list.note('nodes')?.kind === 'skipped';
   const isOurs = (node: ClusterNode) => list.note(nodeItem(node.name))?.data?.['cordoned'] === 1;
@@ -29,7 +43,9 @@ async function undrained(walk: ClusterWalk, node: ClusterNode, goal: Release): P
   const { api, session, facts, list } = walk;
   const id = nodeItem(node.name);
   const item = { section: sections.steps, title: node.name };
-  for (const release of roundsOf({ ...walk, target: goal }, node)) {
+  const rounds = roundsOf({ ...walk, target: goal }, node);
+  if (rounds.length > 0) throwIfAhead(walk, await readCluster(api, session.signal), node.name, goal);
+  for (const release of rounds) {
     const waiting = async () => {
       const now = await readNode(api, node.name, session.signal);
       if (!now) return 'not in the cluster';
@@ -70,6 +86,8 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
   const goal = only ?? target;
   const rounds = roundsOf({ ...walk, target: goal }, before);
   if (rounds.length === 0 && !(cordonedByUs && before.cordoned)) {
+    // It takes pods again; whoever cordons it from now on is somebody else.
+    if (cordonedByUs) await list.keep(id, { kind: 'done', summary: `at ${before.kubelet.text}`, data: { cordoned: 0 } });
     const newer = before.kubelet.minor > goal.minor;
     await list.set(id, {
       ...item,
@@ -86,8 +104,12 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
     summary: rounds.length > 0 ? [before.kubelet, ...rounds].map(({ text }) => text).join(' to ') : 'still cordoned',
   });
   if (rounds.length > 0) {
-    await throwIfAnother(walk, name);
+    const seen = await readCluster(api, session.signal);
+    throwIfAhead(walk, seen, name, goal);
+    throwIfAnother(walk, seen, name);
     const own = !before.cordoned || cordonedByUs;
+    // Kept before it is done: an answer that is lost must not leave a node that nobody is known to have cordoned.
+    await list.keep(id, { kind: 'done', summary: 'cordoned', data: { cordoned: own ? 1 : 0 } });
     await session.act({
       id: actId(walk, `cordon ${name}`),
       right: 'operate',
@@ -97,7 +119,6 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
       done: async () => (await readNode(api, name, session.signal))?.cordoned === true,
       run: (grant) => setSchedulable(grant, api, name, false),
     });
-    await list.keep(id, { kind: 'done', summary: 'cordoned', data: { cordoned: own ? 1 : 0 } });
     await drain(walk, name);
     let now = before;
     for (const release of rounds) {
@@ -123,6 +144,13 @@ export async function upgradeNode(walk: ClusterWalk, name: string, only?: Releas
       if (session.rehearsing) now = { ...now, kubelet: release };
     }
   }
+  // Left while it restarted, it may not be back yet.
+  else
+    await untilSeen(walk, before, name, async () => {
+      const node = await readNode(api, name, session.signal);
+      if (!node) return 'not in the cluster';
+      return node.ready ? undefined : `${node.kubelet.text}, not ready yet`;
+    });
   // One that somebody else had cordoned before is left as it was.
   if (list.note(id)?.data?.['cordoned'] !== 0 || session.rehearsing) {
     await session.act({

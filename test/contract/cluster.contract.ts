@@ -489,6 +489,10 @@ export function clusterContract(open: () => ClusterServer): void {
       const far = await server.onNode('cp-1', 'kubeadm', 'upgrade', 'apply', 'v1.33.1', '-y');
       expect(far.exitCode).toBe(1);
       expect(far.stderr).toContain('kubeadm can upgrade only 1 minor version at a time');
+      // Each minor has a repository of its own.
+      const absent = await server.onNode('worker-1', 'apt-get', 'install', '-y', 'kubelet=1.32.4-1.1');
+      expect(absent).toMatchObject({ exitCode: 100, stderr: expect.stringContaining("'kubelet' was not found") });
+      await server.onNode('worker-1', 'sed', '-i', 's#/v1\\.[0-9]*/#/v1.32/#', '/etc/apt/sources.list.d/kubernetes.list');
       await server.onNode('worker-1', 'apt-get', 'install', '-y', 'kubelet=1.32.4-1.1');
       expect((await server.onNode('worker-1', 'systemctl', 'restart', 'kubelet')).exitCode).toBe(1);
       expect((await ask('/version')).json.gitVersion).toBe('v1.31.6');

@@ -109,6 +109,13 @@ export class ClusterStage {
     });
   }
 
+  /** As a kubelet that reports, or stopped reporting. */
+  setReady(name: string, ready: boolean): void {
+    this.cluster.store.update(nodes, this.cluster.store.get(nodes, name), (copy) => {
+      for (const condition of copy.status.conditions) if (condition.type === 'Ready') condition.status = ready ? 'True' : 'False';
+    });
+  }
+
   get #world(): FlowWorld {
     const env = { KUBECONFIG: join(this.folder, 'kubeconfig') };
     const host = openLocalHost({ env });

@@ -43,6 +43,8 @@ export interface PracticeCluster {
   onNode(node: string, argv: readonly string[]): Promise<NodeAnswer> | undefined;
   /** A new release of a node of the control plane, the first one by default: its API server is back with it at once, its counts are not. */
   upgradeControlPlane(version: string, server?: string): void;
+  /** From now on the API server of this node of the control plane answers, as behind a load balancer. `cp-1` did. */
+  answerFrom(server: string): void;
   /** A new release of a node's kubelet: the node is not ready while it restarts. Throws when it would be newer than the API server. */
   upgradeKubelet(node: string, version: string): void;
   /** Lets a check of the health pages fail, or recover: `etcd`. */
@@ -66,7 +68,7 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
   const nodeRestartMs = options.nodeRestartMs ?? 4000;
   const health = { failing: new Set<string>() };
   const maker = makers[options.maker ?? 'kubeadm'];
-  let version = options.version ?? `v1.31.6${maker.suffix}`;
+  const version = options.version ?? `v1.31.6${maker.suffix}`;
   let surroundings: ProductSurroundings | undefined;
   let run = new AbortController();
   let built = false;
@@ -74,6 +76,12 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
   const behind = (minors: number, patch: number): string =>
     maker.lagging ? `v1.${minorOf(version) - minors}.${patch}${maker.suffix}` : version;
   const servers = Array.from({ length: options.servers ?? 1 }, (_, index) => `cp-${index + 1}`);
+  let answering: string = controlPlane;
+  /** What each API server runs, by node. */
+  const running = new Map(servers.map((server) => [server, version]));
+  /** What kubeadm's configuration of the cluster names: the last release that was applied. */
+  let configured = version;
+  const answers = () => running.get(answering) ?? version;
   const kubelets = { [workers[1]]: behind(1, 10), [workers[2]]: behind(2, 14) };
 
   const api: ApiServer = {
@@ -88,7 +96,7 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
     delayMs: options.delayMs ?? 0,
     bookmarkMs: options.bookmarkMs ?? 60_000,
     signal: () => run.signal,
-    version: () => version,
+    version: answers,
   };
 
   /** klog's line: `I1120 13:15:41.123456       1 server.go:240] words`. */
@@ -120,9 +128,9 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
         });
       }
     }
-    // The first is the one that is asked.
-    if (server !== controlPlane) return;
-    version = next;
+    running.set(server, next);
+    configured = next;
+    if (server !== answering) return;
     const proxy = store.find(daemonSets, 'kube-proxy', 'kube-system');
     if (proxy !== undefined) {
       store.update(daemonSets, proxy, (copy) => {
@@ -135,7 +143,11 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
   };
 
   const upgradeKubelet = (name: string, next: string): void => {
-    if (minorOf(next) > minorOf(version)) throw new Error(`kubelet ${next} is newer than the API server ${version}`);
+    // Where control plane and kubelet are one program, a server asks its own API server; others may be led to any of them.
+    const own = maker.proxied ? undefined : running.get(name);
+    const asked = own === undefined ? [...running.values()] : [own];
+    const older = asked.find((each) => minorOf(next) > minorOf(each));
+    if (older !== undefined) throw new Error(`kubelet ${next} is newer than the API server ${older}`);
     const node = store.get(nodes, name);
     const settle = (ready: boolean) => {
       store.update(nodes, node, (copy) => {
@@ -153,7 +165,8 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
     store,
     maker: options.maker ?? 'kubeadm',
     servers,
-    apiServer: () => version,
+    apiServer: answers,
+    configured: () => configured,
     upgradeControlPlane,
     upgradeKubelet,
   });
@@ -172,7 +185,7 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
       api.tally = new RequestTally();
       // Some old program in the cluster reads what the next release no longer serves.
       api.tally.deprecated(resourceOf('flowcontrol.apiserver.k8s.io', 'flowschemas'));
-      log('I', 'server.go:143', `Version: ${version}`, given.startedMs);
+      log('I', 'server.go:143', `Version: ${answers()}`, given.startedMs);
       log('I', 'secure_serving.go:213', `Serving securely on [::]:${clusterPort}`, given.startedMs);
       controllers.start();
       controllers.after(10_000, beat);
@@ -211,6 +224,9 @@ export function createCluster(options: ClusterOptions = {}): PracticeCluster {
     kubeconfig: (serverUrl, caPem) => kubeconfigText(serverUrl, token, caPem),
     onNode: (node, argv) => programs.run(node, argv),
     upgradeControlPlane,
+    answerFrom: (server) => {
+      answering = server;
+    },
     upgradeKubelet,
     fail: (check, failing) => {
       if (failing) health.failing.add(check);

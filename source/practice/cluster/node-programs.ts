@@ -17,6 +17,7 @@ export interface NodeSurroundings {
   maker: Maker;
   servers: readonly string[];
   apiServer(): string;
+  configured(): string;
   upgradeControlPlane(version: string, server?: string): void;
   upgradeKubelet(node: string, version: string): void;
 }
@@ -30,6 +31,8 @@ export class NodePrograms {
   readonly #around: NodeSurroundings;
   /** The kubelet that is installed on a node, and not running yet. */
   readonly #installed = new Map<string, string>();
+  /** By node, as `/v1.31/` of its address. */
+  readonly #repositories = new Map<string, string>();
   readonly #snapshots = new Map<string, { revision: number; totalKey: number; totalSize: number }>();
 
   readonly #vendor: VendorPrograms;
@@ -56,10 +59,11 @@ export class NodePrograms {
         return Promise.resolve(this.#install(node, rest));
       case 'systemctl':
         return Promise.resolve(this.#restart(node, words));
+      case 'sed':
+        return Promise.resolve(this.#point(node, rest));
       // What prepares something and says nothing.
       case 'apt-mark':
       case 'mkdir':
-      case 'sed':
         return Promise.resolve(said(''));
       default:
         return undefined;
@@ -92,14 +96,14 @@ export class NodePrograms {
           : `[upgrade/versions] Cluster version: ${running.slice(1)}\n[upgrade/versions] Target version: ${wanted ?? nextMinor(running)}\n`,
       );
     if (words[1] === 'node') {
-      // On another node of the control plane it brings its pods to what the first one is.
-      if (node !== controlPlane && this.#around.servers.includes(node)) this.#around.upgradeControlPlane(running, node);
+      // On a node of the control plane it brings its pods to what was applied.
+      if (this.#around.servers.includes(node)) this.#around.upgradeControlPlane(this.#around.configured(), node);
       return said(
         `[upgrade] Reading configuration from the "kubeadm-config" ConfigMap in namespace "kube-system"...\n[upgrade/kubelet-config] The kubelet configuration for this node was successfully upgraded!\n`,
       );
     }
     if (words[1] !== 'apply') return failed(1, 'missing subcommand; "upgrade" is not meant to be run on its own\n');
-    if (node !== controlPlane) return failed(1, '[upgrade/config] FATAL: this node is no control-plane node\n');
+    if (!this.#around.servers.includes(node)) return failed(1, '[upgrade/config] FATAL: this node is no control-plane node\n');
     if (wanted === undefined) return failed(1, 'missing one or more required arguments. Required arguments: [version]\n');
     if (minorOf(wanted) > minorOf(running) + 1)
       return failed(
@@ -122,7 +126,7 @@ export class NodePrograms {
         '[preflight] Some fatal errors occurred:\n\t[ERROR ControlPlaneNodesReady]: there are NotReady Nodes in the cluster\n[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`\n',
       );
     if (argv.includes('--dry-run')) return said(`[upgrade/successful] Finished dryrunning successfully!\n`);
-    this.#around.upgradeControlPlane(wanted);
+    this.#around.upgradeControlPlane(wanted, node);
     return said(
       `[upgrade] SUCCESS! A control plane node of your cluster was upgraded to ${JSON.stringify(wanted)}.\n\n[upgrade] Now please proceed with upgrading the rest of the nodes by following the right order.\n`,
     );
@@ -244,7 +248,22 @@ export class NodePrograms {
     return failed(1, `Error: unknown command ${JSON.stringify(words.join(' '))} for ${JSON.stringify(program)}\n`);
   }
 
+  /** The package repository of a node serves one minor: that of its kubelet, until it is pointed to another. */
+  #repositoryOf(node: string): string {
+    return this.#repositories.get(node) ?? `/v1.${minorOf(this.#around.store.get(nodes, node).status.nodeInfo.kubeletVersion)}/`;
+  }
+
+  #point(node: string, argv: readonly string[]): NodeAnswer {
+    const [, pattern, replacement = ''] = /s#([^#]*)#([^#]*)#/.exec(argv.join(' ')) ?? [];
+    if (pattern === undefined) return failed(1, 'sed: no script specified\n');
+    this.#repositories.set(node, this.#repositoryOf(node).replace(new RegExp(pattern), replacement));
+    return said('');
+  }
+
   #install(node: string, argv: readonly string[]): NodeAnswer {
+    const served = this.#repositoryOf(node);
+    const absent = argv.find((word) => /^\w+=1\.\d+\./.test(word) && !served.startsWith(`/v${/=(1\.\d+)\./.exec(word)?.[1]}/`));
+    if (absent !== undefined) return failed(100, `E: Version '${absent.split('=')[1]}' for '${absent.split('=')[0]}' was not found\n`);
     const version = argv.map((word) => /^kubelet=(1\.\d+\.\d+)/.exec(word)?.[1]).find(Boolean);
     if (version === undefined) return said('0 upgraded, 0 newly installed, 0 to remove and 0 not upgraded.\n');
     this.#installed.set(node, `v${version}`);
