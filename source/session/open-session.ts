@@ -34,8 +34,8 @@ export interface SessionOptions {
 
 export interface OpenSession {
   session: Session;
-  /** What was thrown, without the secrets of this run. Of no use after `end`. */
-  withoutSecrets(thrown: unknown): unknown;
+  /** What was thrown, for whoever started the run: without its secrets, and with a warning where it was interrupted after a change had begun. Of no use after `end`. */
+  reported(thrown: unknown): unknown;
   /** To be called once, when the flow has ended, with what it threw. */
   end(outcome: RunEnd, thrown?: unknown): Promise<void>;
 }
@@ -48,6 +48,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
   const masking = createMasking();
   const masked = masking.line;
   const acts = new Set<string>();
+  let hasBegun = false;
   /** Faults that are in the audit log. */
   const recorded = new WeakSet<object>();
 
@@ -143,6 +144,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
 
     await journal.begins(id);
     await audit.record({ ...event(), phase: 'before' });
+    hasBegun = true;
     const outcome = await granted(request, limitMs);
     if ('thrown' in outcome) {
       const { thrown } = outcome;
@@ -216,6 +218,14 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     throw refusal;
   }
 
+  /** Whoever interrupts says only that; what an act began before that may have happened. */
+  function withWarning(thrown: unknown): unknown {
+    const isInterruption = signal.aborted && (thrown === signal.reason || !(thrown instanceof Fault));
+    if (!hasBegun || !isInterruption || !(signal.reason instanceof Fault)) return thrown;
+    const { code, message } = signal.reason;
+    return new Fault({ code, message, remedy: 'Check the status: what was begun may have happened.', cause: thrown });
+  }
+
   /** What a flow refuses by itself, before any act: a ban of the operator's own address, a lock-out. */
   async function recordRefusal(thrown: unknown): Promise<void> {
     if (!about || about.right === 'read' || policy.rehearsing) return;
@@ -281,7 +291,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
 
   return {
     session,
-    withoutSecrets: masking.told,
+    reported: (thrown) => masking.told(withWarning(thrown)),
     end: async (outcome, thrown) => {
       // A refusal stands, whether or not it can be written down.
       await recordRefusal(thrown).catch(() => {});

@@ -232,7 +232,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
           import('../session/audit-subject.ts'),
           import('./commands-there.ts'),
         ]);
-      const { session, end, withoutSecrets } = openSession({
+      const { session, end, reported } = openSession({
         flow: flow.id,
         operator: operatorThere(input.place, operator),
         policy: { readOnly: options.readOnly, rehearsing: options.rehearsing, productionHosts: production },
@@ -261,7 +261,7 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       } catch (thrown) {
         const walkedAway = signal.aborted || isAbort(thrown) || (thrown instanceof Fault && thrown.kind === 'interrupted');
         // Before the session forgets what it has to hide.
-        const told = thrownThere(input.place, withoutSecrets(thrown));
+        const told = thrownThere(input.place, reported(thrown));
         await end(walkedAway ? 'cancelled' : 'failed', thrown);
         throw told;
       }

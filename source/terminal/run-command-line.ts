@@ -28,9 +28,8 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
   const output = new Output(around);
   const control = new AbortController();
   const deafen = around.onSignal(() => {
-    control.abort(
-      new Fault({ code: 'interrupted.signal', message: 'Interrupted.', remedy: 'Look at the status: what was begun may have happened.' }),
-    );
+    // The session adds what an act may have changed.
+    control.abort(new Fault({ code: 'interrupted.signal', message: 'Interrupted.', remedy: 'Run the command again.' }));
   });
   // Read before they are known, so that a fault of the line itself is told the way it was asked for.
   const end = argv.indexOf('--');

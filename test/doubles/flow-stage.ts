@@ -77,7 +77,7 @@ export class FlowStage {
     signal = new AbortController().signal,
   ): Promise<FlowOutcome> {
     const { words = [], options = {} } = input;
-    const { session, end, withoutSecrets } = openSession({
+    const { session, end, reported } = openSession({
       flow: flow.id,
       operator: this.operator,
       policy: this.policy,
@@ -98,7 +98,7 @@ export class FlowStage {
       await end('done');
       return outcome;
     } catch (thrown) {
-      const told = withoutSecrets(thrown);
+      const told = reported(thrown);
       await end(thrown instanceof Fault && thrown.kind === 'interrupted' ? 'cancelled' : 'failed', thrown);
       throw told;
     }
