@@ -128,3 +128,12 @@ test.each([
 ])('how long a verdict may take: %s', (_, Healthcheck, expected) => {
   expect(detail({ Config: { Healthcheck } as InspectedContainer['Config'] }).verdictWithinMs).toBe(expected);
 });
+
+test.for([
+  [undefined, undefined],
+  [0, 0],
+  [600, 600],
+  [-1, -1],
+] as const)('how long a program may take to end, %s, is in the detail', ([StopTimeout, expected]) => {
+  expect(detail({ Config: { StopTimeout } as InspectedContainer['Config'] }).stopTimeoutSeconds).toBe(expected);
+});

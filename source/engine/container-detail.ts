@@ -39,6 +39,8 @@ export interface InspectedContainer {
     Env?: string[] | null;
     Labels?: Record<string, string> | null;
     Healthcheck?: HealthCheck | null;
+    /** Docker tells it where it is not its own 10. */
+    StopTimeout?: number | null;
   } | null;
   HostConfig?: {
     NetworkMode?: string;
@@ -71,6 +73,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
   const error = state.Error ?? '';
   const networks = network?.Networks ?? {};
   const verdictWithinMs = verdictWithin(config?.Healthcheck);
+  const stopTimeoutSeconds = config?.StopTimeout ?? undefined;
   const argv = [raw.Path ?? '', ...(raw.Args ?? [])].filter((word, index) => index > 0 || word !== '');
   return {
     id: raw.Id,
@@ -96,6 +99,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     outOfMemory: state.OOMKilled === true,
     error,
     ...(verdictWithinMs !== undefined && { verdictWithinMs }),
+    ...(stopTimeoutSeconds !== undefined && { stopTimeoutSeconds }),
     stoppedByUser: libpod?.State?.StoppedByUser,
     tty: config?.Tty === true,
     env: (config?.Env ?? []).map(splitVariable),

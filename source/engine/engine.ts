@@ -77,6 +77,8 @@ export interface ContainerDetail extends ContainerFacts {
   outOfMemory: boolean;
   /** How long after a start its health check has answered at the latest: start period, and each retry with its interval and timeout. Undefined without a check. */
   verdictWithinMs?: number;
+  /** How long its program may take to end before it is killed; negative where it never is. Undefined where the engine decides. */
+  stopTimeoutSeconds?: number;
   /** The engine's own sentence about a failed start, empty otherwise. */
   error: string;
   /** True where Podman 5 says so; undefined everywhere else: no engine says that it was not. */

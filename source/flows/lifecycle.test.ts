@@ -159,6 +159,29 @@ describe('stop', () => {
     expect((await faultOf(stage.run(stop, threeServices('running'), { options: { grace: 'soon' } }))).code).toBe('usage.grace');
   });
 
+  test.for([
+    [undefined, {}, 40],
+    [600, {}, 630],
+    [-1, {}, 3630],
+    [600, { grace: '5' }, 35],
+  ] as const)(
+    'an engine that never stops it is given up after the grace period and 30 s: %s, %o',
+    async ([stopTimeoutSeconds, options, limit]) => {
+      const component = componentOf('box', [stage.engine.add('box', stopTimeoutSeconds === undefined ? {} : { stopTimeoutSeconds })]);
+      const { writer } = stage.engine;
+      const never = () => new Promise<never>(() => {});
+      for (const [flow, verb] of [
+        [stop, 'stop'],
+        [restart, 'restart'],
+      ] as const) {
+        vi.spyOn(stage.engine, 'writer').mockImplementation((grant) => ({ ...writer.call(stage.engine, grant), [verb]: never }));
+        const over = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('over', 'TimeoutError')));
+        const fault = await faultOf(stage.run(flow, component, { options })).finally(() => over.mockRestore());
+        expect(fault.message).toMatch(`Not finished within ${limit} seconds: POST /containers/box/${verb}`);
+      }
+    },
+  );
+
   test('a program that had to be killed is told', async () => {
     const component = componentOf('box', [stage.engine.add('box')]);
     const { writer } = stage.engine;

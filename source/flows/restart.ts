@@ -33,17 +33,17 @@ export const restart: Flow = {
     for (const [index, target] of targets.entries()) {
       const { id, name } = target;
       session.progress({ id: 'restart', label: `Restarting ${name}`, fraction: index / targets.length });
-      const before = (await engine.inspect(id, session.signal))?.startedMs;
+      const before = await engine.inspect(id, session.signal);
       await session.act({
         id: `restart ${name}`,
         right: 'operate',
         request: `POST /containers/${name}/restart${graceSeconds === undefined ? '' : `?t=${graceSeconds}`}`,
         target: { host: input.place, component: component.key },
-        limitMs: stopLimitMs(graceSeconds),
+        limitMs: stopLimitMs(graceSeconds, before),
         run: (grant) => world.fleet.whileStopping(id, () => engine.writer(grant).restart(id, { graceSeconds })),
       });
       if (session.rehearsing) continue;
-      await watchContainer(engine, id, (detail) => detail === undefined || detail.startedMs !== before, {
+      await watchContainer(engine, id, (detail) => detail === undefined || detail.startedMs !== before?.startedMs, {
         signal: session.signal,
         limitMs: seenLimitMs,
         otherwise: 'was not seen to start anew',

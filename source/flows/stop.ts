@@ -14,8 +14,12 @@ export const graceFlag = {
   },
 } as const;
 
-/** Longer than any grace period that a compose file sensibly declares. */
-const unknownGraceLimitMs = 300_000;
+/** What engines give a program that says nothing else. */
+const defaultGraceSeconds = 10;
+/** For one that is never killed. */
+const longestGraceSeconds = 3600;
+/** Behind the grace period: killing, unmounting, and whatever else the engine has to do. */
+const stopMarginMs = 30_000;
 const seenLimitMs = 20_000;
 
 export function graceOf(input: FlowInput): number | undefined {
@@ -29,8 +33,10 @@ export function graceOf(input: FlowInput): number | undefined {
   });
 }
 
-export function stopLimitMs(graceSeconds: number | undefined): number {
-  return graceSeconds === undefined ? unknownGraceLimitMs : (graceSeconds + 30) * 1000;
+/** How long an engine may take to stop a container. */
+export function stopLimitMs(graceSeconds: number | undefined, container: ContainerDetail | undefined): number {
+  const seconds = graceSeconds ?? container?.stopTimeoutSeconds ?? defaultGraceSeconds;
+  return (seconds < 0 ? longestGraceSeconds : seconds) * 1000 + stopMarginMs;
 }
 
 export function isStopped(detail: ContainerDetail | undefined): boolean {
@@ -62,7 +68,7 @@ export const stop: Flow = {
         right: 'operate',
         request: `POST /containers/${name}/stop${graceSeconds === undefined ? '' : `?t=${graceSeconds}`}`,
         target: { host: input.place, component: component.key },
-        limitMs: stopLimitMs(graceSeconds),
+        limitMs: stopLimitMs(graceSeconds, await engine.inspect(id, session.signal)),
         done: async () => isStopped(await engine.inspect(id, session.signal)),
         run: (grant) => world.fleet.whileStopping(id, () => engine.writer(grant).stop(id, { graceSeconds })),
       });
