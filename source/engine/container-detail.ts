@@ -1,3 +1,4 @@
+import { plainWords } from '../text/program-words.ts';
 import { addressesOf, fullImageId, healthOf, type NetworkEndpoint, protocolOf, runStateOf } from './container-facts.ts';
 import type { ContainerDetail, PublishedPort } from './engine.ts';
 
@@ -70,7 +71,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
   const isReset = runState === 'exited' && runStateOf(state.Status, false) === 'created';
   const isEndLost = isReset && (finishedMs === undefined || finishedMs < (startedMs ?? 0));
   const running = runState === 'running' || runState === 'paused';
-  const error = state.Error ?? '';
+  const error = plainWords(state.Error ?? '');
   const networks = network?.Networks ?? {};
   const verdictWithinMs = verdictWithin(config?.Healthcheck);
   const stopTimeoutSeconds = config?.StopTimeout ?? undefined;

@@ -416,6 +416,13 @@ describe('exec', () => {
     await expect(engine.execReading(webId, ['true'], { signal: signal() })).rejects.toMatchObject({ code: 'engine.conflict' });
   });
 
+  test('a refusal names a container by twelve digits', async () => {
+    const answer = json(409, { message: `conflict: unable to delete a9b0e069d40c (must be forced) - container ${webId} is using it` });
+    const { engine } = await engineOf(docker20({ 'DELETE /images/*': answer }));
+    const refused = expect(writerOf(engine).removeImage('a9b0e069d40c')).rejects;
+    await refused.toMatchObject({ code: 'engine.conflict', message: expect.stringMatching(/container 30a2efd88927 is using it\.$/) });
+  });
+
   test('a program that hangs ends with the signal', async () => {
     const { engine } = await engineOf(
       docker20(exec((_, response) => void response.writeHead(200).write(frame(1, 'on')), { Running: true })),

@@ -1,5 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { plainWords } from '../text/program-words.ts';
 import type { EngineAddress } from './engine.ts';
 
 /** `/var/run/docker.sock (default Docker socket)`, and on which machine where that is not this one. */
@@ -132,7 +133,7 @@ export function refusalOf(thrown: unknown): EngineRefusal | undefined {
   const sentence = String(error.message ?? '')
     .replace(/^\(HTTP code \d+\) .*? - /s, '')
     .trim();
-  return { statusCode: error.statusCode, sentence: cleanLine(sentence) };
+  return { statusCode: error.statusCode, sentence: cleanLine(plainWords(sentence)) };
 }
 
 /** For requests whose answer has no content: Podman says 200 or 201 here and there where Docker says 204, and dockerode expects Docker's. */
@@ -155,7 +156,7 @@ const wrongState =
  * something is in use), `engine.logDriver`, `engine.forbidden`, `engine.notSupported`, `engine.missing`, `engine.failed`.
  */
 export function refusalFault(address: EngineAddress, { statusCode, sentence }: EngineRefusal, cause?: unknown): Fault {
-  const said = sentence.replace(/\.$/, '') || `status ${statusCode}`;
+  const said = plainWords(sentence).replace(/\.$/, '') || `status ${statusCode}`;
   const fault = (code: `engine.${string}`, message: string, remedy: string) => new Fault({ code, message, remedy, cause });
 
   if (/client version .* is too (old|new)/i.test(sentence)) {

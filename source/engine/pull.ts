@@ -1,5 +1,6 @@
 import { Fault, type FaultInit } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { plainWords } from '../text/program-words.ts';
 import type { EngineKind, PullProgress } from './engine.ts';
 import { refusalOf } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
@@ -88,7 +89,7 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
 
 /** The registry's own reason, as far as the engine passes it on. */
 export function pullFault(reference: string, said: string, cause?: unknown): Fault {
-  const reason = cleanLine(said).trim().replace(/\.$/, '') || 'the engine does not say why';
+  const reason = cleanLine(plainWords(said)).trim().replace(/\.$/, '') || 'the engine does not say why';
   return registryFault('engine.pull', `${cleanLine(wholeImageName(reference))} cannot be pulled: ${reason}.`, reason, cause);
 }
 

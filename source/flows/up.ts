@@ -8,6 +8,7 @@ import { runComposeCommand } from '../stack/compose-command.ts';
 import { listDeployments, readDeployment } from '../stack/read-deployment.ts';
 import { readServices } from '../stack/service-changes.ts';
 import { cleanLine } from '../text/clean.ts';
+import { plainWords } from '../text/program-words.ts';
 import { namesText } from '../text/words.ts';
 import { upAbout } from './about-stack.ts';
 import { applyPlans } from './apply-plans.ts';
@@ -233,7 +234,7 @@ async function composeUp(session: Session, world: FlowWorld, place: string, comp
     },
   });
   if (ended === undefined) return;
-  const lines = ended.stderr.trim().split('\n').map(cleanLine);
+  const lines = plainWords(ended.stderr).trim().split('\n').map(cleanLine);
   const last = (lines.findLast((line) => line.startsWith('Error: ')) ?? lines.at(-1) ?? '').replace(/^Error: /, '');
   // podman-compose 1.0 says that all is well whatever happened.
   const stuck = ended.exitCode === 0 ? await notStarted(world, place, component, signal) : undefined;

@@ -2,6 +2,7 @@ import { pauseFor } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLines } from '../text/clean.ts';
+import { plainWords } from '../text/program-words.ts';
 import { endedFault, goesOn, stackFolderOf } from './apply-faults.ts';
 import { runFolder, type SecretValues } from './apply-script.ts';
 import { doing, readJournal, readRun } from './run-journal.ts';
@@ -98,6 +99,7 @@ class OutputTail {
   readonly #host: Host;
   readonly #path: string;
   #readBytes = 0;
+  #lines = 0;
 
   constructor(host: Host, path: string) {
     this.#host = host;
@@ -109,10 +111,13 @@ class OutputTail {
     if (!facts || facts.sizeBytes <= this.#readBytes || this.#readBytes >= outputLimitBytes) return [];
     const bytes = Buffer.from((await this.#host.files.read(this.#path, { signal, limitBytes: outputLimitBytes })) ?? []);
     const end = bytes.lastIndexOf('\n') + 1;
-    const fresh = bytes.subarray(this.#readBytes, end);
-    if (fresh.length === 0) return [];
+    if (end === this.#readBytes) return [];
     this.#readBytes = end;
-    return cleanLines(fresh.toString());
+    // From its beginning: what goes with a traceback shows in the lines before.
+    const lines = plainWords(cleanLines(bytes.subarray(0, end).toString()).join('\n')).split('\n');
+    const fresh = lines.slice(this.#lines);
+    this.#lines = lines.length;
+    return fresh;
   }
 }
 

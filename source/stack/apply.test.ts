@@ -292,6 +292,20 @@ describe('a step that fails', () => {
     expect(await readLock(world.host, world.stackFolder, signal)).toBeUndefined();
   });
 
+  test('shows the reason of a traceback of compose, and ids of twelve digits, while it runs and afterwards', async () => {
+    const world = await makeWorld();
+    const events: ApplyEvent[] = [];
+    const fault = await faultOf(apply(world, 'run1', [vault(world, 'crashing')], marked, (event) => events.push(event)));
+    const reason =
+      'Error while fetching server API version: Permission denied\nCannot start service main: endpoint main_1 (30a2efd88927): port is already allocated';
+    expect(fault.message.endsWith(`\n${reason}`)).toBe(true);
+    const shown = events.flatMap((event) => (event.kind === 'output' ? [event.text] : [])).join('\n');
+    for (const text of [shown, fault.message]) {
+      expect(text).not.toMatch(/Traceback|File "|sys\.exit|[0-9a-f]{64}/);
+    }
+    expect(shown).toContain(reason);
+  });
+
   test('leaves what is wrong with a path to its sentence', async () => {
     const world = await makeWorld();
     await mkdir(join(world.stackFolder, 'vault/.env'), { recursive: true });

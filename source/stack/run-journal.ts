@@ -1,6 +1,7 @@
 import type { Host } from '../hosts/host.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
 import { parseJson } from '../text/json-value.ts';
+import { plainWords } from '../text/program-words.ts';
 import { runFolder } from './apply-script.ts';
 import { afterPrograms } from './apply-script-steps.ts';
 import { readJournalFile } from './journal-file.ts';
@@ -9,7 +10,8 @@ import { readLock } from './stack-lock.ts';
 import type { JournalEntry, LockHolder, RunBackup, RunOnHost, RunState, Transaction } from './transaction.ts';
 
 const limitMs = 10_000;
-const outputBytes = 8 * 1024;
+/** A traceback of docker-compose 1 has ten thousand. */
+const outputBytes = 32 * 1024;
 
 /** What the host has written down of a run, without its sentence: for whoever follows it. */
 export interface Journal {
@@ -99,7 +101,7 @@ export async function readJournal(host: Host, stackFolder: string, run: string, 
 export async function readOutput(host: Host, stackFolder: string, run: string, signal: AbortSignal): Promise<string> {
   const path = `${runFolder(stackFolder, run)}/output.log`;
   const { exitCode, stdout } = await host.exec(['tail', '-c', String(outputBytes), path], { signal, limitMs });
-  return exitCode === 0 ? cleanLines(Buffer.from(stdout).toString()).join('\n') : '';
+  return exitCode === 0 ? plainWords(cleanLines(Buffer.from(stdout).toString()).join('\n')) : '';
 }
 
 /** Where it is read is where it belongs: a stack that was moved has its runs with it. Undefined for what we would not have written. */

@@ -40,6 +40,12 @@ case $command in
     if grep -q 'image: hanging' compose.yaml; then until [ -e "$world/go" ]; do sleep 0.05; done; fi
     mv "$world/.$project" "$world/$project"
     if grep -q 'image: broken' compose.yaml; then echo "manifest for broken not found, token was $ADMIN_TOKEN"; exit 18; fi
+    if grep -q 'image: crashing' compose.yaml; then
+      printf '%s\\n' 'Traceback (most recent call last):' '  File "/usr/bin/docker-compose", line 33, in <module>' '    sys.exit(main())' \
+        'docker.errors.DockerException: Error while fetching server API version: [Errno 13] Permission denied' \
+        'Cannot start service main: endpoint main_1 (30a2efd889277a400dc84e88955d6f786da4d621b90df85da8de590a8ce61147): port is already allocated'
+      exit 255
+    fi
     echo " Container $project-main  Started" ;;
   down) rm -f "$world/$project" ;;
   restart) printf 'restarted %s\\n' "$*" >>"$world/$project" ;;
