@@ -1,7 +1,7 @@
 import { constants, type Stats, unwatchFile, watchFile } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { Fault } from '../faults/fault.ts';
+import { Fault, messageOf } from '../faults/fault.ts';
 import { textOfPeople } from './encoding.ts';
 import type { OwnPaths } from './paths.ts';
 
@@ -377,7 +377,7 @@ const reasons: Record<string, string> = {
 };
 
 function reasonOf(thrown: unknown): string {
-  return reasons[codeOf(thrown) ?? ''] ?? (thrown instanceof Error ? thrown.message : String(thrown));
+  return reasons[codeOf(thrown) ?? ''] ?? messageOf(thrown);
 }
 
 /** What reading an own file threw, as `config.unreadable`. */

@@ -1,3 +1,5 @@
+import { getSystemErrorMessage } from 'node:util';
+
 /** What a fault points at in a file the operator wrote. Lines and columns count from 1. */
 export interface FaultPlace {
   file?: string;
@@ -65,8 +67,11 @@ export function placeText(where: FaultPlace | undefined): string {
   return [position, where.field].filter(Boolean).join(' ');
 }
 
-/** The message of anything that was thrown, in one line. */
+/** The message of anything that was thrown, in one line. What the system refused is in its words: `connection refused`, without code and address. */
 export function messageOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError && thrown.errors.length > 0) return messageOf(thrown.errors.at(-1));
+  const { errno, syscall } = (thrown ?? {}) as NodeJS.ErrnoException;
+  if (thrown instanceof Error && typeof errno === 'number' && syscall !== undefined) return getSystemErrorMessage(errno) ?? thrown.message;
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return text.split('\n', 1)[0] ?? '';
 }
