@@ -52,12 +52,12 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
     // The console shows every host at once; a verb works on this machine unless told otherwise.
     const showsAll = line.run === undefined && canShowConsole(around, options) && !options.practice;
     const host = options.host ?? (showsAll ? 'all' : undefined);
-    const openDeck = (access: PracticeAccess | undefined) => {
+    const openDeck = (access: PracticeAccess | undefined, meant = host) => {
       const opening = around.openDeck({
         readOnly: options.readOnly,
         rehearsing: options.rehearse,
         verbose: options.verbose,
-        ...(host !== undefined && { host }),
+        ...(meant !== undefined && { host: meant }),
         ...(access && { practice: access }),
         signal: control.signal,
       });
@@ -78,8 +78,8 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
       options,
       signal: control.signal,
       practice: access,
-      deck: () => {
-        deck ??= openDeck(access).then(async (opened) => {
+      deck: (meant) => {
+        deck ??= openDeck(access, host ?? meant).then(async (opened) => {
           // The console answers itself.
           if (line.run && opened.questions) {
             const { answerHosts } = await import('./answer-hosts.ts');

@@ -5,10 +5,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { componentView, FleetDouble } from '../../test/doubles/fleet-double.ts';
 import { inputStream, OutputStream } from '../../test/doubles/streams.ts';
 import { ownPaths } from '../config/paths.ts';
+import { Fault } from '../faults/fault.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
 import { type JournalOptions, openJournal, type RunEnd } from '../session/journal.ts';
 import { Output } from './output.ts';
+import { runCommandLine } from './run-command-line.ts';
 import { runRunVerb } from './run-verb.ts';
 import type { VerbContext } from './verb.ts';
 
@@ -56,7 +58,7 @@ async function stage(components: readonly ComponentView[] = []) {
         },
       }),
     }) as unknown as VerbContext;
-  return { begin, context, resumed, inputs, stdout, stderr, journal: join(paths.state, 'journal') };
+  return { begin, context, paths, resumed, inputs, stdout, stderr, journal: join(paths.state, 'journal') };
 }
 
 test('what was left in the middle is listed; what ended, and what nobody can go on with, is not', async () => {
@@ -115,4 +117,30 @@ test('it is about what it was about before: words and flags of the command line'
   const left = await begin('walk', undefined, { words: ['203.0.113.7'], options: { for: '24h' } });
   await runRunVerb(context(), flows, left);
   expect(inputs).toMatchObject([{ words: ['203.0.113.7'], options: { for: '24h' } }]);
+});
+
+test('it goes on with the host that it was about, and not with this machine', async () => {
+  const { stderr, stdout, paths } = await stage();
+  const journal = await openJournal({ folder: join(paths.state, 'journal'), flow: 'upgrade', place: 'nas' });
+  await journal.answered('target', '1.34');
+  const opened: (string | undefined)[] = [];
+  await runCommandLine(['run', '--resume', journal.run], {
+    ...{ stdin: inputStream({ terminal: false }), stdout, stderr, env: {}, paths, version: '0' },
+    openDeck: async ({ host }: { host?: string }) => {
+      opened.push(host);
+      throw new Fault({ code: 'usage.host', message: 'Far enough.', remedy: 'None.' });
+    },
+    openConsole: async () => 0,
+    onSignal: () => () => {},
+  } as never);
+  expect(stderr.text).toContain('Far enough.');
+  expect(opened).toEqual(['nas']);
+});
+
+test('it is not gone on with on a host that it was not about', async () => {
+  const { begin, context, resumed } = await stage();
+  const left = await begin('walk', undefined, { place: 'nas/podman' });
+  const on = (host: string) => runRunVerb({ ...context(), options: { ...context().options, host } }, flows, left);
+  await expect(on('attic')).rejects.toMatchObject({ code: 'usage.host', message: `Run ${left} is about nas/podman, not attic.` });
+  expect(resumed).toEqual([]);
 });

@@ -27,7 +27,17 @@ export async function runRunVerb(context: VerbContext, flows: readonly Flow[], r
     });
   }
   const { options } = context;
-  const there = { ...context, options: { ...options, ...(options.host === undefined && run.place !== 'local' && { host: run.place }) } };
+  const { host } = options;
+  if (host !== undefined && run.place !== host && !run.place.startsWith(`${host}/`)) {
+    throw new Fault({
+      code: 'usage.host',
+      message: `Run ${run.run} is about ${cleanLine(run.place)}, not ${cleanLine(host)}.`,
+      remedy: `Resume it there: quarterdeck run --resume ${run.run}`,
+    });
+  }
+  const meant = host === undefined && run.place !== 'local' && context.practice === undefined ? run.place : undefined;
+  const there: VerbContext =
+    meant === undefined ? context : { ...context, options: { ...options, host: meant }, deck: () => context.deck(meant) };
   const name = await nameOf(there, flow, run);
   const words = name === undefined ? run.words : [name, ...run.words];
   return runFlowVerb(there, flow, words, run.options, run.run);

@@ -18,8 +18,8 @@ export interface VerbContext {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Opened when first asked for, closed when the verb has ended. */
-  deck(): Promise<Deck>;
+  /** Opened when first asked for, closed when the verb has ended. `host`: the one that is meant where the command line names none. */
+  deck(host?: string): Promise<Deck>;
   /** A deck on the practice stack, for who has no engine. Closed when the verb has ended. */
   practiceDeck(): Promise<Deck>;
 }
