@@ -7,6 +7,9 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Answer, empty, json, type Recording, serve } from '../../test/engine/recorded-engine.ts';
 import { docker20, jobId, webId } from '../../test/engine/recordings.ts';
 
+// Each test starts the program.
+vi.setConfig({ testTimeout: 90_000 });
+
 const never: Answer = () => {};
 const quiet: Answer = (_, response) => response.writeHead(200).flushHeaders();
 const container = {
@@ -52,7 +55,7 @@ async function interruptedIn(
       const made = engine.requests.map(({ method, path }) => `${method} ${path}`);
       expect(made.slice(after === undefined ? 0 : made.indexOf(after) + 1 || made.length)).toContain(request);
     },
-    { timeout: 15_000 },
+    { timeout: 60_000 },
   );
   await Promise.race([reached, ended]);
   child.kill('SIGTERM');
