@@ -1,5 +1,6 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { Fault } from '../faults/fault.ts';
+import type { ComponentView } from '../fleet/model.ts';
 import { type HttpPlace, httpPlaceOf } from '../products/component-http.ts';
 import { Directory } from '../products/directory.ts';
 import type { SecretName } from '../secrets/vault.ts';
@@ -133,7 +134,7 @@ async function openDirectory(session: Session, input: FlowInput, world: FlowWorl
     const admin = `uid=${env.get('LLDAP_LDAP_USER_DN') ?? 'admin'},ou=people,${base}`;
     const dn = bind ?? admin;
     if (session.rehearsing) return { id, place, directory, base };
-    const { password, isKept } = await askBindPassword(session, world, { dn, name: dn === admin ? keptName(input, entry) : undefined });
+    const { password, isKept } = await askBindPassword(session, world, { dn, name: dn === admin ? keptName(component, entry) : undefined });
     if (!(await directory.logIn(dn, password))) {
       throw new Fault({
         code: 'refused.login',
@@ -150,9 +151,10 @@ async function openDirectory(session: Session, input: FlowInput, world: FlowWorl
   }
 }
 
-/** The administrator's password, as it was given to the component. */
-function keptName(input: FlowInput, { id, fields }: CatalogEntry): SecretName | undefined {
-  return fields.some(({ env, secret }) => env === passwordVariable && secret) ? secretName(input.place, id, passwordVariable) : undefined;
+/** The administrator's password, as it was given to the component that was deployed from here; that of another instance is not known. */
+function keptName({ host, id }: ComponentView, entry: CatalogEntry): SecretName | undefined {
+  const isKept = id === entry.id && entry.fields.some(({ env, secret }) => env === passwordVariable && secret);
+  return isKept ? secretName(host, id, passwordVariable) : undefined;
 }
 
 /** Typed, or, where nothing is typed, the one that is kept. Throws `usage.answer` where none is. */

@@ -62,7 +62,21 @@ export async function chooseKept(session: Session, input: FlowInput, entries: re
   return found ?? unknownSecret(written, entries);
 }
 
+/** What Quarterdeck deploys has the plain id of the catalog; `@` tells apart what others deployed. */
+export const isInstanceOfOthers = (component: string) => component.includes('@');
+
+/** Throws `usage.component` before another name is suggested, which would be that of another instance. */
+function throwIfOfOthers({ component }: SecretParts): void {
+  if (!isInstanceOfOthers(component)) return;
+  throw new Fault({
+    code: 'usage.component',
+    message: `${cleanLine(component)} was not deployed by Quarterdeck, which keeps no secrets of it.`,
+    remedy: 'Change the secret where it was deployed. "quarterdeck secrets list" lists those that are kept.',
+  });
+}
+
 function unknownSecret(written: string, entries: readonly SecretEntry[]): never {
+  throwIfOfOthers(partsOf(written));
   throw new Fault({
     code: 'usage.secret',
     message: `No secret "${cleanLine(written)}" is kept.`,
@@ -105,7 +119,9 @@ export async function chooseName(
   const written = writtenName(input);
   const kept = entries.find(({ name }) => name === written || name === `${input.place}/${written}`);
   if (kept) return kept.name;
-  const { place, component, variable } = partsOf(written);
+  const parts = partsOf(written);
+  throwIfOfOthers(parts);
+  const { place, component, variable } = parts;
   const entry = world.catalog.get(component);
   if (!entry || variable === '') {
     throw new Fault({

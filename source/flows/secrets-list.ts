@@ -2,7 +2,7 @@ import { cleanLine } from '../text/clean.ts';
 import { agoText, countText } from '../text/quantities.ts';
 import { secretsListAbout } from './about-secrets.ts';
 import type { Flow } from './flow.ts';
-import { partsOf } from './secret-names.ts';
+import { isInstanceOfOthers, partsOf } from './secret-names.ts';
 import { enginePlaces, vaultPlace } from './secret-places.ts';
 
 export const secretsList: Flow = {
@@ -27,7 +27,7 @@ export const secretsList: Flow = {
     }
     if (secrets.length === 0)
       return {
-        message: `No secret ${wanted === undefined ? '' : `of ${cleanLine(wanted)} `}is kept in ${vault.where}.`,
+        message: `No secret ${wanted === undefined ? '' : `of ${cleanLine(wanted)} `}is kept in ${vault.where}${wanted !== undefined && isInstanceOfOthers(wanted) ? ': Quarterdeck did not deploy it' : ''}.`,
         data: { secrets },
       };
     // Not a table: where and who are sentences, and none of them may be cut.

@@ -121,6 +121,40 @@ describe('secrets list', () => {
   });
 });
 
+describe('an instance that Quarterdeck did not deploy', () => {
+  const instance = 'rss-reader@lab';
+  const refusal = {
+    code: 'usage.component',
+    message: 'rss-reader@lab was not deployed by Quarterdeck, which keeps no secrets of it.',
+    remedy: 'Change the secret where it was deployed. "quarterdeck secrets list" lists those that are kept.',
+  };
+
+  test.each([
+    ['secrets set', secretsSet],
+    ['secrets rotate', secretsRotate],
+    ['secrets reveal', secretsReveal],
+    ['secrets remove', secretsRemove],
+  ])('%s does not confuse it with the one that was deployed from here', async (_, flow) => {
+    await keep(password, marked);
+    for (const words of [[instance, 'DB_PASSWORD'], [`${instance}/DB_PASSWORD`], [`local/${instance}/DB_PASSWORD`]])
+      await expect(run(flow, words)).rejects.toMatchObject(refusal);
+    expect(await newest(password)).toBe(marked);
+  });
+
+  test('secrets list says that none of it are kept, and why', async () => {
+    await keep(password, marked);
+    const outcome = await run(secretsList, [instance]);
+    expect(outcome.message).toBe('No secret of rss-reader@lab is kept in memory: Quarterdeck did not deploy it.');
+    expect(outcome.data).toEqual({ secrets: [] });
+  });
+
+  test('a name that is kept can still be read', async () => {
+    await keep(`local/${instance}/DB_PASSWORD`, marked);
+    await run(secretsRemove, [instance, 'DB_PASSWORD']);
+    expect(await newest(`local/${instance}/DB_PASSWORD`)).toBeUndefined();
+  });
+});
+
 describe('secrets set', () => {
   test('keeps what is typed twice, and shows it nowhere', async () => {
     stage.operator.answers = { value: [marked], again: [marked] };

@@ -87,6 +87,15 @@ test('the password of the vault is used without asking, and the session ends', a
   expect(server.requests.at(-1)).toBe('DELETE /api/session');
 });
 
+test('the password of the vault is not sent to another instance, which was not deployed with it', async () => {
+  await stage.vault.write({ signal: AbortSignal.timeout(5000) } as never, `local/${id}/PASSWORD`, 'of-the-other-one', 'generated');
+  const operator = new OperatorDouble('unattended');
+  operator.answers = { password: [server.password] };
+  stage.operator = operator;
+  await stage.run(clientsList, { ...component, id: `${id}@lab`, entry: id });
+  expect(operator.asked).toMatchObject([{ id: 'password' }]);
+});
+
 test('a configuration without an MTU is named when it is shown (R77)', async () => {
   server.mtu = '';
   await run(clientsShow, ['alice']);

@@ -33,7 +33,7 @@ export async function loggedIn(
     });
     return use({ ui, component });
   }
-  const login = await loginOf(session, input, world, ui);
+  const login = await loginOf(session, component, world, ui);
   session.hide(login.password);
   await session.act({
     id: 'log in',
@@ -85,7 +85,7 @@ async function placeOf(world: FlowWorld, component: ComponentView, signal: Abort
 
 async function loginOf(
   session: Session,
-  { place }: FlowInput,
+  component: ComponentView,
   world: FlowWorld,
   ui: TunnelUi,
 ): Promise<{ user: string; password: string }> {
@@ -98,14 +98,14 @@ async function loginOf(
     });
     return { user: user.trim(), password: await askPassword(session) };
   }
-  const kept = await keptPassword(session, world, place);
+  const kept = await keptPassword(session, world, component);
   return { user: '', password: kept ?? (await askPassword(session)) };
 }
 
-/** Of the release that was deployed from here. A vault that cannot be opened is no reason to give up: the operator may know the password. */
-async function keptPassword(session: Session, world: FlowWorld, place: string): Promise<string | undefined> {
+/** Of the release that was deployed from here, and of no other instance. A vault that cannot be opened is no reason to give up: the operator may know the password. */
+async function keptPassword(session: Session, world: FlowWorld, { host, id }: ComponentView): Promise<string | undefined> {
   try {
-    return await (await world.vault(session)).read(secretName(place, 'tunnel-server-ui', 'PASSWORD'), session.signal);
+    return await (await world.vault(session)).read(secretName(host, id, 'PASSWORD'), session.signal);
   } catch (thrown) {
     if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
     return undefined;

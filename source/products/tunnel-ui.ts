@@ -188,7 +188,7 @@ function loginFault({ shown }: TunnelUiPlace, why: string): Fault {
   return new Fault({
     code: 'refused.login',
     message: `${shown}: ${why}.`,
-    remedy: 'A password that is kept may be an old one: quarterdeck secrets set tunnel-server-ui PASSWORD',
+    remedy: 'Check the password. One that is kept may be an old one: quarterdeck secrets list COMPONENT',
   });
 }
 
