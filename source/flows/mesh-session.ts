@@ -227,7 +227,7 @@ function notMade({ container }: MeshTarget, exitCode: number, stderr: string): F
       ? `There is no command "headscale" in ${container.name}.`
       : `No API key was made in ${container.name}: ${words || `the command ended with ${exitCode}`}.`,
     remedy: isMissing
-      ? 'Make a key where the server is (headscale apikeys create), and type it: quarterdeck mesh access --give'
+      ? 'Make a key where the server is (headscale apikeys create), and type it: quarterdeck mesh access COMPONENT --give'
       : 'Look at its log.',
   });
 }

@@ -11,7 +11,7 @@ import { wordsUpTo } from './flow-options.ts';
 import { factsOf, objectAsked, openObjects } from './objects-open.ts';
 import { fileOf } from './secrets-exchange.ts';
 
-const usage = 'objects get BUCKET/KEY [FILE]';
+const usage = 'objects get COMPONENT BUCKET/KEY [FILE]';
 export const transferLimitMs = 24 * 3_600_000;
 
 export const objectsGet: Flow = {

@@ -9,7 +9,7 @@ import type { Flow } from './flow.ts';
 import { optionOf, wordsUpTo } from './flow-options.ts';
 import { factsOf, objectAsked, objectsPlace, openObjects } from './objects-open.ts';
 
-const usage = 'objects link BUCKET/KEY [--for 1h] [--base https://s3.example.org]';
+const usage = 'objects link COMPONENT BUCKET/KEY [--for 1h] [--base https://s3.example.org]';
 /** Long enough to copy it. */
 const shownSeconds = 60;
 const usualSeconds = 3600;

@@ -5,7 +5,7 @@ import type { Flow } from './flow.ts';
 import { wordsUpTo } from './flow-options.ts';
 import { openObjects, splitName } from './objects-open.ts';
 
-const usage = 'objects list [BUCKET[/PREFIX]]';
+const usage = 'objects list COMPONENT [BUCKET[/PREFIX]]';
 const mostAtFirst = 1000;
 const mostAtAll = 1_000_000;
 

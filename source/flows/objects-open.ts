@@ -96,7 +96,7 @@ export async function factsOf(store: ObjectStore, name: ObjectName, signal: Abor
   throw new Fault({
     code: 'usage.object',
     message: `There is no object ${shown(name)}.`,
-    remedy: `quarterdeck objects list ${name.bucket} names those that there are.`,
+    remedy: `"quarterdeck objects list COMPONENT ${name.bucket}" lists those that exist.`,
   });
 }
 

@@ -11,7 +11,7 @@ import { transferLimitMs } from './objects-get.ts';
 import { type OpenObjects, objectNamed, openObjects } from './objects-open.ts';
 import { fileOf } from './secrets-exchange.ts';
 
-const usage = 'objects put FILE BUCKET/[KEY]';
+const usage = 'objects put COMPONENT FILE BUCKET/[KEY]';
 /** Under which it is kept which upload has begun, for the case that the run is killed. */
 const uploadStep = 'upload';
 

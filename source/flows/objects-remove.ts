@@ -6,7 +6,7 @@ import { wordsUpTo } from './flow-options.ts';
 import { factsOf, objectAsked, openObjects } from './objects-open.ts';
 import { replaced } from './objects-put.ts';
 
-const usage = 'objects remove BUCKET/KEY';
+const usage = 'objects remove COMPONENT BUCKET/KEY';
 
 export const objectsRemove: Flow = {
   ...objectsRemoveAbout,

@@ -201,7 +201,7 @@ export class Rotation {
       remedy:
         failure === undefined
           ? remedy.replace(/ What was there before can be put back: .*$/, '')
-          : `Once that is mended: ${components.map((id) => `quarterdeck rollback ${id}`).join(', ')}.`,
+          : `Once that is mended: ${components.map((component) => `quarterdeck rollback ${component}`).join(', ')}.`,
       cause: thrown,
     });
   }

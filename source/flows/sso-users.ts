@@ -54,10 +54,11 @@ export async function openUsers(session: Session, input: FlowInput, world: FlowW
   const running = await portalOf(session, input, world);
   const { config, id } = running;
   if (config.usersFile === undefined) {
+    const [known, other] = world.fleet.snapshot().components.filter(({ host, speaks }) => host === input.place && speaks === 'ldap');
     throw new Fault({
       code: 'refused.directory',
       message: `The users of ${id} are in a directory (${cleanLine(config.directory ?? '')}), not in a file.`,
-      remedy: 'Change them in that directory. To add one to ldap-directory: quarterdeck ldap add ldap-directory',
+      remedy: `Change them in that directory.${known && !other ? ` To add one to ${known.id}: quarterdeck ldap add ${known.id}` : ''}`,
     });
   }
   const file = new MountedFile(running, config.usersFile);

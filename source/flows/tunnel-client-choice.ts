@@ -46,7 +46,7 @@ export async function chosen(
   const [word, more] = words;
   if (more !== undefined) throw oneTooMany(more);
   if (clients.length === 0)
-    throw new Fault({ code: 'usage.client', message: 'It has no devices yet.', remedy: 'Let one in: quarterdeck clients add' });
+    throw new Fault({ code: 'usage.client', message: 'It has no devices yet.', remedy: 'Let one in: quarterdeck clients add COMPONENT' });
   const likely = clients.filter(isLikely);
   const id =
     word ??

@@ -149,7 +149,7 @@ async function askPolicies(session: Session, known: readonly string[]): Promise<
     throw new Fault({
       code: 'usage.policy',
       message: 'There is no policy yet that it could have.',
-      remedy: 'Write one first: quarterdeck vault policy.',
+      remedy: 'Write one first: quarterdeck vault policy COMPONENT.',
     });
   return session.ask.several({ id: 'policies', label: 'What may it do?', choices });
 }

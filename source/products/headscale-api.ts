@@ -139,6 +139,6 @@ function notTaken(given: boolean): Fault {
     message: given
       ? 'The control server does not take the API key of this console: it has expired, was removed, or belongs to another server.'
       : 'The control server wants an API key.',
-    remedy: 'Make a new one: quarterdeck mesh access',
+    remedy: 'Make a new one: quarterdeck mesh access COMPONENT',
   });
 }

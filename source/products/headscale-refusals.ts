@@ -23,25 +23,29 @@ const meanings: readonly Meaning[] = [
     message: 'there is one of that name already',
     remedy: 'Choose another name.',
   },
-  { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete its nodes first: quarterdeck mesh node' },
+  { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete its nodes first: quarterdeck mesh node COMPONENT' },
   {
     says: /cannot edit OIDC user/i,
     message: 'the user comes from the identity provider',
     remedy: 'Change it there: the control server takes it over at the next login.',
   },
   { says: /multiple users/i, message: 'several users answer to that name', remedy: 'Rename one of them first.' },
-  { says: /user not found/i, message: 'it has no such user (any more)', remedy: 'List them: quarterdeck mesh users' },
+  { says: /user not found/i, message: 'it has no such user (any more)', remedy: 'List them: quarterdeck mesh users COMPONENT' },
   {
     says: /registration cache|no pending auth session|node not found in cache/i,
     message: 'nobody waits under that key: it is old, was taken, or the control server was restarted',
     remedy: 'Log in on the node once more, and take the new key that it shows.',
   },
-  { says: /node no longer exists|node not found/i, message: 'it has no such node (any more)', remedy: 'List them: quarterdeck mesh nodes' },
+  {
+    says: /node no longer exists|node not found/i,
+    message: 'it has no such node (any more)',
+    remedy: 'List them: quarterdeck mesh nodes COMPONENT',
+  },
   { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key needs a user, or tags', remedy: 'Name one of both.' },
   {
     says: /invalid or not permitted/i,
     message: 'the policy in force has not all of these tags under tagOwners',
-    remedy: 'Add them to the policy first: quarterdeck mesh edit-policy',
+    remedy: 'Add them to the policy first: quarterdeck mesh edit-policy COMPONENT',
   },
   {
     says: /cannot remove all tags/i,

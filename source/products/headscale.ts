@@ -236,7 +236,7 @@ export class Headscale {
       throw new Fault({
         code: 'failed.mesh',
         message: `There is no pre-auth key ${id} any more.`,
-        remedy: 'List them: quarterdeck mesh keys',
+        remedy: 'List them: quarterdeck mesh keys COMPONENT',
       });
     return { user: this.#since(26) ? found.user.id : found.user.name, key: found.asTold['key'] };
   }

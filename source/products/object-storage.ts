@@ -279,7 +279,11 @@ function refusalOf(
   const said = cleanLine(textIn(text, 'Message') ?? '').replace(/\.$/, '');
   const of = (kind: Fault['code'], message: string, remedy: string) => new Fault({ code: kind, message, remedy });
   if (/expired/i.test(said) && (code === 'AccessDenied' || code === 'ExpiredToken' || code === ''))
-    return of('refused.expired', `${where} says that the link has expired.`, 'Make a new one: quarterdeck objects link BUCKET/KEY');
+    return of(
+      'refused.expired',
+      `${where} says that the link has expired.`,
+      'Make a new one: quarterdeck objects link COMPONENT BUCKET/KEY',
+    );
   if (code === 'RequestTimeTooSkewed' || code === 'RequestNotReadyYet')
     return of(
       'refused.clock',
@@ -290,25 +294,25 @@ function refusalOf(
     return of(
       'refused.login',
       `${where} does not accept these keys: ${said || code}.`,
-      'Look at access key and secret key: quarterdeck secrets list',
+      'Look at access key and secret key: quarterdeck secrets list COMPONENT',
     );
   if (code === 'NoSuchBucket')
     return of(
       'usage.bucket',
       `There is no bucket ${cleanLine(name?.bucket ?? '')} at ${where}.`,
-      'quarterdeck objects list names those that there are.',
+      '"quarterdeck objects list COMPONENT" lists those that exist.',
     );
   if (code === 'NoSuchKey')
     return of(
       'usage.object',
       `There is no object ${name ? shown(name) : ''} at ${where}.`,
-      'quarterdeck objects list BUCKET names those that there are.',
+      '"quarterdeck objects list COMPONENT BUCKET" lists those that exist.',
     );
   if (status === 404 && text === '' && name)
     return of(
       'usage.bucket',
       `There is no bucket ${cleanLine(name.bucket)} at ${where}.`,
-      'quarterdeck objects list names those that there are.',
+      '"quarterdeck objects list COMPONENT" lists those that exist.',
     );
   if (status === 403)
     return of(

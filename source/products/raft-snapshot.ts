@@ -29,7 +29,7 @@ export async function takeSnapshot(place: VaultPlace, token: string, signal: Abo
   if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
     throw vaultFault(
       'Its storage is not the integrated one (raft): it takes no snapshots.',
-      'Back up what it stores in: quarterdeck backup.',
+      'Back up what it stores in: quarterdeck backup COMPONENT.',
       'refused.snapshot',
     );
   }

@@ -73,7 +73,7 @@ function rootOf(text: string): JsonObject {
     throw new Fault({
       code: 'config.portal',
       message: `The configuration of the portal cannot be read: ${cleanLine(messageOf(error)).replace(/[.:]?$/, '')}.`,
-      remedy: 'Check it: quarterdeck exec sso-portal -- authelia config validate',
+      remedy: 'Check it: quarterdeck exec COMPONENT -- authelia config validate',
     });
   }
   return all.map((document) => mapOf(document.toJS())).reduce(merged, {});

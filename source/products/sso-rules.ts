@@ -97,7 +97,7 @@ function unplaced(document: Document.Parsed<ParsedNode>): Fault {
   return new Fault({
     code: 'config.portal',
     message: `The place for a rule cannot be found in the configuration: ${why}.`,
-    remedy: 'Write the rule yourself: quarterdeck edit sso-portal files/configuration.yml',
+    remedy: 'Write the rule yourself: quarterdeck edit COMPONENT files/configuration.yml',
   });
 }
 

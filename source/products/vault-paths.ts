@@ -144,7 +144,7 @@ export class VaultPaths {
     if (engine.version === 1)
       throw vaultFault(
         `${cleanLine(engine.mount)} keeps no versions: what was written there is gone with the next write.`,
-        'Look at what is there: quarterdeck vault read.',
+        'Look at what is there: quarterdeck vault read COMPONENT.',
         'refused.versions',
       );
     return encodePath(`${engine.mount}${call}/${insideOf(engine, path)}`);

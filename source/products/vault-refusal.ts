@@ -7,7 +7,10 @@ export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'wo
   if (status === 403 && /invalid token|bad token/i.test(words))
     return vaultFault('It does not know that token.', 'Log in again, or give another token.');
   if (status === 403)
-    return vaultFault(`The token may not ${what}, or it is none.`, 'Look at what it may: quarterdeck vault token. Or give another.');
+    return vaultFault(
+      `The token may not ${what}, or it is none.`,
+      'Look at what it may: quarterdeck vault token COMPONENT. Or give another.',
+    );
   if (status === 429) return vaultFault(`It turns requests away for now, and did not ${what}.`, 'Try again in a moment.');
   if (/standby/i.test(words)) return vaultFault(`This node stands by, and did not ${what}.`, 'Ask the one that leads.');
   return vaultFault(`It did not ${what}: ${words || `it answered with status ${status}`}.`, 'Look at its log.');

@@ -5,7 +5,7 @@ import type { Flow, FlowInput, FlowOutcome, Lasting } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type Answers, readAnswers, unasked, withAnswers } from './answers.ts';
-import { commandsThere } from './commands-there.ts';
+import { commandsFor, subjectIn } from './commands-for.ts';
 import { findComponent } from './find-component.ts';
 import { deployedAs, findEntry } from './find-entry.ts';
 import { speakerOf, subjectOf } from './flow-subject.ts';
@@ -91,7 +91,7 @@ export async function runFlowVerb(
       output.line((await deck.run(save, { place: input.place, words: [], options: {} }, operator, signal)).message);
     }
     if (outcome.todo && !options.json) {
-      const confirm = commandsThere(input.place, `quarterdeck duty ${outcome.todo.component}`);
+      const confirm = commandsFor(subjectIn(snapshot.places, input.place), `quarterdeck duty ${outcome.todo.component}`);
       const style = {
         columns: output.proseColumns,
         strong: (text: string) => output.paint('strong', text),

@@ -224,17 +224,18 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
     tunnels,
     async run(flow, input, operator, signal, resume) {
       // What only a flow needs is not loaded on the way to the first frame.
-      const [{ openSession }, { openJournal }, { openOwnAudit }, { auditSubject }, { operatorThere, outcomeThere, thrownThere }] =
+      const [{ openSession }, { openJournal }, { openOwnAudit }, { auditSubject }, { operatorFor, outcomeFor, subjectIn, thrownFor }] =
         await Promise.all([
           import('../session/open-session.ts'),
           import('../session/journal.ts'),
           import('./own-audit.ts'),
           import('../session/audit-subject.ts'),
-          import('./commands-there.ts'),
+          import('./commands-for.ts'),
         ]);
+      const subject = subjectIn(fleet.snapshot().places, input.place, input.component?.id);
       const { session, end, reported } = openSession({
         flow: flow.id,
-        operator: operatorThere(input.place, operator),
+        operator: operatorFor(subject, operator),
         policy: { readOnly: options.readOnly, rehearsing: options.rehearsing, productionHosts: production },
         journal: await openJournal({
           folder: join(paths.state, 'journal'),
@@ -257,11 +258,11 @@ export async function openDeck(options: DeckOptions): Promise<Deck> {
       try {
         const outcome = await flow.run(session, input, world);
         await end('done');
-        return outcomeThere(input.place, outcome);
+        return outcomeFor(subject, outcome);
       } catch (thrown) {
         const walkedAway = signal.aborted || isAbort(thrown) || (thrown instanceof Fault && thrown.kind === 'interrupted');
         // Before the session forgets what it has to hide.
-        const told = thrownThere(input.place, reported(thrown));
+        const told = thrownFor(subject, reported(thrown));
         await end(walkedAway ? 'cancelled' : 'failed', thrown);
         throw told;
       }

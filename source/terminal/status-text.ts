@@ -5,7 +5,7 @@ import type { ComponentView, FleetSnapshot, PlaceView, ServiceView, Tone } from 
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText, durationText } from '../text/quantities.ts';
 import { cut, pad, textWidth, wrap } from '../text/width.ts';
-import { commandsThere } from './commands-there.ts';
+import { type CommandSubject, commandsFor, subjectIn } from './commands-for.ts';
 import type { Output } from './output.ts';
 import { type TableColumn, tableLines } from './table.ts';
 import { type UnfinishedChange, unfinishedText } from './unfinished-changes.ts';
@@ -100,7 +100,8 @@ export function statusLines(
       ...(down.length > 0 ? [`Did not come back: ${down.join(', ')}. Bring it up: quarterdeck up`] : []),
       ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Key shares open it: quarterdeck unseal ${id}`) : []),
     ];
-    for (const text of remarks.map((remark) => commandsThere(place.name, remark)))
+    const subject = subjectIn(places, place.name);
+    for (const text of remarks.map((remark) => commandsFor(subject, remark)))
       for (const [row, line] of wrap(cleanLine(text), output.proseColumns - 4).entries())
         lines.push(output.paint('warn', row === 0 ? `  ${output.glyph('warn')} ${line}` : `    ${line}`));
     // One table over all groups, so that the columns stand under each other.
@@ -146,7 +147,13 @@ function groupLine(group: string, members: readonly ComponentView[], width: numb
 }
 
 /** One component, in full. */
-export function componentLines(component: ComponentView, output: Output, nowMs: number): string[] {
+export function componentLines(
+  component: ComponentView,
+  { places }: Pick<FleetSnapshot, 'places'>,
+  output: Output,
+  nowMs: number,
+): string[] {
+  const subject = subjectIn(places, component.host, component.id);
   const since =
     component.sinceMs === undefined
       ? ''
@@ -170,7 +177,7 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
   if (component.restarts > 0) fact('restarts', String(component.restarts));
   if (component.probe?.failure) fact('probe', `could not ask: ${component.probe.failure}`);
 
-  lines.push('', ...serviceLines(component.services, output, nowMs), ...dutyLines(component, output));
+  lines.push('', ...serviceLines(component.services, output, nowMs), ...dutyLines(component, subject, output));
   for (const { level, message, remedy, rule } of component.findings) {
     const tone: Tone = level === 'error' ? 'bad' : level === 'warning' ? 'warn' : 'idle';
     lines.push(
@@ -179,13 +186,13 @@ export function componentLines(component: ComponentView, output: Output, nowMs: 
         output.paint(tone, text),
       ),
     );
-    for (const text of wrap(commandsThere(component.host, cleanLine(remedy)), output.proseColumns - 2)) lines.push(`  ${text}`);
+    for (const text of wrap(commandsFor(subject, cleanLine(remedy)), output.proseColumns - 2)) lines.push(`  ${text}`);
   }
   return lines;
 }
 
 /** First-run duties: what is left, with how to be done with it. */
-function dutyLines({ host, id, duties }: ComponentView, output: Output): string[] {
+function dutyLines({ id, duties }: ComponentView, subject: CommandSubject, output: Output): string[] {
   if (duties.length === 0) return [];
   const left = duties.filter(({ done }) => !done);
   const done = `${duties.length - left.length} of ${countText(duties.length, 'first-run duty', 'first-run duties')} done`;
@@ -194,7 +201,7 @@ function dutyLines({ host, id, duties }: ComponentView, output: Output): string[
     output.paint('faint', done),
     ...left.flatMap(({ id: duty, title, detail, by, urgent }) => {
       const tone: Tone = urgent ? 'warn' : 'idle';
-      const confirm = by === 'hand' ? commandsThere(host, `Confirm it with: quarterdeck duty ${cleanLine(id)} ${duty}`) : '';
+      const confirm = by === 'hand' ? commandsFor(subject, `Confirm it with: quarterdeck duty ${cleanLine(id)} ${duty}`) : '';
       return [
         ...wrap(`${output.glyph(tone)} ${cleanLine(title)}`, output.proseColumns).map((text) => output.paint(tone, text)),
         ...[detail, confirm].filter(Boolean).flatMap((text) => wrap(cleanLine(text), output.proseColumns - 2).map((line) => `  ${line}`)),

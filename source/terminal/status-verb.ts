@@ -33,7 +33,7 @@ export async function runStatusVerb({ output, options, signal, deck }: VerbConte
     throwIfNothingAnswers(snapshot);
     const { component } = findComponent(name, snapshot, options.host);
     if (options.json) output.json(statusJson(snapshot, { keys: new Set([component.key]), unfinished }));
-    else for (const line of componentLines(component, output, Date.now())) output.line(line);
+    else for (const line of componentLines(component, snapshot, output, Date.now())) output.line(line);
     return 0;
   }
   const answering = snapshot.places.some(({ engine }) => engine.reachable);

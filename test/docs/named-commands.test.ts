@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { keyTable } from '../../source/console/keymap.ts';
 import { flows } from '../../source/flows/registry.ts';
-import { commandsIn, keysIn, paletteWordsIn, refusedOf, unknownOptions, verbsIn } from './named-commands.ts';
-import { type SourceText, textsInCode, textsInSource } from './source-texts.ts';
+import { commandsIn, keysIn, type Named, paletteWordsIn, refusedOf, unknownOptions, verbsIn } from './named-commands.ts';
+import { placeholder, type SourceText, textsInCode, textsInSource } from './source-texts.ts';
 
 /** What a text tells people to type has to be accepted: commands in messages, remedies, help, catalog entries and documents, options, keys and what the palette finds. */
 const root = resolve(import.meta.dirname, '../..');
@@ -78,6 +78,23 @@ describe('every command that is named is accepted by the program', () => {
     const named = commandsOf(ours);
     expect(named.length).toBeGreaterThan(450);
     expect(await refusedOf([...named, ...messages.flatMap(commandsIn)])).toEqual([]);
+  });
+
+  test('with the component that it is about, since another of the product can run beside it', () => {
+    const inFlows = ours.filter(({ where }) => /^source\/(?:flows|products|calls|hosts|engine)\//.test(where));
+    const commands = inFlows.flatMap(commandsIn);
+    const nameless = (named: readonly Named[]) =>
+      named.flatMap(({ where, command }) => {
+        const flow = flows
+          .filter(({ verb }) => command === verb || command.startsWith(`${verb} `))
+          .toSorted((one, other) => other.verb.length - one.verb.length)[0];
+        if (flow?.about !== 'component' || flow.subject) return [];
+        const [name = ''] = command.slice(flow.verb.length).trim().split(' ');
+        return name.includes(placeholder) || name === 'COMPONENT' ? [] : [`${where}: ${command}`];
+      });
+    expect(commands.length).toBeGreaterThan(150);
+    expect(nameless(commandsIn({ where: 'a', text: 'quarterdeck mesh keys' }))).toEqual(['a: mesh keys']);
+    expect(nameless(commands)).toEqual([]);
   });
 
   // Reads the whole catalog from its YAML.
