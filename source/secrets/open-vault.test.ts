@@ -609,6 +609,37 @@ describe('the sealed file is the one that was written last', () => {
     await expect((await both()).read(token, signal)).rejects.toMatchObject(missing);
   });
 
+  test('a file that was begun while the keychain did not answer is no discarded one when it answers again', async () => {
+    const kept = new Map<string, string>();
+    let isLocked = false;
+    const answer = async <T>(value: () => T): Promise<T> => {
+      if (isLocked) throw new Error('it is locked');
+      return value();
+    };
+    const store = {
+      kind: 'keychain' as const,
+      get: (name: string) => answer(() => kept.get(name)),
+      set: (name: string, value: string) => answer(() => void kept.set(name, value)),
+    };
+    const both = () =>
+      openVault({
+        ...{ env: { DISPLAY: ':0', ...inFile }, paths: { data: folder }, signal, askPassphrase: async () => phrase },
+        anchors: [store, keyFile(anchorFile(), 'secrets')],
+      });
+    await (await both()).write(grant, token, 'one', 'given');
+    const one = await readFile(sealedFile(), 'utf8');
+    await rm(sealedFile());
+    expect(await (await both()).care?.accept(grant)).toBe('none');
+    isLocked = true;
+    await (await both()).write(grant, token, 'two', 'given');
+    isLocked = false;
+    expect(await (await both()).read(token, signal)).toBe('two');
+    // From then on both know it.
+    await rm(anchorFile());
+    await writeFile(sealedFile(), one);
+    await expect((await both()).read(token, signal)).rejects.toMatchObject(older);
+  });
+
   test('where nothing is lost there is nothing to accept', async () => {
     const vault = await anchored();
     expect(await vault.care?.lost(signal)).toBeUndefined();

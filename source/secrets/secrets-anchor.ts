@@ -52,7 +52,12 @@ export function lossOf(
   remembered: readonly (SealedVersion | undefined)[],
 ): Fault | undefined {
   if (!found) return remembered.some((version) => version?.id !== undefined) ? missingFault(path) : undefined;
-  const other = remembered.find((version) => version && (version.id !== found.id || version.generation > found.generation));
+  const isKnown = remembered.some((version) => version?.id !== undefined && version.id === found.id);
+  // It was begun since, and a keychain that was locked then has yet to learn of it.
+  const isSucceeded = ({ id, generation }: SealedVersion) => id === undefined && isKnown && generation < found.generation;
+  const other = remembered.find(
+    (version) => version && (version.id === found.id ? version.generation > found.generation : !isSucceeded(version)),
+  );
   if (!other) return undefined;
   const isRemoved = other.id === undefined;
   return new Fault({
