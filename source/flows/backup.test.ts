@@ -15,7 +15,9 @@ import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import { BackupAges } from '../stack/backup-age.ts';
+import { msOfStamp, stampOf } from '../stack/backup-model.ts';
 import { planBackup } from '../stack/backup-plan.ts';
+import { throwIfRestoreOpen } from '../stack/backup-restore.ts';
 import { cronLine, unitTexts } from '../stack/backup-schedule.ts';
 import { backup } from './backup.ts';
 import { backupList, backupVerify } from './backup-list.ts';
@@ -401,6 +403,47 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       expect((await stage.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(/as it was written/);
       expect((await stage.run(restore, lab, { options: { to } })).message).toMatch(/^notes@lab is restored to/);
     });
+
+    it('what was filed under the name before there was a second one is not thinned out by the backups of the other', async () => {
+      stage.operator.answers['backup-passphrase'] = ['', ''];
+      const alone = { ...instance('lab'), id: 'notes' };
+      stage.fleet.current = { ...stage.fleet.current, components: [alone] };
+      const { data } = await stage.run(backup, alone, { options: { to } });
+      const { stamp } = (data as { backup: { stamp: string } }).backup;
+      stage.fleet.current = { ...stage.fleet.current, components: [view(), { ...alone, id: 'notes@lab' }] };
+      await vi.waitFor(() => expect(stampOf(new Date())).not.toBe(stamp), { timeout: 5_000 });
+      await stage.run(backup, view(), { options: { to } });
+      expect(await readdir(join(to, 'notes'))).toHaveLength(2);
+      expect(await readdir(join(to, 'notes'))).toContain(stamp);
+    });
+
+    it('an interrupted restore is known under the name that the component has now, whatever its backup is filed under', async () => {
+      stage.operator.answers['backup-passphrase'] = [''];
+      const alone = { ...instance('lab'), id: 'notes' };
+      stage.fleet.current = { ...stage.fleet.current, components: [alone] };
+      await stage.run(backup, alone, { options: { to } });
+      const lab = { ...alone, id: 'notes@lab' };
+      stage.fleet.current = { ...stage.fleet.current, components: [view(), lab] };
+      const host = openLocalHost();
+      const seen = new Set<string>();
+      const write: typeof host.files.write = async (grant, path, content, options) => {
+        await host.files.write(grant, path, content, options);
+        if (!path.endsWith('/restore.json')) return;
+        seen.add(
+          path
+            .split('/')
+            .at(-2)
+            ?.replace(/^[^-]*-/, '') ?? '',
+        );
+        for (const component of ['notes', 'notes@lab'])
+          await throwIfRestoreOpen(host, join(stage.folder, 'stack'), { component, project: 'lab' }, grant.signal).catch(
+            ({ message }: Error) => seen.add(message.replace(/^.*restoring (\S+) since.*$|:.*$/, '$1')),
+          );
+      };
+      world = { ...world, hostOf: () => ({ ...host, files: { ...host.files, write } }) };
+      await stage.run(restore, lab, { options: { to } });
+      expect([...seen]).toEqual(['notes@lab']);
+    });
   });
 
   describe('signed with a key of the operator', () => {
@@ -494,6 +537,35 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       const [own] = (await readdir(join(to, 'notes'))).filter((stamp) => !stamp.startsWith('2099'));
       const ages = await new BackupAges(openLocalHost(), to).read(AbortSignal.timeout(5_000));
       expect(new Date(ages.get('notes') ?? 0).toISOString().replaceAll(/[-:]|\.000/g, '')).toBe(own);
+    });
+
+    it('one that is a copy of an old one under a newer date does not make the last backup look recent', async () => {
+      const [own = ''] = await readdir(join(to, 'notes'));
+      await rename(join(to, 'notes', own), join(to, 'notes', '20200101T000000Z'));
+      expect([...(await new BackupAges(openLocalHost(), to).read(AbortSignal.timeout(5_000)))]).toEqual([['notes', undefined]]);
+    });
+
+    it('one with a named pipe for a manifest does not hide the ages of all others', async () => {
+      const [own = ''] = await readdir(join(to, 'notes'));
+      await mkdir(join(to, 'chat', '20200101T000000Z'), { recursive: true });
+      execFileSync('mkfifo', [join(to, 'chat', '20200101T000000Z', 'manifest.json')]);
+      const ages = await new BackupAges(openLocalHost(), to).read(AbortSignal.timeout(5_000));
+      expect([...ages]).toEqual([
+        ['chat', undefined],
+        ['notes', msOfStamp(own)],
+      ]);
+    });
+
+    it('what a backup would save now is looked up once for all that were made with the same choices', async () => {
+      await plant('20200101T000000Z', {});
+      await plant('20200102T000000Z', {});
+      const asked: unknown[] = [];
+      const ages = new BackupAges(openLocalHost(), to, async (_, choices) => {
+        asked.push(choices);
+        return { project: 'other' } as never;
+      });
+      expect([...(await ages.read(AbortSignal.timeout(5_000)))]).toEqual([['notes', undefined]]);
+      expect(asked).toHaveLength(1);
     });
 
     it('ones with dates in the future do not push real ones out of the folder', async () => {

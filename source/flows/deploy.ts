@@ -125,7 +125,6 @@ async function deployWith(
   }
 }
 
-/** For `--second-instance`: it is still shown, and no longer in the way. */
 /** The same product on another engine of the same machine: Podman beside Docker. */
 function instancesOnOtherEngines({ fleet }: FlowWorld, { place, entry, deployment }: StackFacts): Finding[] {
   if (deployment?.record) return [];
@@ -144,6 +143,7 @@ function instancesOnOtherEngines({ fleet }: FlowWorld, { place, entry, deploymen
   );
 }
 
+/** For `--second-instance`: it is still shown, and no longer in the way. */
 function acceptInstance(finding: Finding): Finding {
   return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with data of its own.' } : finding;
 }

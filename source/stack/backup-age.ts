@@ -2,7 +2,9 @@ import { posix } from 'node:path';
 import type { Host } from '../hosts/host.ts';
 import { incompleteText, notCoveredBy } from './backup-coverage.ts';
 import { manifestOf } from './backup-manifest.ts';
-import { type BackupChoices, type BackupManifest, type BackupPlan, clockToleranceMs, msOfStamp, stampOf } from './backup-model.ts';
+import { type BackupChoices, type BackupManifest, type BackupPlan, msOfStamp, stampOf } from './backup-model.ts';
+import { identityProblem } from './backup-verify.ts';
+import { readJournalFile } from './journal-file.ts';
 
 /** Whoever waits for something asks every other second; backups do not come as fast. */
 const keptMs = 10_000;
@@ -50,12 +52,11 @@ export class BackupAges {
     for (const component of (await this.#host.files.list(this.#folder, signal)) ?? []) {
       if (!/^[a-z][a-z0-9-]*$/.test(component)) continue;
       const stamps = (await this.#host.files.list(posix.join(this.#folder, component), signal)) ?? [];
+      const planOf = this.#planOnce(component, signal);
       const dated = stamps.flatMap((stamp) => msOfStamp(stamp) ?? []).sort((one, other) => other - one);
       for (const atMs of dated) {
         newest.set(component, undefined);
-        // A clock was wrong, or someone planted it.
-        if (atMs > this.#now() + clockToleranceMs) continue;
-        if (!(await this.#isComplete(component, posix.join(this.#folder, component, stampOf(new Date(atMs))), signal))) continue;
+        if (!(await this.#isComplete(component, stampOf(new Date(atMs)), planOf, signal))) continue;
         newest.set(component, atMs);
         break;
       }
@@ -63,21 +64,40 @@ export class BackupAges {
     return newest;
   }
 
+  /** What would be saved now, asked once for all backups with the same choices. */
+  #planOnce(component: string, signal: AbortSignal): (choices: BackupChoices | undefined) => Promise<BackupPlan | undefined> {
+    const plans = new Map<string, Promise<BackupPlan | undefined>>();
+    return (choices) => {
+      const key = JSON.stringify(choices ?? {});
+      const known = plans.get(key);
+      if (known) return known;
+      const plan = this.#planNow(component, choices, signal).catch(() => {
+        signal.throwIfAborted();
+        return undefined;
+      });
+      plans.set(key, plan);
+      return plan;
+    };
+  }
+
   /** By the rule of `backup` and `backup verify`: nothing that is mounted now may be missing in it. */
-  async #isComplete(component: string, folder: string, signal: AbortSignal): Promise<boolean> {
-    const manifest = await this.#manifest(folder, signal);
-    // Backups of another instance may be filed there by an earlier version.
-    if (!manifest || manifest.component !== component || incompleteText(manifest).length > 0) return false;
-    const now = await this.#planNow(component, manifest.choices, signal).catch(() => {
-      signal.throwIfAborted();
-      return undefined;
-    });
+  async #isComplete(
+    component: string,
+    stamp: string,
+    planOf: (choices: BackupChoices | undefined) => Promise<BackupPlan | undefined>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const manifest = await this.#manifest(posix.join(this.#folder, component, stamp), signal);
+    // Someone may have planted it, or copied an older one; those of another instance may be filed there by an earlier version.
+    if (!manifest || identityProblem({ component, stamp, manifest }, this.#now()) !== undefined) return false;
+    if (incompleteText(manifest).length > 0) return false;
+    const now = await planOf(manifest.choices);
     return now === undefined || (now.project === manifest.project && notCoveredBy(manifest, now).length === 0);
   }
 
   async #manifest(folder: string, signal: AbortSignal): Promise<BackupManifest | undefined> {
     if (this.#manifests.has(folder)) return this.#manifests.get(folder);
-    const content = await this.#host.files.read(posix.join(folder, 'manifest.json'), { signal, limitBytes: manifestLimitBytes });
+    const content = await readJournalFile(this.#host, posix.join(folder, 'manifest.json'), { signal, limitBytes: manifestLimitBytes });
     const manifest = content ? manifestOf(content, undefined) : undefined;
     this.#manifests.set(folder, manifest);
     return manifest;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { backupKeysDouble } from '../../test/doubles/backup-keys-double.ts';
 import type { ExecResult } from '../engine/engine.ts';
+import { mintGrant } from '../grants/mint.ts';
 import type { Host } from '../hosts/host.ts';
 import { ResticStore } from './backup-restic-store.ts';
 
@@ -35,13 +36,36 @@ test('snapshots of the wrong shape are not backups', async () => {
   expect(await list(() => '[null, 1, {"id": 7, "time": [], "tags": "x"}]')).toEqual([]);
 });
 
-test('an old backup that was added again is no newer: its own date counts', async () => {
-  const manifest = (startedAt: string) => ({
-    ...{ schema: 1, component: 'notes', place: 'nas', project: 'notes', startedAt, endedAt: startedAt, by: 'ada@nas' },
-    stamp: `${startedAt.slice(0, 19).replaceAll(/[-:]/g, '')}Z`,
-    ...{ items: [], files: [], skipped: [], images: {}, secrets: { names: [], sealed: false } },
+const manifest = (startedAt: string, project = 'notes') => ({
+  ...{ schema: 1, component: 'notes', place: 'nas', project, startedAt, endedAt: startedAt, by: 'ada@nas' },
+  stamp: `${startedAt.slice(0, 19).replaceAll(/[-:]/g, '')}Z`,
+  ...{ items: [], files: [], skipped: [], images: {}, secrets: { names: [], sealed: false } },
+});
+const tags = ['quarterdeck', 'component=notes'];
+
+test('backups of another project under the same name are not thinned out by those of this one', async () => {
+  const saved = ['2026-03-03 notes', '2026-03-02 notes', '2026-03-01 lab'].map((words) => words.split(' ') as [string, string]);
+  const changes: string[] = [];
+  const host = answering((words) => {
+    const snapshots = saved.map(([day], at) => ({ id: `snapshot${at}`, time: `${day}T00:00:00Z`, tags }));
+    const [day, project] = saved[Number(/snapshot(\d)/.exec(words)?.[1])] ?? [];
+    return JSON.stringify(day === undefined ? snapshots : manifest(`${day}T00:00:00.000Z`, project));
   });
-  const tags = ['quarterdeck', 'component=notes'];
+  const run: Host['run'] = async (_, argv) => {
+    changes.push(argv.join(' '));
+    return { exitCode: 0, stdout: new Uint8Array(), stderr: new Uint8Array(), cut: false };
+  };
+  const store = new ResticStore(
+    { ...host, run },
+    { kind: 'restic', repository: '/srv/restic', staging: '/srv/staging', password: { value: 'x' } },
+    backupKeysDouble(),
+  );
+  const grant = mintGrant('thin', 'operate', AbortSignal.timeout(5_000));
+  expect(await store.thin(grant, 'notes', { daily: 1, weekly: 0, monthly: 0 })).toBe(1);
+  expect(changes).toEqual(['restic forget --prune snapshot1']);
+});
+
+test('an old backup that was added again is no newer: its own date counts', async () => {
   const found = await list((words) =>
     words.includes('snapshots')
       ? JSON.stringify([

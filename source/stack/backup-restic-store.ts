@@ -7,7 +7,7 @@ import { objectOf, parseJson } from '../text/json-value.ts';
 import { type BackupFolder, lastLine, removeFolder } from './backup-files.ts';
 import { FolderStore } from './backup-folder-store.ts';
 import { type BackupFacts, type BackupManifest, type BackupTarget, msOfStamp, stampOf } from './backup-model.ts';
-import { defaultRetention, keepOf, type RetentionPolicy } from './backup-retention.ts';
+import { defaultRetention, keepOf, projectsOf, type RetentionPolicy } from './backup-retention.ts';
 import { type ReadManifest, readManifest } from './backup-signature.ts';
 import type { BackupStore, InterruptedBackup } from './backup-store.ts';
 
@@ -196,8 +196,8 @@ export class ResticStore implements BackupStore {
   ): Promise<number> {
     const backups = await this.list(grant.signal, component);
     const before = backups.length;
-    if (backups.some(({ stamp }) => also.has(stamp))) {
-      // restic keeps by age or by tag, not by name: it is told what goes.
+    if (backups.some(({ stamp }) => also.has(stamp)) || projectsOf(backups).size > 1) {
+      // restic keeps by age or by tag, not by name or project: it is told what goes.
       const kept = keepOf(
         backups.map((backup) => ({ ...backup, good: true })),
         policy,

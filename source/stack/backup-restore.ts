@@ -181,12 +181,13 @@ function restoredVolume(planned: PlannedItem, containers: readonly BackupContain
   return { volume, source, isFile, kept: mountedBelow, images: imagesOf(planned, containers) };
 }
 
-function newRecord({ backup, manifest, items, project, containers }: RestorePlan, { store, by }: RestoreRun): RestoreRecord {
+function newRecord({ component, backup, items, project, containers }: RestorePlan, { store, by }: RestoreRun): RestoreRecord {
   const now = new Date();
   return {
     schema: 1,
-    run: `${stampOf(now)}-${backup.component}`,
-    component: manifest.component,
+    // Its name now: the backup may be filed under one that it had before.
+    run: `${stampOf(now)}-${component}`,
+    component,
     project,
     backup: backup.stamp,
     where: store.where,

@@ -8,6 +8,12 @@ const nightly = (days: number): DatedBackup[] => Array.from({ length: days }, (_
 const dates = (backups: Iterable<DatedBackup>) => [...backups].map(({ atMs }) => new Date(atMs).toISOString().slice(0, 10)).sort();
 
 describe('retention', () => {
+  it('two projects that share a name have the policy each', () => {
+    const of = (project: string) => nightly(3).map((backup) => ({ ...backup, manifest: { project } }));
+    const kept = [...keepOf([...of('lab'), ...of('notes')], { daily: 1, weekly: 0, monthly: 0 })];
+    expect(kept.map(({ manifest }) => manifest.project)).toEqual(['lab', 'notes']);
+  });
+
   it('of nightly backups keeps exactly 7 days, 4 weeks and 12 months (R69)', () => {
     expect(defaultRetention).toEqual({ daily: 7, weekly: 4, monthly: 12 });
     expect(dates(keepOf(nightly(800)))).toEqual([
