@@ -147,6 +147,8 @@ export class DeployedComponents {
     const restores = ((await files.list(`${own}/restores`, signal)) ?? []).map((run) => `${own}/restores/${run}/restore.json`);
     const now = new Map<string, HaltedFor>();
     for (const path of [...halted, ...restores]) {
+      // A named pipe in the place of one must not hide the others.
+      if ((await files.facts(path, signal))?.kind !== 'file') continue;
       const bytes = await files.read(path, { signal, limitBytes: recordLimitBytes });
       for (const [id, halted] of haltedIn(bytes ? new TextDecoder().decode(bytes) : '')) now.set(id, halted);
     }
