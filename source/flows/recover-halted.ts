@@ -25,7 +25,12 @@ const limitMs = 600_000;
  * Starts what an interrupted flow had stopped for its own purposes, and gives secrets of an interrupted rotation the value that their containers have.
  * Throws `failed.stillStopped`, `failed.rotate`.
  */
-export async function recoverHalted(session: Session, world: FlowWorld, place: string, record: HaltedRecord): Promise<void> {
+export async function recoverHalted(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  record: HaltedRecord,
+): Promise<'finish' | 'undo' | 'leave'> {
   session.show({ kind: 'text', text: `${cleanLine(record.run)}, by ${record.by}: ${haltedSentence(record)}` });
   if (record.secrets) return settleSecrets(session, world, place, record, record.secrets);
   const host = world.hostOf(place);
@@ -52,6 +57,7 @@ export async function recoverHalted(session: Session, world: FlowWorld, place: s
     },
   });
   world.fleet.refresh();
+  return 'finish';
 }
 
 /** Settles the interrupted rotations of a host. */
@@ -76,40 +82,58 @@ export function rotationRecord(by: string, secrets: readonly RotatingSecret[]): 
 }
 
 /** Data, containers and keychain have the same value by now. */
-export async function forgetRotation(session: Session, world: FlowWorld, place: string, record: HaltedRecord): Promise<void> {
+export async function forgetRotation(
+  session: Session,
+  world: FlowWorld,
+  place: string,
+  record: HaltedRecord,
+  request = `note that the data, the containers and the stored secrets have the same ${secretsText(record.secrets ?? [])}`,
+): Promise<void> {
   const host = world.hostOf(place);
   const stackFolder = await world.stackFolderOf(place, session.signal);
   await session.act({
     id: `forget ${record.run}`,
     right: 'operate',
-    request: `note that the data, the containers and the stored secrets have the same ${secretsText(record.secrets ?? [])}`,
+    request,
     target: { host: place, component: cleanLine(record.component) },
     run: (grant) => removeHalted(grant, host, stackFolder, record.run),
   });
 }
 
-/** The containers decide: data and keychain get the value that they were created with. */
+/** The containers decide: data and keychain get the value that they were created with. `leave` where no record of a deploy says which one that is. */
 async function settleSecrets(
   session: Session,
   world: FlowWorld,
   place: string,
   record: HaltedRecord,
   secrets: readonly RotatingSecret[],
-): Promise<void> {
+): Promise<'undo' | 'leave'> {
   const host = world.hostOf(place);
   const stackFolder = await world.stackFolderOf(place, session.signal);
+  const unknown: RotatingSecret[] = [];
   for (const { component, variable } of secrets) {
     const entry = world.catalog.get(component);
     const field = fieldOf(entry, variable);
-    const version = (await readDeployment(host, stackFolder, component, session.signal))?.record?.secrets[variable];
-    if (!entry || !field || version === undefined) continue;
+    const version = entry && (await readDeployment(host, stackFolder, component, session.signal))?.record?.secrets[variable];
+    if (!entry || !field || version === undefined) {
+      unknown.push({ component, variable });
+      continue;
+    }
     await tellVersion(session, world, place, {
       secret: { component, variable, entry, field },
       ...{ version, which: 'old', settles: record.run },
     });
     await makeNewest(session, world, place, [{ component, variable, before: version }]);
   }
-  await forgetRotation(session, world, place, record);
-  if (session.rehearsing) return;
-  session.show({ kind: 'text', text: `Settled: the data, the containers and the stored secrets have the same ${secretsText(secrets)}.` });
+  const names = secretsText(unknown);
+  await forgetRotation(session, world, place, record, unknown.length > 0 ? `forget the interrupted rotation of ${names}` : undefined);
+  if (!session.rehearsing)
+    session.show({
+      kind: 'text',
+      text:
+        unknown.length === 0
+          ? `Settled: the data, the containers and the stored secrets have the same ${secretsText(secrets)}.`
+          : `Not settled: ${names}. Nothing records which value its containers have. Check its log: quarterdeck logs ${cleanLine(unknown[0]?.component ?? '')}`,
+    });
+  return unknown.length === 0 ? 'undo' : 'leave';
 }

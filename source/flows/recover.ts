@@ -53,8 +53,7 @@ export const recover: Flow = {
     }
     // Last: a change that was finished or undone may have started or replaced them.
     for (const record of halted) {
-      await recoverHalted(session, world, input.place, record);
-      done.push({ run: record.run, outcome: record.secrets ? 'undo' : 'finish' });
+      done.push({ run: record.run, outcome: await recoverHalted(session, world, input.place, record) });
     }
     const outcome = summary(session, done);
     if (damaged !== undefined && !session.rehearsing) throw damagedFault(damaged, input.place, outcome.message);
