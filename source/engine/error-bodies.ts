@@ -43,8 +43,10 @@ export function guardErrorBodies(docker: Docker): Docker {
 function wholeBody(response: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
-    response.on('data', (chunk: Buffer) => {
-      text += chunk.toString('utf8');
+    // A piece may end within a character.
+    response.setEncoding('utf8');
+    response.on('data', (piece: string) => {
+      text += piece;
       if (text.length < bodyLimitBytes) return;
       resolve(text.slice(0, bodyLimitBytes));
       response.destroy();
