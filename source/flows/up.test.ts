@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
 import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
@@ -137,6 +139,30 @@ describe('bringing up what should run, after a power cut', () => {
       remedy: expect.stringContaining('quarterdeck logs runtime'),
     });
     expect(stage.engine.requests).toContain('start chat');
+  });
+
+  test('an interrupted rotation that cannot be settled is told beside what came back and what did not', async () => {
+    stand(seen('chat', 'failed'), seen('runtime', 'failed'));
+    stage.engine.refusals.set('start runtime', new Fault({ code: 'failed.start', message: 'Port 11434 is taken.', remedy: 'Free it.' }));
+    const own = join(stage.folder, 'stack', '.quarterdeck');
+    for (const folder of [join(own, 'halted'), join(own, 'components'), join(own, '..', 'chat')]) await mkdir(folder, { recursive: true });
+    const record = {
+      ...{ schema: 1, run: 'rotation-x', flow: 'rotation', component: 'chat', by: 'ada@nas', startedAt: '2026-01-01T00:00:00.000Z' },
+      ...{ containers: [], secrets: [{ component: 'chat', variable: 'DB_PASSWORD' }] },
+    };
+    await writeFile(join(own, 'halted', 'rotation-x.json'), JSON.stringify(record));
+    await writeFile(join(own, '..', 'chat', 'compose.yaml'), 'services: {}\n');
+    await writeFile(join(own, 'components', 'chat.json'), '{');
+    await expect(stage.run(up, undefined)).rejects.toMatchObject({
+      code: 'failed.up',
+      message: expect.stringMatching(/^Did not come back: runtime \(Port 11434 is taken\)\. Came back: chat\. .*chat\.json/),
+    });
+    stage.engine.refusals.clear();
+    stand(seen('chat', 'failed'));
+    await expect(stage.run(up, undefined)).rejects.toMatchObject({
+      code: 'config.record',
+      message: expect.stringMatching(/^Came back: chat\. .*chat\.json/),
+    });
   });
 
   test('a component that was not deployed from here is no name', async () => {

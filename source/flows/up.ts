@@ -69,9 +69,15 @@ export const up: Flow = {
       }
     }
     // Their data are told by programs in containers that run by now.
-    await settleRotations(session, world, input.place);
+    const unsettled = await settleRotations(session, world, input.place).then(
+      () => undefined,
+      (thrown: unknown) => {
+        if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
+        return thrown;
+      },
+    );
     world.fleet.refresh();
-    return outcomeOf(session, back, down, sealedIn(world.fleet.snapshot().components, input.place));
+    return outcomeOf(session, { back, down, unsettled }, sealedIn(world.fleet.snapshot().components, input.place));
   },
 };
 
@@ -254,22 +260,32 @@ async function notStarted(world: FlowWorld, place: string, { project }: Componen
   return found && cleanLine(composeLabel(found, 'service') ?? found.name);
 }
 
-function outcomeOf(session: Session, back: readonly string[], down: readonly Failure[], ids: readonly string[]): FlowOutcome {
+/** @param seen.unsettled why an interrupted rotation could not be settled */
+function outcomeOf(
+  session: Session,
+  { back, down, unsettled }: { back: readonly string[]; down: readonly Failure[]; unsettled: Fault | undefined },
+  ids: readonly string[],
+): FlowOutcome {
   if (session.rehearsing) return { message: 'Rehearsed: nothing was started.', data: { back: [], down: [] } };
   const came = back.length > 0 ? `Came back: ${back.join(', ')}.` : '';
   const sealed = tellSealed(session, ids);
-  if (down.length === 0) return { message: `${came}${sealed.sentence}`, data: { back, down, sealed: sealed.ids } };
+  if (down.length === 0 && !unsettled) return { message: `${came}${sealed.sentence}`, data: { back, down, sealed: sealed.ids } };
   const names = down.map(({ component }) => component);
   throw new Fault({
-    code: 'failed.up',
+    code: down.length === 0 && unsettled ? unsettled.code : 'failed.up',
     message: [
       // Of several the list above says why.
-      `Did not come back: ${down.map(({ component, why }) => (down.length > 1 ? component : `${component} (${why.replace(/\.$/, '')})`)).join(', ')}.`,
+      down.length > 0 &&
+        `Did not come back: ${down.map(({ component, why }) => (down.length > 1 ? component : `${component} (${why.replace(/\.$/, '')})`)).join(', ')}.`,
       came,
       sealed.sentence.trim(),
+      unsettled?.message,
     ]
       .filter(Boolean)
       .join(' '),
-    remedy: `${names.length === 1 ? 'Its log says' : 'Their logs say'} more: quarterdeck logs ${names[0]}${names.length > 1 ? `, and so on for ${names.slice(1).join(', ')}` : ''}.`,
+    remedy:
+      down.length === 0 && unsettled
+        ? unsettled.remedy
+        : `${names.length === 1 ? 'Its log says' : 'Their logs say'} more: quarterdeck logs ${names[0]}${names.length > 1 ? `, and so on for ${names.slice(1).join(', ')}` : ''}.`,
   });
 }
