@@ -305,4 +305,17 @@ describe('remove', () => {
     expect(said).toContain('vpn-client-gateway keeps its ports and names: quarterdeck route file-sync --direct takes them away first.');
     expect(said).not.toContain('uses it');
   });
+
+  test('route --direct frees the ports of the gateway before the fleet has read which components were deployed from here', async () => {
+    const early = (flow: Flow): Flow => ({
+      ...flow,
+      run: (session, input, world) => {
+        const { components, ...snapshot } = world.fleet.snapshot();
+        const unread = { ...snapshot, components: components.map((one) => ({ ...one, deployed: false })) };
+        return flow.run(session, input, { ...world, fleet: { ...world.fleet, snapshot: () => unread } });
+      },
+    });
+    const { data } = await stage.run('route', 'file-sync', { options: { direct: true } }, { rehearse: true, as: early });
+    expect(data).toMatchObject({ gateway: 'vpn-client-gateway', plans: [{ component: 'vpn-client-gateway' }, { component: 'file-sync' }] });
+  });
 });

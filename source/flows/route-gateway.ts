@@ -108,15 +108,21 @@ export async function gatewayOf(session: Session, input: FlowInput, world: FlowW
   return { ...left, container };
 }
 
-/** The gateway that something goes through by now; undefined where there is none any more. */
+/** The gateway that something goes through by now; undefined where there is none any more, or others deployed it. Its record says so: the fleet may not have read it yet. */
 export async function gatewayLeft(
   session: Session,
   { place }: FlowInput,
   world: FlowWorld,
   container: string,
 ): Promise<LeftGateway | undefined> {
-  const found = gatewaysOn(world, place).find((one) => one.deployed && isIn(one, container));
-  return found && leftGateway(session, world, place, found.id);
+  const found = gatewaysOn(world, place).find((one) => isIn(one, container));
+  if (!found) return undefined;
+  try {
+    return await leftGateway(session, world, place, found.id);
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.code === 'refused.notOurs') return undefined;
+    throw thrown;
+  }
 }
 
 async function leftGateway(session: Session, world: FlowWorld, place: string, id: string): Promise<LeftGateway> {
