@@ -694,6 +694,16 @@ describe('run', () => {
     expect(option.stderr).toContain('--sudden');
   });
 
+  test('a read-only command reads no file of answers, so that nobody learns whether it exists', async () => {
+    const path = join(folder, 'kept.json');
+    await writeFile(path, '{}');
+    for (const typed of [path, join(folder, 'missing.json')])
+      expect(await run(['df', '--read-only', '--answers', typed])).toMatchObject({
+        exitCode: 4,
+        stderr: expect.stringMatching(/^quarterdeck: Read-only: \S+ is\s+not\s+read\./),
+      });
+  });
+
   test('answers from a file are given, and those of no use are told', async () => {
     const path = join(folder, 'answers.json');
     await writeFile(path, '{"reason": "too loud", "colour": "red"}');

@@ -2,6 +2,7 @@ import { addAbortSignal } from 'node:stream';
 import { Fault } from '../faults/fault.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, Lasting } from '../flows/flow.ts';
+import { refuseTypedPath } from '../flows/named-file.ts';
 import type { Operator } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { type Answers, readAnswers, unasked, withAnswers } from './answers.ts';
@@ -205,6 +206,7 @@ async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boole
       remedy: 'Take the answers from a file, or leave --stdin away.',
     });
   }
+  if (options.answers !== '-') refuseTypedPath(options, options.answers);
   return readAnswers(options.answers, () => readAll(stdin, signal, '--answers -'), signal);
 }
 
