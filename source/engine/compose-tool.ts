@@ -10,6 +10,11 @@ export interface ComposeTool {
   version: string;
   /** `['docker', 'compose']`, `['docker-compose']`, `['podman-compose']`; behind `sudo` where only that may use the engine. */
   argv: readonly string[];
+  /**
+   * It stops containers by a grace period that it is told, or not at all: Podman 4 keeps 0 for what docker-compose 2 creates from a file without
+   * `stop_grace_period`, and such a container is killed at once when it is stopped, restarted, recreated or removed.
+   */
+  needsStopTimeout?: true;
   /** Why it cannot be used there, although it is there. */
   refused?: { message: string; remedy: string };
   /** What it needs to reach the right engine: `DOCKER_HOST`, ... */

@@ -74,7 +74,8 @@ export async function findComposeTool(
     const generation = version.startsWith('1.') && kind === 'docker-compose' ? 1 : 2;
     // For exec it would call the docker command, which need not be there.
     const env = { ...environmentFor(kind, address), ...(generation === 1 && { COMPOSE_INTERACTIVE_NO_CLI: '1' }) };
-    return throughSudo(host, address, { kind, generation, version, argv, env }, signal);
+    const needsStopTimeout = facts.kind === 'podman' && kind === 'docker-compose' && generation === 2;
+    return throughSudo(host, address, { kind, generation, version, argv, env, ...(needsStopTimeout && { needsStopTimeout }) }, signal);
   }
   return undefined;
 }

@@ -204,12 +204,7 @@ qd_compose() {
   timeout 1 true 2>/dev/null && qd_limit="timeout $qd_step_limit"
   (
     trap - TERM
-    cd "$qd_stack/$1" && [ -f compose.yaml ] || { printf '%s has no compose.yaml\\n' "$qd_stack/$1"; exit 125; }
-    qd_forget
-    [ -z "$qd_secrets_at" ] || export QUARTERDECK_SECRETS="$qd_secrets_at"
-    "$2"
-    shift 2
-    qd_tool "$@"
+    qd_become_compose "$@"
   ) </dev/null >>"$qd_folder/output.log" 2>&1 &
   qd_child=$!
   printf '%s %s\\n' "$qd_child" "$(qd_started "$qd_child")" 2>/dev/null >"$qd_folder/child"
@@ -218,6 +213,34 @@ qd_compose() {
   qd_child=
   rm -f "$qd_folder/child"
   return "$qd_status"
+}
+
+# qd_become_compose FOLDER PREPARE ARGUMENTS...: in a process of its own.
+qd_become_compose() {
+  cd "$qd_stack/$1" && [ -f compose.yaml ] || { printf '%s has no compose.yaml\\n' "$qd_stack/$1"; exit 125; }
+  qd_forget
+  [ -z "$qd_secrets_at" ] || export QUARTERDECK_SECRETS="$qd_secrets_at"
+  "$2"
+  shift 2
+  qd_tool "$@"
+}
+
+# qd_find_stop_timeout FOLDER PREPARE PROJECT: in qd_stop_timeout the seconds of the longest grace period of its services, before this run, after it, and with
+# what an override file or a variable says; at least the 10 of Docker. An option of compose is for all services of a command.
+qd_find_stop_timeout() {
+  qd_stop_timeout=10 qd_limit=
+  timeout 1 true 2>/dev/null && qd_limit='timeout 60'
+  for qd_seconds_ in $(
+    {
+      ( qd_become_compose "$1" "$2" -p "$3" config ) </dev/null 2>/dev/null
+      cat "$qd_folder/before/$1/compose.yaml" "$qd_folder/after/$1/compose.yaml" 2>/dev/null
+    } | sed -n 's/^ *stop_grace_period: *[^0-9]\\{0,1\\}\\([0-9][0-9hms.]*\\).*/\\1/p' |
+      sed 's/[0-9.]*ms$//; s/\\.[0-9]*s$/+1/; s/s$//; s/h/*3600+/; s/m/*60+/; s/+$//'
+  ); do
+    # A number that the shell cannot read ends only this.
+    qd_seconds_=$(exec 2>/dev/null; printf '%s' "$(($qd_seconds_))") || continue
+    [ "$qd_seconds_" -le "$qd_stop_timeout" ] || qd_stop_timeout=$qd_seconds_
+  done
 }
 
 # qd_up FOLDER PREPARE ARGUMENTS...: once more where a name is taken. Compose makes the new container under a name of its own before the old one goes; killed in

@@ -70,23 +70,39 @@ ${upLines(plan, index, number, tool, options).join('\n')}
 }
 qd_down_${index}() {
 [ -f "$qd_stack/"${shellWord(component)}/compose.yaml ] || return 0
-qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellWord(plan.project)} down${tool.kind === 'podman-compose' ? '' : ' --remove-orphans'}
+${findStopTimeout(plan, number, tool)}qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellWord(plan.project)} down${stopTimeout(tool)}${tool.kind === 'podman-compose' ? '' : ' --remove-orphans'}
 }
 ${plan.joins ? partFunction(plan, plan.joins.services, index, number, tool) : ''}${placeFunction(`qd_record_${index}`, [{ path: recordPath(component), after: record, mode: 0o600 }])}
 ${tool.kind === 'podman-compose' ? envFilesFunction(plan, index, options) : ''}`;
 }
 
 /** Takes away what is in another's network. Where there is no such network any more the old docker-compose does nothing at all, and nothing is in the way. */
-function partFunction({ component, project }: Plan, services: readonly string[], index: number, number: number, tool: ComposeTool): string {
+function partFunction(plan: Plan, services: readonly string[], index: number, number: number, tool: ComposeTool): string {
+  const { component, project } = plan;
   const removed =
     tool.kind === 'podman-compose'
       ? services.map((service) => removedByPodman(project, service)).join('\n')
-      : `qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellCommand([project, 'rm', '-s', '-f', ...services])} || :`;
+      : removalLines(plan, services, number, tool)
+          .map((line) => `${line} || :`)
+          .join('\n');
   return `qd_part_${index}() {
 [ -f "$qd_stack/"${shellWord(component)}/compose.yaml ] || return 0
-${removed}
+${findStopTimeout(plan, number, tool)}${removed}
 }
 `;
+}
+
+function findStopTimeout({ component, project }: Plan, number: number, tool: ComposeTool): string {
+  return tool.needsStopTimeout ? `qd_find_stop_timeout ${shellWord(component)} qd_bare_${number} ${shellWord(project)}\n` : '';
+}
+
+const stopTimeout = (tool: ComposeTool): string => (tool.needsStopTimeout ? ' --timeout "$qd_stop_timeout"' : '');
+
+/** Compose's `rm` stops what runs, and has no option for how long that may take. */
+function removalLines({ component, project }: Plan, services: readonly string[], number: number, tool: ComposeTool): string[] {
+  const compose = `qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellWord(project)}`;
+  const names = shellCommand(services);
+  return [...(tool.needsStopTimeout ? [`${compose} stop${stopTimeout(tool)} ${names}`] : []), `${compose} rm -s -f ${names}`];
 }
 
 /** Everything beside its target first: what does not fit on the disk leaves the old files as they are. */
@@ -133,10 +149,10 @@ const plain = (plan: Plan): string => plainName(plan.component);
 
 function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, options: ScriptOptions): string[] {
   const component = shellWord(plan.component);
-  const compose = (prepare: string, args: readonly string[], way = 'qd_compose') =>
-    `${way} ${component} ${prepare}_${number} -p ${shellCommand([plan.project, ...args])}`;
-  const lines: string[] = [];
-  const up = ['up', startsLater(plan, options) ? '--no-start' : '-d', '--remove-orphans'];
+  const compose = (prepare: string, command: string, args: readonly string[], way = 'qd_compose') =>
+    `${way} ${component} ${prepare}_${number} -p ${shellCommand([plan.project, command])}${stopTimeout(tool)} ${shellCommand(args)}`;
+  const lines: string[] = tool.needsStopTimeout ? [findStopTimeout(plan, number, tool).trimEnd()] : [];
+  const up = [startsLater(plan, options) ? '--no-start' : '-d', '--remove-orphans'];
   const podman = tool.kind === 'podman-compose';
   const project = shellWord(plan.project);
   let anew = false;
@@ -148,14 +164,14 @@ function upLines(plan: Plan, index: number, number: number, tool: ComposeTool, o
     if (anew) lines.push(`qd_before_=$(qd_containers ${project})`);
   }
   const leaving = podman ? [] : leavingServices(plan, options);
-  if (leaving.length > 0) lines.push(`${compose('qd_bare', ['rm', '-s', '-f', ...leaving])} || return`);
-  lines.push(compose('qd_secrets', up, podman ? 'qd_compose' : 'qd_up'), 'qd_status=$?');
+  if (leaving.length > 0) lines.push(...removalLines(plan, leaving, number, tool).map((line) => `${line} || return`));
+  lines.push(compose('qd_secrets', 'up', up, podman ? 'qd_compose' : 'qd_up'), 'qd_status=$?');
   if (anew) {
     // What ends and is started again all the time slips through between its stop and its rm; podman-compose then goes on with what is there.
     lines.push(
       `if [ -n "$(qd_left_over ${project} "$qd_before_")" ]; then
 qd_sweep ${project} "$qd_before_" || { qd_drop_secrets; return 1; }
-${compose('qd_secrets', up)}
+${compose('qd_secrets', 'up', up)}
 qd_status=$?
 fi`,
     );
@@ -165,7 +181,7 @@ fi`,
   if (podman && options.mode === 'apply') lines.push(...podmanLines(plan, startsLater(plan, options)));
   // compose sees no difference in a mounted file.
   const restarted = plan.services.filter(({ change }) => change === 'restart').map(({ name }) => name);
-  if (restarted.length > 0) lines.push(`${compose('qd_bare', ['restart', ...restarted])} || return`);
+  if (restarted.length > 0) lines.push(`${compose('qd_bare', 'restart', restarted)} || return`);
   return lines;
 }
 

@@ -230,6 +230,43 @@ for (const { kind, machines } of ways) {
       }
     });
 
+    test.each(machines)('with %s gives what it recreates and removes the time to end', async (machine) => {
+      const engine = openEngine({ url: real.url, origin: 'test' }, local);
+      const host = await hostWith(machine);
+      const tool = await findComposeTool(host, { facts: await engine.connect(signal), address: engine.address }, signal);
+      if (!tool) throw new Error(`no ${machine}`);
+      const project = `qd-ends-${randomBytes(3).toString('hex')}`;
+      const stackFolder = join(root, `stack-${project}`);
+      const folder = join(stackFolder, 'seen');
+      await mkdir(folder, { recursive: true });
+      const textOf = (word: string) => `services:
+  main:
+    image: busybox:latest
+    command: ["sh", "-c", "trap 'sleep 1; echo ${word} ended >>/seen/ends; exit 0' TERM; touch /seen/${word}; while :; do sleep 0.1; done"]
+    volumes: ["${folder}:/seen"]
+`;
+      const apply = (name: string, before: string | undefined, after: string | undefined, overrides: Partial<Plan>) => {
+        const plan = planOf(project, stackFolder, [{ path: `${project}/compose.yaml`, before, after }], overrides);
+        const options = { transaction: transactionOf(name, [plan]), tool, engine, secrets: { [project]: {} }, stepLimitSeconds: 120 };
+        return applyTransaction(grant, host, options, () => {});
+      };
+      const [one, two] = [textOf('one'), textOf('two')];
+      const service = { name: 'main', image: 'busybox:latest', before: undefined, why: 'test', present: true };
+      try {
+        await apply('run1', undefined, one, { services: [{ ...service, change: 'create' }] });
+        await until(async () => existsSync(join(folder, 'one')));
+        await apply('run2', one, two, { kind: 'change', services: [{ ...service, change: 'recreate' }] });
+        await until(async () => existsSync(join(folder, 'two')));
+        expect(await readFile(join(folder, 'ends'), 'utf8')).toBe('one ended\n');
+        await apply('run3', two, undefined, { kind: 'remove', services: [] });
+        expect(await readFile(join(folder, 'ends'), 'utf8')).toBe('one ended\ntwo ended\n');
+      } finally {
+        for (const { id } of await containersOf(engine, project)) await engine.writer(grant).remove(id, { force: true, volumes: true });
+        for (const { name } of await engine.networks(signal)) if (name.startsWith(project)) await engine.writer(grant).removeNetwork(name);
+        engine.close();
+      }
+    });
+
     test.each(machines)('with %s takes away what a profile had, brings it back, and takes that back too', async (machine) => {
       const engine = openEngine({ url: real.url, origin: 'test' }, local);
       const host = await hostWith(machine);
