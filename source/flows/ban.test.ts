@@ -207,6 +207,30 @@ describe.each(['1.7.8', '1.4.6'] as const)('what others decide at the same time,
   });
 });
 
+test.each(['1.7.8', '1.4.6'] as const)('CrowdSec %s: decisions of an origin that is not known are listed', async (version) => {
+  await open({ version, blocklist: 5 });
+  const { store } = stage.played;
+  const now = store.now();
+  store.addAlert(
+    {
+      ...{ machine: 'N/A', kind: 'crowdsec', startMs: now, stopMs: now, capacity: 0, eventsCount: 1, leakspeed: '', message: 'other' },
+      ...{ remediation: true, scenario: 'other', scenarioHash: '', scenarioVersion: '', simulated: false, events: [] },
+      source: { scope: 'Ip', value: '203.0.113.90' },
+    },
+    [
+      {
+        ...{ origin: 'remediation_sync', scenario: 'other', scope: 'Ip', value: '203.0.113.90', type: 'ban', simulated: false },
+        untilMs: now + 3_600_000,
+      },
+    ],
+  );
+  const { message, data } = await stage.run('decisions');
+  expect(data).toMatchObject({ decisions: [{ value: '203.0.113.90', origin: 'remediation_sync' }] });
+  expect(message).toBe('1 decision in force, without those of shared lists (--all shows them).');
+  await stage.run('unban', ['203.0.113.90'], { operator: new Nobody() });
+  expect((await stage.run('decisions')).data).toEqual({ decisions: [] });
+});
+
 describe('what is refused', () => {
   const around = {
     ssh: '198.51.100.9 50000 203.0.113.80 22\n',

@@ -40,6 +40,9 @@ export function isShared({ origin }: Pick<Decision, 'origin'>): boolean {
   return origin === 'CAPI' || origin === 'lists';
 }
 
+/** Origins of decisions of the server itself, which every version lists. */
+export const listedOrigins: readonly string[] = ['crowdsec', 'cscli'];
+
 /** Origins of decisions that were made elsewhere and added here. CrowdSec 1.4.6 lists them only when asked for by name. */
 export const addedOrigins: readonly string[] = ['cscli-import', 'console'];
 

@@ -5,12 +5,14 @@ import { cleanLine } from '../text/clean.ts';
 import { parsedJson } from '../text/json-value.ts';
 import { type BanTarget, targetWords } from './ban-target.ts';
 import type { CrowdsecApi } from './crowdsec-api.ts';
-import { type Alert, addedOrigins, type Decision, decisionsOf, isShared, parseAlerts } from './crowdsec-records.ts';
+import { type Alert, addedOrigins, type Decision, decisionsOf, isShared, listedOrigins, parseAlerts } from './crowdsec-records.ts';
 import { type CscliAnswer, type CscliPlace, refusalWords } from './cscli.ts';
 import { goDurationText } from './go-duration.ts';
 
 /** A server that starts anew is away for a moment. */
 const apiAgainMs = 60_000;
+/** How long the origins that a server leaves out of its lists are remembered: to find them, all decisions are read. */
+const originsMs = 600_000;
 
 export interface BanOrder {
   target: BanTarget;
@@ -31,6 +33,7 @@ export class Crowdsec {
   #api: CrowdsecApi | undefined;
   /** Why the API could not be used, and until when `cscli` is instead. */
   #apiTrouble: { fault: Fault; untilMs: number } | undefined;
+  #unlisted: { origins: readonly string[]; untilMs: number } | undefined;
 
   /** @param openApi logs in where that can be had; called once, by the first who wants a list */
   constructor(cscli: CscliPlace, openApi?: (signal: AbortSignal) => Promise<CrowdsecApi | undefined>) {
@@ -50,7 +53,7 @@ export class Crowdsec {
 
   /** Every decision that is in force, imported ones included, with those of the shared lists or without them. */
   async decisions({ shared }: { shared: boolean }, signal: AbortSignal): Promise<Decision[]> {
-    const origins = shared ? [] : addedOrigins;
+    const origins = shared ? [] : await this.#unlistedOrigins(signal);
     const alerts = await this.#inForce({ shared }, signal);
     for (const origin of origins) alerts.push(...(await this.#inForce({ shared, origin }, signal)));
     return decisionsOf(alerts).filter((decision) => shared || !isShared(decision));
@@ -78,7 +81,7 @@ export class Crowdsec {
     const words = ['alerts', 'list', '--value', target.value, '--limit', '0', '-o', 'json'];
     const named = this.#alertsOf(await this.#json(words, 'list decisions', signal));
     const added: Alert[] = [];
-    for (const origin of addedOrigins) added.push(...(await this.#inForce({ shared: false, origin }, signal)));
+    for (const origin of await this.#unlistedOrigins(signal)) added.push(...(await this.#inForce({ shared: false, origin }, signal)));
     const found = new Map<number, Decision>();
     for (const { decisions } of [...named, ...added]) {
       for (const decision of decisions) if (decision.value === target.value) found.set(decision.id, decision);
@@ -198,6 +201,22 @@ export class Crowdsec {
     } catch (thrown) {
       throw this.#apiTrouble && thrown instanceof Fault && thrown.code === 'refused.readOnly' ? this.#apiTrouble.fault : thrown;
     }
+  }
+
+  /** Origins that a list leaves out unless they are asked for by name, although they are none of shared lists: before 1.7 all that the server does not know. */
+  async #unlistedOrigins(signal: AbortSignal): Promise<readonly string[]> {
+    if (this.#unlisted && this.#unlisted.untilMs > performance.now()) return this.#unlisted.origins;
+    const origins = new Set(addedOrigins);
+    const version = await this.version(signal).catch((thrown: unknown) => {
+      if (thrown instanceof Fault && thrown.code === 'refused.readOnly') return '';
+      throw thrown;
+    });
+    if (!/^v?(?:1\.(?:[7-9]|\d\d)|[2-9])/.test(version)) {
+      for (const decision of decisionsOf(await this.#inForce({ shared: true }, signal)))
+        if (!isShared(decision) && !listedOrigins.includes(decision.origin)) origins.add(decision.origin);
+    }
+    this.#unlisted = { origins: [...origins], untilMs: performance.now() + originsMs };
+    return this.#unlisted.origins;
   }
 
   async #inForce({ shared, origin }: { shared: boolean; origin?: string }, signal: AbortSignal): Promise<Alert[]> {
