@@ -3,6 +3,7 @@ import { countText } from '../text/quantities.ts';
 import type { Finding } from './finding.ts';
 import { maskLine } from './mask-line.ts';
 import type { FileChange, Plan, PlannedPort, PlannedSecret, PlannedService } from './model.ts';
+import { isForeignProject } from './preflight-instances.ts';
 
 interface Line {
   mark?: 'added' | 'removed' | 'same' | 'warning' | 'heading';
@@ -39,7 +40,8 @@ export function reviewOf(plan: Plan, findings: readonly Finding[]): PlanReview {
       : blocking.length === 1
         ? blocking[0]?.message
         : `${blocking.length} findings have to be dealt with first.`;
-  const verb = titles[plan.kind];
+  // The containers of a foreign project are not the component's: nothing of it is there that could be changed.
+  const verb = titles[findings.some(isForeignProject) ? 'deploy' : plan.kind];
   return {
     id: 'plan',
     title: `${verb} ${plan.component} on ${plan.place}`,

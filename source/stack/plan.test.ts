@@ -404,6 +404,9 @@ describe('reviewOf', () => {
     expect(review.actions[0]).toEqual({ id: 'apply', label: 'Change', blocked: review.findings[0]?.message });
     expect(review.findings[0]?.remedy).toBe('use 28090');
     expect(reviewOf(plan, []).actions[0]?.blocked).toBeUndefined();
+    const foreign = { id: 'project:rss', level: 'blocking' as const, message: 'It is of others.', advice: 'Leave it.' };
+    expect(reviewOf({ ...plan, kind: 'change' }, [foreign]).title).toBe(`Deploy ${plan.component} on ${plan.place}`);
+    expect(reviewOf({ ...plan, kind: 'change' }, []).title).toBe(`Change ${plan.component} on ${plan.place}`);
     // `patch` refuses a new file that begins at line 1 of nothing.
     expect(review.sections.at(-1)?.lines[0]?.text).toMatch(/^@@ -0,0 \+1,/);
   });
