@@ -9,11 +9,13 @@ import type { Act, Session } from '../session/session.ts';
 import { applyTransaction } from '../stack/apply.ts';
 import { versionsIn } from '../stack/apply-record.ts';
 import type { SecretValues } from '../stack/apply-script.ts';
+import { listReplacedHalts, removeHalted } from '../stack/halted-journal.ts';
 import type { Deployment, Plan, PlannedSecret } from '../stack/model.ts';
 import { networkLabels } from '../stack/networks.ts';
 import { markVerified } from '../stack/recover.ts';
 import type { ApplyEvent, Transaction } from '../stack/transaction.ts';
 import { variablesOf } from '../stack/variables.ts';
+import { cleanLine } from '../text/clean.ts';
 import { namesText } from '../text/words.ts';
 import type { FlowWorld } from './flow.ts';
 import type { ReadyPlan } from './plan-component.ts';
@@ -100,11 +102,28 @@ export async function seeThrough(
     const seen = await waitUntilHealthy(session, world, place, component, { sinceMs, changed: kind !== 'rejoin' });
     first ??= seen;
     unchecked.push(...namesWithoutVerdict(seen));
+    await forgetReplaced(session, world, place, component);
   }
   const [only, ...others] = plans;
   const target = { host: place, ...(only && others.length === 0 && { component: only.component }) };
   await noteVerified(session, world.hostOf(place), transaction, target, unchecked);
   return first;
+}
+
+/** Removes what an interrupted flow had noted of containers that the component, which runs, has no more. Nothing else would remove it. */
+async function forgetReplaced(session: Session, world: FlowWorld, place: string, component: string): Promise<void> {
+  const host = world.hostOf(place);
+  const stackFolder = await world.stackFolderOf(place, session.signal);
+  // One that cannot be checked stays: the change itself is done.
+  const replaced = await listReplacedHalts(host, world.engineOf(place), { stackFolder, component }, session.signal).catch(() => []);
+  for (const { run, containers } of replaced)
+    await session.act({
+      id: `forget ${cleanLine(run)}`,
+      right: 'operate',
+      request: `note that ${namesText(containers.map(({ name }) => cleanLine(name))) || 'what was stopped'} was replaced`,
+      target: { host: place, component },
+      run: (grant) => removeHalted(grant, host, stackFolder, run),
+    });
 }
 
 /**

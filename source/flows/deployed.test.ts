@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
@@ -263,6 +263,24 @@ describe('what broke off', () => {
       await rm(path);
     }
   });
+});
+
+test('a record of what was stopped goes when its containers were replaced and the component is healthy', async () => {
+  const folder = join(stage.stackFolder, '.quarterdeck/halted');
+  await mkdir(folder, { recursive: true });
+  const write = (run: string, component: string, container: string, more: object = {}) => {
+    const containers = [{ id: container, name: `${component}-1`, how: 'stopped' }];
+    const record = { schema: 1, run, flow: 'route', component, by: 'ada@nas', startedAt: '2026-01-01T00:00:00.000Z', containers, ...more };
+    return writeFile(join(folder, `${run}.json`), JSON.stringify(record));
+  };
+  const gone = 'f'.repeat(64);
+  await write('replaced', 'media-server', gone);
+  await write('of-another', 'rss-reader', gone);
+  await write('still-there', 'media-server', Object.values(await stage.containers('reverse-proxy')).at(0) ?? 'none');
+  await write('rotation', 'media-server', gone, { secrets: [{ component: 'media-server', variable: 'TOKEN' }] });
+  await stage.run('deploy', 'media-server', set('TZ=Europe/Lisbon'));
+  expect((await readdir(folder)).sort()).toEqual(['of-another.json', 'rotation.json', 'still-there.json']);
+  await rm(folder, { recursive: true });
 });
 
 describe('remove', () => {

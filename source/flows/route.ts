@@ -10,7 +10,7 @@ import {
   routesOf,
   routeThrough,
 } from '../stack/gateway-route.ts';
-import { removeHalted, writeHalted } from '../stack/halted-journal.ts';
+import { listHalted, removeHalted, writeHalted } from '../stack/halted-journal.ts';
 import { planJson } from '../stack/plan-text.ts';
 import { cleanLine } from '../text/clean.ts';
 import { routeAbout } from './about-route.ts';
@@ -193,6 +193,7 @@ async function applyFreed(session: Session, world: FlowWorld, { input, one, serv
         right: 'operate',
         request: `note that ${container.name} was replaced`,
         target,
+        done: async () => !(await listHalted(host, stackFolder, session.signal)).some(({ run }) => run === halted.run),
         run: (grant) => removeHalted(grant, host, stackFolder, halted.run),
       });
   } catch (thrown) {

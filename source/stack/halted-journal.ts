@@ -100,6 +100,22 @@ export async function readInterruptedHalts(
   return interrupted;
 }
 
+/** Those of a component whose containers are all gone: they were replaced since, by another run than the one that had stopped them. */
+export async function listReplacedHalts(
+  host: Host,
+  engine: Engine,
+  { stackFolder, component }: { stackFolder: string; component: string },
+  signal: AbortSignal,
+): Promise<HaltedRecord[]> {
+  const replaced: HaltedRecord[] = [];
+  for (const record of await listHalted(host, stackFolder, signal)) {
+    if (record.component !== component || record.secrets) continue;
+    const found = await Promise.all(record.containers.map(({ id }) => engine.inspect(id, signal)));
+    if (found.every((detail) => detail === undefined)) replaced.push(record);
+  }
+  return replaced;
+}
+
 /** Starts what a record names, and forgets it. What cannot be started stays on record, and is returned. */
 export async function startHalted(
   grant: Grant,
