@@ -73,6 +73,7 @@ export async function runFlowVerb(
   const present = whoIsThere(context, flow, sink);
   const operator = answers ? withAnswers(present, answers) : present;
   const outcomes: FlowOutcome[] = [];
+  const codes: (NonNullable<ReturnType<TextSink['takeCode']>> & { place: string })[] = [];
   for (const input of inputs) {
     const run = () => deck.run(flow, input, operator, signal, resume);
     // A terminal sees progress; what a program inside writes, or does not, is its own affair.
@@ -86,11 +87,7 @@ export async function runFlowVerb(
     else if (!options.json && !passesOutputOn(flow, outcome))
       output.line(output.short(several ? `${cleanLine(input.place)}: ${outcome.message}` : outcome.message));
     const code = sink instanceof TextSink ? sink.takeCode() : undefined;
-    if (code && operator.kind === 'terminal') {
-      const { saveCode } = await import('../flows/save-code.ts');
-      const save = saveCode({ ...code, nowMs: Date.now(), offered: true });
-      output.line((await deck.run(save, { place: input.place, words: [], options: {} }, operator, signal)).message);
-    }
+    if (code) codes.push({ ...code, place: input.place });
     if (outcome.todo && !options.json) {
       const confirm = commandsFor(subjectIn(snapshot.places, input.place), `quarterdeck duty ${outcome.todo.component}`);
       const style = {
@@ -100,6 +97,12 @@ export async function runFlowVerb(
       };
       for (const line of todoLines(outcome.todo, { ...style, confirm })) output.line(line);
     }
+  }
+  // Last: what was done is reported by now, whatever becomes of this.
+  for (const { place, ...code } of operator.kind === 'terminal' ? codes : []) {
+    const { saveCode } = await import('../flows/save-code.ts');
+    const save = saveCode({ ...code, nowMs: Date.now(), offered: true });
+    output.line((await deck.run(save, { place, words: [], options: {} }, operator, signal)).message);
   }
   output.endProgress();
   const unused = answers ? unasked(answers) : [];
