@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { inventory, withTag } from '../../test/catalog/inventory.ts';
@@ -243,7 +244,7 @@ describe('catalog check', () => {
     const folder = await own(soundComponent);
     expect((await run(['check'], { ownFolder: folder })).code).toBe(0);
     await expect(run(['check'])).rejects.toMatchObject({ code: 'usage.catalog' });
-    await expect(run(['check', '/nonexistent'])).rejects.toMatchObject({ code: 'catalog.missing' });
+    await expect(run(['check', join(folder, 'missing')])).rejects.toMatchObject({ code: 'catalog.missing' });
     await expect(run(['check', folder], { readOnly: true })).rejects.toMatchObject({ code: 'refused.readOnly' });
   });
 });
