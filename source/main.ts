@@ -10,12 +10,25 @@ const lingerMs = 500;
 const askedLimitMs = 40;
 const answeredLimitMs = 25;
 
+/**
+ * Ends the process although a thread of it hangs. Node waits for all of its threads when it ends, also for one that a keychain never answers; a program
+ * that takes the place of the process does not.
+ */
+function exitAtOnce(code?: number): void {
+  const { execve } = process;
+  if (execve)
+    Object.assign(process, {
+      reallyExit: (exitCode: number) => execve.call(process, '/bin/sh', ['sh', '-c', `exit ${exitCode}`], process.env),
+    });
+  process.exit(code);
+}
+
 /** The first signal asks to end, the second ends. Not that of a window which is closed: the shell, the terminal and the kernel all send it. */
 function onSignal(heard: () => void): () => void {
   let asked = false;
   const hear = (signal: NodeJS.Signals) => {
     if (asked && signal === 'SIGHUP') return;
-    if (asked) process.exit(interruptedCode);
+    if (asked) exitAtOnce(interruptedCode);
     asked = true;
     heard();
   };
@@ -41,8 +54,8 @@ const around = {
 const onMistake = (thrown: unknown) => {
   listenForMistakes(false);
   tellMistake(thrown, argv, around).then(
-    (exitCode) => process.exit(exitCode),
-    () => process.exit(1),
+    (exitCode) => exitAtOnce(exitCode),
+    () => exitAtOnce(1),
   );
 };
 function listenForMistakes(listen: boolean): void {
@@ -84,5 +97,5 @@ runCommandLine(argv, {
   onSignal,
 }).then((exitCode) => {
   process.exitCode = exitCode;
-  setTimeout(() => process.exit(), lingerMs).unref();
+  setTimeout(exitAtOnce, lingerMs).unref();
 });

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KeychainSession, keychainMissing } from './keychain.ts';
 import { runProgram } from './scripts.ts';
@@ -8,6 +11,7 @@ const missing = keychainMissing();
 if (missing !== undefined && process.env.QUARTERDECK_REQUIRE_REAL === '1')
   throw new Error(`the keychain must be tested, and cannot: ${missing}`);
 
+const launcher = fileURLToPath(new URL('../../bin/quarterdeck', import.meta.url));
 const marked = 'marked-secret-5c1d-ü';
 const name = 'nas/password-vault/ADMIN_TOKEN';
 
@@ -57,6 +61,27 @@ describe.skipIf(missing)(`a real keychain${missing ? ` (${missing})` : ''}`, () 
       for (const who of ['one', 'two']) {
         expect(await session.use(['read', `nas/${who}-5/SECRET`], { env })).toMatchObject({ answer: { value: `value of ${who} 5`, kind } });
       }
+    }
+  });
+
+  test('one that never answers does not keep a command from ending', async () => {
+    const silent = createServer().listen(join(session.folder, 'bus'));
+    try {
+      await once(silent, 'listening');
+      const home = join(session.folder, 'home');
+      const { code, stdout } = await runProgram([launcher, 'secrets', 'list'], {
+        env: {
+          ...session.env,
+          QUARTERDECK_HOME: home,
+          QUARTERDECK_KEYCHAIN: undefined,
+          QUARTERDECK_SECRETS: undefined,
+          DOCKER_HOST: 'unix:///nowhere',
+        },
+        limitMs: 30_000,
+      });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('No secret is kept in') });
+    } finally {
+      silent.close();
     }
   });
 
