@@ -6,6 +6,8 @@ import type { GlobalOptions } from './global-options.ts';
 import { Output } from './output.ts';
 import type { PracticeAccess } from './practice-access.ts';
 import { printFault } from './print-fault.ts';
+import { whileWaiting } from './slow-waits.ts';
+import { isTaken } from './terminal-turns.ts';
 import type { OpenDeck, VerbContext } from './verb.ts';
 
 /** The world around the process, so that a test can be one. */
@@ -80,11 +82,18 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
       practice: access,
       deck: (meant) => {
         deck ??= openDeck(access, host ?? meant).then(async (opened) => {
+          const { questions } = opened;
           // The console answers itself.
-          if (line.run && opened.questions) {
-            const { answerHosts } = await import('./answer-hosts.ts');
-            await answerHosts(opened, { ...around, output }, control.signal);
-          }
+          if (line.run && questions)
+            await whileWaiting(
+              output,
+              () => (host === 'all' ? 'Connecting to the hosts' : `Connecting to ${host ?? meant ?? 'this machine'}`),
+              async () => {
+                const { answerHosts } = await import('./answer-hosts.ts');
+                await answerHosts(opened, { ...around, output }, control.signal);
+              },
+              () => isTaken(around.stdin),
+            );
           return opened;
         });
         return deck;

@@ -50,3 +50,21 @@ test('what is written counts as progress', async () => {
   await wait;
   expect(written).toEqual(['first\n']);
 });
+
+test('nothing is written across a question, and the wait counts from its answer', async () => {
+  const { written, output } = outputOf(true);
+  let asking = true;
+  const wait = whileWaiting(
+    output,
+    () => 'Connecting to nas',
+    () => new Promise<void>((resolve) => setTimeout(resolve, 30_000)),
+    () => asking,
+  );
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(written).toEqual([]);
+  asking = false;
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(written.at(-1)).toContain('Connecting to nas (4 s). Ctrl-C cancels.');
+  await vi.advanceTimersByTimeAsync(6_000);
+  await wait;
+});

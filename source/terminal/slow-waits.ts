@@ -8,13 +8,21 @@ const againMs = 60_000;
 
 /**
  * Says on stderr what is waited for while nothing else is written there or on stdout: in a terminal in a line that changes in place, elsewhere once it has taken ten seconds. Not for
- * what asks questions or lends the terminal out.
+ * what lends the terminal out.
+ * @param isAsking a question is on the terminal: nothing is written across it
  */
-export async function whileWaiting<T>(output: Output, what: () => string, run: () => Promise<T>): Promise<T> {
-  const beganMs = performance.now();
+export async function whileWaiting<T>(
+  output: Output,
+  what: () => string,
+  run: () => Promise<T>,
+  isAsking: () => boolean = () => false,
+): Promise<T> {
+  let beganMs = performance.now();
   let dueMs = unwatchedMs;
   const timer = setInterval(() => {
     const nowMs = performance.now();
+    // The operator was waited for until now.
+    if (isAsking()) beganMs = nowMs;
     const quietMs = nowMs - Math.max(beganMs, output.lastWrittenMs);
     const seconds = Math.floor((nowMs - beganMs) / 1000);
     if (output.showsProgress) {
