@@ -25,6 +25,7 @@ export const secretsList: Flow = {
         text: `Copies are still in ${left}: a migration was interrupted. Run "quarterdeck secrets migrate" again.`,
       });
     }
+    if (vault.passedOver !== undefined) session.show({ kind: 'text', text: `${vault.passedOver} Secrets in it are not listed.` });
     if (secrets.length === 0)
       return {
         message: `No secret ${wanted === undefined ? '' : `of ${cleanLine(wanted)} `}is kept in ${vault.where}${wanted !== undefined && isInstanceOfOthers(wanted) ? ': Quarterdeck did not deploy it' : ''}.`,

@@ -259,7 +259,7 @@ describe('which place', () => {
   test('is the sealed file where there is no keychain, which the question says, and stays so when there is one later', async () => {
     keychain.fault = 'The name org.freedesktop.secrets was not provided by any .service files';
     const vault = await open();
-    expect([vault.kind, vault.where]).toEqual(['file', sealedFile()]);
+    expect([vault.kind, vault.where, vault.passedOver]).toEqual(['file', sealedFile(), undefined]);
     expect(await vault.list(signal)).toEqual([]);
     expect(asked).toEqual([]);
     await vault.write(grant, token, 'x', 'given');
@@ -267,6 +267,12 @@ describe('which place', () => {
     expect(asked[0]?.help).toContain('no program here keeps secrets');
     keychain.fault = undefined;
     expect(await (await open()).read(token, signal)).toBe('x');
+  });
+
+  test('is the sealed file where the keychain does not answer, which may hold secrets all the same', async () => {
+    keychain.fault = 'no answer within 3 seconds';
+    const vault = await open();
+    expect([vault.kind, vault.passedOver]).toEqual(['file', "The system's keychain does not answer: no answer within 3 seconds."]);
   });
 
   test('is not begun in a file because the keychain is locked today', async () => {

@@ -4,7 +4,7 @@ import { withFileLock } from '../config/file-lock.ts';
 import { removeOwnFile } from '../config/own-files.ts';
 import { type OwnPaths, ownPaths } from '../config/paths.ts';
 import { Fault } from '../faults/fault.ts';
-import type { Environment } from './keychain.ts';
+import { type Environment, isKeychainAbsent } from './keychain.ts';
 import { keychainPlace } from './keychain-place.ts';
 import { copySecrets, removeCopied } from './migrate.ts';
 import { type PlaceRecord, readPlaceRecord, writePlaceRecord } from './place-record.ts';
@@ -86,6 +86,9 @@ class Vault implements SecretVault {
   }
   get where(): string {
     return this.#places[this.kind].where;
+  }
+  get passedOver(): string | undefined {
+    return this.kind === 'file' && this.#away && !isKeychainAbsent(this.#away) ? this.#away.message : undefined;
   }
 
   async inForce(signal: AbortSignal): Promise<VaultPlace> {

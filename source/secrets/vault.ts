@@ -26,6 +26,8 @@ export interface SecretVault {
   readonly kind: 'keychain' | 'file';
   /** For `secrets list`: `GNOME keyring "Login"`, `/home/me/.local/share/quarterdeck/secrets.sealed`. */
   readonly where: string;
+  /** Why a keychain that may hold secrets was passed over: a sentence. */
+  readonly passedOver?: string | undefined;
   /** All names, with no value read. */
   list(signal: AbortSignal): Promise<readonly SecretEntry[]>;
   /** The newest version, or the one that is asked for; undefined when there is none. */
