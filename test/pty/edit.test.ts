@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Terminal } from './terminal.ts';
+import { environmentIn, Terminal } from './terminal.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -37,12 +37,7 @@ test('a file is edited in the operator’s own editor: it has the whole terminal
     columns: 80,
     rows: 24,
     env: {
-      NODE_ENV: 'production',
-      LANG: 'C.UTF-8',
-      HOME: home,
-      QUARTERDECK_HOME: join(home, 'own'),
-      QUARTERDECK_KEYCHAIN: 'off',
-      XDG_RUNTIME_DIR: join(home, 'run'),
+      ...environmentIn(home),
       VISUAL: undefined,
       EDITOR: program,
       SEEN: seen,

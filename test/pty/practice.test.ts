@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Terminal } from './terminal.ts';
+import { environmentIn, Terminal } from './terminal.ts';
 
 const root = join(import.meta.dirname, '../..');
 const startLimitMs = 30_000;
@@ -24,12 +24,7 @@ function start(words: readonly string[], size: { columns: number; rows: number }
     cwd: root,
     ...size,
     env: {
-      NODE_ENV: 'production',
-      LANG: 'C.UTF-8',
-      HOME: home,
-      QUARTERDECK_HOME: join(home, 'own'),
-      QUARTERDECK_KEYCHAIN: 'off',
-      XDG_RUNTIME_DIR: join(home, 'run'),
+      ...environmentIn(home),
       ...env,
     },
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { codeInPicture, seenCode } from '../doubles/seen-code.ts';
-import { Terminal } from './terminal.ts';
+import { environmentIn, Terminal } from './terminal.ts';
 
 const root = join(import.meta.dirname, '../..');
 const startLimitMs = 30_000;
@@ -25,12 +25,7 @@ function start(words: readonly string[], size: { columns: number; rows: number }
     cwd: home,
     ...size,
     env: {
-      NODE_ENV: 'production',
-      LANG: 'C.UTF-8',
-      HOME: home,
-      QUARTERDECK_HOME: join(home, 'own'),
-      QUARTERDECK_KEYCHAIN: 'off',
-      XDG_RUNTIME_DIR: join(home, 'run'),
+      ...environmentIn(home),
       ...env,
     },
   });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type IPty, spawn } from '@lydell/node-pty';
 import headless, { type Terminal as Emulator } from '@xterm/headless';
 import { type Cell, readCell } from './cell-style.ts';
@@ -25,6 +26,16 @@ const defaultLimitMs = 10_000;
 
 /** A test run sets much that a person's terminal does not have: CI, NODE_ENV, FORCE_COLOR, COLUMNS, even BASE_URL. */
 const ofLogin = ['HOME', 'PATH', 'LANG', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR'];
+
+/** Of a built program whose files are all in this folder, away from the keychain. */
+export const environmentIn = (home: string) => ({
+  NODE_ENV: 'production',
+  LANG: 'C.UTF-8',
+  HOME: home,
+  QUARTERDECK_HOME: join(home, 'own'),
+  QUARTERDECK_KEYCHAIN: 'off',
+  XDG_RUNTIME_DIR: join(home, 'run'),
+});
 
 /**
  * A program in a real pseudo terminal, read through a terminal emulator, used as a person would: press, type, look. Nothing here
