@@ -51,3 +51,19 @@ test('a key of the wrong length signs and verifies nothing', async () => {
   await writeFile(join(folder, 'backup-key.json'), JSON.stringify({ 'backup-key': '' }));
   await expect(open(failing('Could not connect'), file()).signing()).rejects.toMatchObject({ code: 'failed.backupKey' });
 });
+
+test('the keychain is read once for all manifests that its key signed', async () => {
+  const store = keychain();
+  const { id } = await open(store, file()).signing();
+  let reads = 0;
+  const counted: SecretStore = {
+    ...store,
+    get: (name) => {
+      reads += 1;
+      return store.get(name);
+    },
+  };
+  const keys = open(counted, file());
+  for (let manifest = 0; manifest < 5; manifest++) expect(await keys.find(id)).toMatchObject({ key: { id } });
+  expect(reads).toBe(1);
+});

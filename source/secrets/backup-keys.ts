@@ -32,6 +32,9 @@ const keyBytes = 32;
  * @param lockPath of the lock under which a key is created, where several processes share the stores
  */
 export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string): BackupKeys {
+  /** Out of the keychain, by id: a list of backups has one manifest after another, and a key with an id never changes. */
+  const trusted = new Map<string, BackupKey>();
+
   async function keyIn(store: SecretStore): Promise<BackupKey | undefined> {
     const kept = await store.get(name);
     if (kept === undefined) return undefined;
@@ -64,11 +67,14 @@ export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string
   return {
     signing: () => (lockPath === undefined ? readOrCreate() : withFileLock(lockPath, readOrCreate)),
     async find(id) {
+      const known = trusted.get(id);
+      if (known) return { key: known };
       const unavailable: string[] = [];
       let doubt: string | undefined;
       for (const store of stores) {
         try {
           const key = await keyIn(store);
+          if (key?.id === id && store.kind === 'keychain') trusted.set(id, key);
           if (key?.id === id) return { key, ...(doubt !== undefined && { doubt }) };
         } catch (thrown) {
           unavailable.push(messageOf(thrown).replace(/\.$/, '').replace(/^The /, 'the '));
